@@ -1,0 +1,27 @@
+import type { Disposable } from './lifetime.ts';
+
+/** Adds a listener; disposing what comes back removes it. */
+export type Listen<T> = (listener: (value: T) => void) => Disposable;
+
+/** Calls its listeners in the order they came. A listener that is removed while firing is not called any more. */
+export class Emitter<T> implements Disposable {
+  #listeners = new Set<(value: T) => void>();
+
+  readonly listen: Listen<T> = (listener) => {
+    const entry = (value: T) => listener(value);
+    this.#listeners.add(entry);
+    return { dispose: () => void this.#listeners.delete(entry) };
+  };
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  fire(value: T): void {
+    for (const listener of this.#listeners) listener(value);
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}

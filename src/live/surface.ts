@@ -1,0 +1,26 @@
+import type { Disposable } from '../base/lifetime.ts';
+import type { Hint } from '../protocols/adapter.ts';
+import type { Intent } from '../session/intents.ts';
+import type { SessionId } from '../session/model.ts';
+import type { Change, Store } from '../session/store.ts';
+
+/** All live sessions, as surfaces see them. */
+export interface Desk {
+  readonly active: SessionId | undefined;
+  readonly all: readonly SessionId[];
+  get(id: SessionId): DeskSession | undefined;
+  /** A session changed. */
+  onChange(listener: (id: SessionId, change: Change) => void): Disposable;
+  /** A session came, went, or another one became active. */
+  onSessions(listener: () => void): Disposable;
+}
+export interface DeskSession {
+  readonly id: SessionId;
+  readonly store: Store;
+  /** The profile it was started with. */
+  readonly profile: string;
+  send(intent: Intent): void;
+  hints(text: string, cursor: number): Promise<readonly Hint[]>;
+}
+/** A surface listens, shows, and sends intents. It holds no session facts. */
+export type Surface = (desk: Desk) => Disposable;

@@ -1,0 +1,66 @@
+import type { Disposable } from '../base/lifetime.ts';
+import type { Log } from '../base/log.ts';
+import type { SessionEvent } from '../session/events.ts';
+import type { Intent } from '../session/intents.ts';
+import type { Ports } from './ports.ts';
+
+/** One way of talking to agents. All that the rest of the program knows about a protocol is this object. */
+export interface Protocol {
+  readonly title: string;
+  readonly launch: Launch['kind'];
+  /**
+   * Starts at once and never throws for what the agent does: the link's fate comes as `link.*` events. Intents are taken after `link.ready`;
+   * `cancel` and `dispose` at any time.
+   */
+  open(launch: Launch, scene: Scene): Adapter;
+}
+export type Launch =
+  | {
+      readonly kind: 'process';
+      readonly command: string;
+      readonly args: readonly string[];
+      /** Added to the environment the child inherits; an undefined value takes a variable away. */
+      readonly env: Readonly<Record<string, string | undefined>>;
+      readonly cwd: string;
+    }
+  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly cwd: string };
+
+/** What an adapter is given: a mouth for events, hands for effects, a clock, a source of ids, a signal that says stop. */
+export interface Scene {
+  readonly emit: (event: SessionEvent) => void;
+  readonly ports: Ports;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly signal: AbortSignal;
+  readonly trace: (way: 'in' | 'out', message: unknown) => void;
+  readonly log: Log;
+  /** An earlier conversation to go on with. */
+  readonly resume?: Resume;
+}
+export interface Resume {
+  /** The agent's own name for it. */
+  readonly key: string;
+  /** True when nobody has its transcript yet: the agent's record of it is shown. */
+  readonly history: boolean;
+}
+
+/** send never throws and returns nothing: what comes of it comes back as events. A capability is a member that is there or not. */
+export interface Adapter extends Disposable {
+  send(intent: Intent): void;
+  /** Settles when the agent is gone: process ended, sockets closed. Called after dispose. */
+  readonly ended: Promise<void>;
+  readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
+  readonly history?: () => Promise<readonly Past[]>;
+}
+export interface Hint {
+  readonly label: string;
+  readonly value: string;
+  readonly description?: string;
+}
+/** An earlier conversation the agent remembers; `at` in milliseconds since the epoch. */
+export interface Past {
+  readonly key: string;
+  readonly title: string;
+  readonly at?: number;
+}

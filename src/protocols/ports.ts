@@ -1,0 +1,60 @@
+import type { ApprovalDetail, ToolKind } from '../session/model.ts';
+
+/** What an agent may ask of the editor. The editor implements it; adapters call it. */
+export interface Ports {
+  readonly tools: readonly Tool[];
+  readonly files: Files;
+  readonly terminals: Terminals;
+}
+
+/** A tool we offer every agent. `parameters` is a JSON Schema object with `"type": "object"`. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonSchema;
+  /** What to show a person before the tool may run with this input; undefined when it need not ask. The live session asks. */
+  readonly confirm?: (input: unknown) => Confirmation | undefined;
+  run(input: unknown, signal: AbortSignal): Promise<ToolAnswer>;
+}
+export type JsonSchema = Readonly<Record<string, unknown>>;
+export interface Confirmation {
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly detail: ApprovalDetail;
+}
+/** `text` goes to the model: plain and short. */
+export interface ToolAnswer {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** Files as the person has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */
+export interface Files {
+  /** line is 1-based, limit counts lines. */
+  read(path: string, part?: { readonly line?: number; readonly limit?: number }): Promise<string>;
+  /** Settles after the bytes are on disk. */
+  write(path: string, text: string): Promise<void>;
+}
+
+export interface Terminals {
+  create(spec: TerminalSpec): Promise<TerminalHandle>;
+}
+/** limit: bytes of output kept, the last ones. */
+export interface TerminalSpec {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limit?: number;
+}
+export interface TerminalHandle {
+  readonly id: string;
+  output(): { readonly text: string; readonly truncated: boolean; readonly exit?: Exit };
+  exited(): Promise<Exit>;
+  kill(): void;
+  release(): void;
+}
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}

@@ -1,0 +1,71 @@
+import type {
+  AgentInfo,
+  Ask,
+  AskId,
+  CallId,
+  Command,
+  Content,
+  Fault,
+  ModeChoice,
+  Notice,
+  Offers,
+  Part,
+  PartId,
+  Plan,
+  QueuedPrompt,
+  Remedy,
+  Terminal,
+  ToolCall,
+  TurnId,
+  Usage,
+} from './model.ts';
+
+/** Everything that may happen to a session. Only adapters and live sessions make these; only the reducer reads them. */
+export type SessionEvent =
+  | { readonly type: 'link.opening'; readonly note?: string }
+  | { readonly type: 'link.ready'; readonly agent: AgentInfo; readonly offers: Offers }
+  | {
+      readonly type: 'link.closed';
+      readonly reason: string;
+      readonly detail?: string;
+      readonly next?: readonly Remedy[];
+      readonly at: number;
+    }
+  | { readonly type: 'turn.began'; readonly turnId: TurnId; readonly at: number; readonly prompt: readonly Content[] }
+  | {
+      readonly type: 'turn.ended';
+      readonly turnId: TurnId;
+      readonly at: number;
+      readonly status: 'done' | 'cancelled' | 'failed';
+      readonly stop?: string;
+      readonly error?: Fault;
+    }
+  | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
+  | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
+  | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part }
+  | { readonly type: 'parts.removed'; readonly turnId: TurnId; readonly partIds: readonly PartId[] }
+  | {
+      readonly type: 'text.grew';
+      readonly turnId: TurnId;
+      readonly kind: 'text' | 'thought';
+      readonly partId: PartId;
+      readonly parent?: CallId;
+      readonly text: string;
+    }
+  | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange }
+  | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
+  | { readonly type: 'ask.opened'; readonly ask: Ask }
+  | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
+  | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }
+  | { readonly type: 'plan.set'; readonly plan: Plan | null }
+  | { readonly type: 'commands.set'; readonly commands: readonly Command[] }
+  | { readonly type: 'mode.set'; readonly mode: ModeChoice | null }
+  | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string }
+  | { readonly type: 'usage.set'; readonly usage: Usage }
+  | { readonly type: 'title.set'; readonly title: string }
+  | { readonly type: 'resume.set'; readonly key: string }
+  | { readonly type: 'notice'; readonly notice: Notice };
+
+/** A field that is absent is unchanged; a list that is present replaces. */
+export type CallChange = Partial<Omit<ToolCall, 'id'>>;
+export type TerminalChange = Pick<Terminal, 'id'> & Partial<Omit<Terminal, 'id' | 'tail' | 'dropped'>>;

@@ -1,0 +1,16 @@
+import type { AskId, Content, TurnId } from './model.ts';
+
+/** Everything a person may want of a session, from whichever surface. */
+export type Intent =
+  | { readonly type: 'prompt'; readonly turnId: TurnId; readonly content: readonly Content[] }
+  | { readonly type: 'command'; readonly turnId: TurnId; readonly path: readonly string[]; readonly args: string }
+  /** Says something into the running turn; where the agent cannot take it, it is queued. */
+  | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[] }
+  | { readonly type: 'unqueue'; readonly turnId: TurnId }
+  | { readonly type: 'cancel' }
+  | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
+  | { readonly type: 'setMode'; readonly modeId: string };
+export type Answer =
+  | { readonly kind: 'option'; readonly optionId: string; readonly edited?: string; readonly feedback?: string }
+  | { readonly kind: 'fields'; readonly values: Readonly<Record<string, readonly string[]>> }
+  | { readonly kind: 'cancelled' };

@@ -1,0 +1,32 @@
+import type { SessionEvent } from './events.ts';
+
+/** Joins growths of one part that are next to each other. Reducing the result gives the same session. */
+export function joinGrowth(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const joined: SessionEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    const both = last && joinedWith(last, event);
+    if (both) joined[joined.length - 1] = both;
+    else joined.push(event);
+  }
+  return joined;
+}
+
+function joinedWith(last: SessionEvent, next: SessionEvent): SessionEvent | undefined {
+  if (
+    last.type === 'text.grew' &&
+    next.type === 'text.grew' &&
+    last.partId === next.partId &&
+    last.turnId === next.turnId &&
+    last.kind === next.kind
+  ) {
+    return { ...last, text: last.text + next.text };
+  }
+  if (last.type === 'call.inputGrew' && next.type === 'call.inputGrew' && last.callId === next.callId && last.turnId === next.turnId) {
+    return { ...last, text: last.text + next.text };
+  }
+  if (last.type === 'terminal.changed' && next.type === 'terminal.changed' && last.terminal.id === next.terminal.id) {
+    return { type: 'terminal.changed', terminal: { ...last.terminal, ...next.terminal }, grew: (last.grew ?? '') + (next.grew ?? '') };
+  }
+  return undefined;
+}

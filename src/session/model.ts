@@ -1,0 +1,226 @@
+/** What a session is. Data only: JSON-safe, readonly, no methods, no undefined inside arrays. */
+export type SessionId = string;
+export type TurnId = string;
+export type PartId = string;
+export type CallId = string;
+export type AskId = string;
+
+export interface Session {
+  readonly id: SessionId;
+  readonly title: string;
+  readonly agent: AgentInfo;
+  readonly cwd: string;
+  readonly link: Link;
+  readonly turns: readonly Turn[];
+  readonly asks: readonly Ask[];
+  /** Prompts typed while a turn runs, oldest first. */
+  readonly queue: readonly QueuedPrompt[];
+  readonly plan?: Plan;
+  readonly commands: readonly Command[];
+  readonly mode?: ModeChoice;
+  readonly terminals: Readonly<Record<string, Terminal>>;
+  readonly usage?: Usage;
+  readonly notices: readonly Notice[];
+  /** The agent's own name for this conversation, to go on with it later. */
+  readonly resumeKey?: string;
+}
+export interface AgentInfo {
+  readonly protocol: string;
+  readonly name: string;
+  readonly version?: string;
+}
+export type Link =
+  | { readonly state: 'opening'; readonly note?: string }
+  | { readonly state: 'ready'; readonly offers: Offers }
+  | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] };
+/** What this agent said it can do. Absent means: do not show the control. */
+export interface Offers {
+  readonly images?: true;
+  readonly steer?: true;
+  readonly hints?: true;
+  readonly history?: true;
+  /** A rejection may carry words for the agent. */
+  readonly feedback?: true;
+  readonly editableApprovals?: true;
+  readonly tools?: ToolOffer;
+}
+/** Which of our editor tools the agent took. */
+export interface ToolOffer {
+  readonly accepted: readonly string[];
+  readonly rejected: readonly { readonly name: string; readonly reason: string }[];
+}
+export interface QueuedPrompt {
+  readonly turnId: TurnId;
+  readonly content: readonly Content[];
+}
+
+export interface Turn {
+  readonly id: TurnId;
+  /** Milliseconds since the epoch. */
+  readonly beganAt: number;
+  readonly endedAt?: number;
+  readonly prompt: readonly Content[];
+  readonly parts: readonly Part[];
+  readonly status: 'running' | 'done' | 'cancelled' | 'failed';
+  readonly stop?: string;
+  readonly error?: Fault;
+  /** What keeps the turn from showing progress just now: a retry, a compaction, servers starting. */
+  readonly activity?: string;
+  /** True once the person asked to stop and the agent has not ended the turn yet. */
+  readonly stopping?: true;
+}
+/** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
+export type Part =
+  | { readonly kind: 'text'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
+  | { readonly kind: 'thought'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
+  | { readonly kind: 'content'; readonly id: PartId; readonly parent?: CallId; readonly content: Content }
+  | { readonly kind: 'prompt'; readonly id: PartId; readonly parent?: CallId; readonly content: readonly Content[] }
+  | { readonly kind: 'notice'; readonly id: PartId; readonly parent?: CallId; readonly notice: Notice }
+  | { readonly kind: 'call'; readonly id: CallId; readonly parent?: CallId; readonly call: ToolCall };
+
+export interface ToolCall {
+  readonly id: CallId;
+  readonly name: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
+  /** The arguments as they stream in; `input` is there once they are whole. */
+  readonly inputText: string;
+  readonly input?: unknown;
+  readonly output: readonly Output[];
+  readonly locations: readonly Location[];
+  readonly error?: Fault;
+}
+export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other';
+export type Output =
+  | { readonly kind: 'content'; readonly content: Content }
+  | { readonly kind: 'diff'; readonly diff: Diff }
+  | { readonly kind: 'terminal'; readonly terminalId: string }
+  | { readonly kind: 'json'; readonly value: unknown };
+/**
+ * What an edit does to one file: the whole sides, or one excerpt of them when `excerpt` is there (several of one path are several hunks).
+ * before is null when the file did not exist; after is null when it is deleted. Lines are joined with \n.
+ */
+export interface Diff {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly excerpt?: Excerpt;
+  /** The texts are sentences about the change, not the change. */
+  readonly summary?: true;
+}
+/** Where an excerpt begins on each side, 1-based; absent when the agent did not say. */
+export interface Excerpt {
+  readonly beforeLine?: number;
+  readonly afterLine?: number;
+}
+/** line is 1-based. */
+export interface Location {
+  readonly path: string;
+  readonly line?: number;
+}
+export type Content =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly mime: string; readonly data: string }
+  | { readonly type: 'audio'; readonly mime: string; readonly data: string }
+  | { readonly type: 'file'; readonly path: string; readonly text?: string; readonly lines?: readonly [number, number] }
+  | { readonly type: 'link'; readonly uri: string; readonly title?: string }
+  /** Something this build cannot draw, kept as it came. */
+  | { readonly type: 'raw'; readonly label: string; readonly value: unknown };
+
+/** The agent stands still until a person answers. */
+export type Ask = Approval | Question;
+export interface Approval {
+  readonly kind: 'approval';
+  readonly id: AskId;
+  /** Absent when it belongs to no turn (a background agent); then it outlives turns. */
+  readonly turnId?: TurnId;
+  readonly callId?: CallId;
+  readonly title: string;
+  /** Which sub-agent asks, when it is not the agent itself. */
+  readonly asker?: string;
+  readonly toolKind?: ToolKind;
+  readonly detail: ApprovalDetail;
+  readonly options: readonly Option[];
+  /** The person may change the proposed text before allowing it. */
+  readonly editable?: true;
+}
+export type ApprovalDetail =
+  | { readonly type: 'command'; readonly command: string; readonly cwd?: string }
+  | { readonly type: 'edit'; readonly diffs: readonly Diff[] }
+  | { readonly type: 'mcp'; readonly server: string; readonly tool: string; readonly input?: unknown }
+  | { readonly type: 'text'; readonly text: string };
+export interface Option {
+  readonly id: string;
+  readonly label: string;
+  readonly effect: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
+  readonly description?: string;
+}
+export interface Question {
+  readonly kind: 'question';
+  readonly id: AskId;
+  readonly turnId?: TurnId;
+  readonly callId?: CallId;
+  readonly title: string;
+  readonly asker?: string;
+  readonly fields: readonly Field[];
+}
+/** One thing to answer: choices, free text, or both (`free`). Without choices it is free text. */
+export interface Field {
+  readonly id: string;
+  readonly label: string;
+  /** Markdown shown above the choices. */
+  readonly body?: string;
+  readonly choices?: readonly { readonly label: string; readonly description?: string }[];
+  readonly many?: true;
+  readonly free?: true;
+  readonly freeLabel?: string;
+}
+
+export interface Plan {
+  readonly entries: readonly PlanEntry[];
+}
+export interface PlanEntry {
+  readonly text: string;
+  readonly status: 'pending' | 'in_progress' | 'completed';
+  readonly priority?: 'high' | 'medium' | 'low';
+}
+export interface Command {
+  readonly name: string;
+  readonly description: string;
+  readonly aliases: readonly string[];
+  /** What to type after the name. */
+  readonly hint?: string;
+  readonly children?: readonly Command[];
+}
+export interface ModeChoice {
+  readonly current: string;
+  readonly all: readonly { readonly id: string; readonly name: string; readonly description?: string }[];
+}
+export interface Terminal {
+  readonly id: string;
+  readonly command: string;
+  readonly tail: string;
+  /** UTF-16 units cut from the front of the output. */
+  readonly dropped: number;
+  readonly exit?: { readonly code: number | null; readonly signal: string | null };
+}
+/** Tokens; used and size are of the context window. */
+export interface Usage {
+  readonly used?: number;
+  readonly size?: number;
+  readonly input?: number;
+  readonly output?: number;
+}
+export interface Notice {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly text: string;
+  readonly next?: readonly Remedy[];
+}
+export interface Fault {
+  readonly message: string;
+  readonly code?: string;
+  readonly next?: readonly Remedy[];
+}
+/** What a person can do about a fault; each is a button. */
+export type Remedy = 'retry' | 'continue' | 'restart' | 'showLog' | 'pickAgent' | 'openSettings' | 'configureModel' | 'signIn';

@@ -1,0 +1,60 @@
+import type { CallChange, SessionEvent } from './events.ts';
+import type { CallId, Part, PartId, ToolCall, Turn } from './model.ts';
+
+/** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
+
+export function addPart(turn: Turn, part: Part): Turn {
+  return indexOf(turn, part.id) >= 0 ? turn : { ...turn, parts: [...turn.parts, part] };
+}
+
+export function removeParts(turn: Turn, ids: readonly PartId[]): Turn {
+  const parts = turn.parts.filter((part) => !ids.includes(part.id));
+  return parts.length === turn.parts.length ? turn : { ...turn, parts };
+}
+
+export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.grew' }>): Turn {
+  if (event.text === '') return turn;
+  const at = indexOf(turn, event.partId);
+  const part = turn.parts[at];
+  if (!part) {
+    const parent = event.parent === undefined ? {} : { parent: event.parent };
+    return { ...turn, parts: [...turn.parts, { kind: event.kind, id: event.partId, ...parent, text: event.text }] };
+  }
+  if (part.kind !== event.kind) return turn;
+  return { ...turn, parts: turn.parts.with(at, { ...part, text: part.text + event.text }) };
+}
+
+export function changeCall(turn: Turn, id: CallId, change: CallChange): Turn {
+  return inCall(turn, id, (call) => {
+    const changed = (Object.keys(change) as (keyof CallChange)[]).some((key) => change[key] !== undefined && change[key] !== call[key]);
+    return changed ? { ...call, ...change } : call;
+  });
+}
+
+export function growInput(turn: Turn, id: CallId, text: string): Turn {
+  return text === '' ? turn : inCall(turn, id, (call) => ({ ...call, inputText: call.inputText + text }));
+}
+
+/** Every unfinished call becomes cancelled. */
+export function settleCalls(parts: readonly Part[]): readonly Part[] {
+  if (!parts.some((part) => part.kind === 'call' && !isSettled(part.call))) return parts;
+  return parts.map((part) =>
+    part.kind === 'call' && !isSettled(part.call) ? { ...part, call: { ...part.call, status: 'cancelled' } } : part,
+  );
+}
+
+export function isSettled(call: ToolCall): boolean {
+  return call.status !== 'pending' && call.status !== 'waiting' && call.status !== 'running';
+}
+
+function inCall(turn: Turn, id: CallId, change: (call: ToolCall) => ToolCall): Turn {
+  const at = indexOf(turn, id);
+  const part = turn.parts[at];
+  if (part?.kind !== 'call') return turn;
+  const call = change(part.call);
+  return call === part.call ? turn : { ...turn, parts: turn.parts.with(at, { ...part, call }) };
+}
+
+function indexOf(turn: Turn, id: PartId): number {
+  return turn.parts.findLastIndex((part) => part.id === id);
+}

@@ -1,0 +1,165 @@
+import type { SessionEvent } from './events.ts';
+import type { AgentInfo, Ask, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
+import { addPart, changeCall, growInput, growText, removeParts, settleCalls } from './parts.ts';
+
+/** What a terminal keeps of its output, in UTF-16 units. */
+export const TERMINAL_TAIL = 64 * 1024;
+/** How many notices a session keeps. */
+export const NOTICES_KEPT = 100;
+
+export function newSession(id: SessionId, agent: AgentInfo, cwd: string): Session {
+  return {
+    id,
+    title: '',
+    agent,
+    cwd,
+    link: { state: 'opening' },
+    turns: [],
+    asks: [],
+    queue: [],
+    commands: [],
+    terminals: {},
+    notices: [],
+  };
+}
+
+/** The only place a session changes. Pure; an event that fits nothing gives the same object back. */
+export function reduce(session: Session, event: SessionEvent): Session {
+  switch (event.type) {
+    case 'link.opening':
+      return { ...session, link: event.note === undefined ? { state: 'opening' } : { state: 'opening', note: event.note } };
+    case 'link.ready':
+      return { ...session, agent: event.agent, link: { state: 'ready', offers: event.offers } };
+    case 'link.closed':
+      return closeLink(session, event);
+    case 'turn.began':
+      if (session.turns.some((turn) => turn.id === event.turnId)) return session;
+      return {
+        ...session,
+        turns: [...session.turns, { id: event.turnId, beganAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
+      };
+    case 'turn.ended':
+      return endTurn(session, event);
+    case 'turn.activity':
+      return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
+    case 'turn.stopping':
+      return inRunningTurn(session, event.turnId, (turn) => (turn.stopping ? turn : { ...turn, stopping: true }));
+    case 'part.added':
+      return inRunningTurn(session, event.turnId, (turn) => addPart(turn, event.part));
+    case 'parts.removed':
+      return inRunningTurn(session, event.turnId, (turn) => removeParts(turn, event.partIds));
+    case 'text.grew':
+      return inRunningTurn(session, event.turnId, (turn) => growText(turn, event));
+    case 'call.changed':
+      return inRunningTurn(session, event.turnId, (turn) => changeCall(turn, event.callId, event.change));
+    case 'call.inputGrew':
+      return inRunningTurn(session, event.turnId, (turn) => growInput(turn, event.callId, event.text));
+    case 'ask.opened':
+      return openAsk(session, event.ask);
+    case 'ask.closed':
+      return withAsks(session, (ask) => ask.id !== event.askId);
+    case 'queue.set':
+      return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
+    case 'plan.set': {
+      if (event.plan) return { ...session, plan: event.plan };
+      if (!session.plan) return session;
+      const { plan: _, ...rest } = session;
+      return rest;
+    }
+    case 'commands.set':
+      return { ...session, commands: event.commands };
+    case 'mode.set': {
+      if (event.mode) return { ...session, mode: event.mode };
+      if (!session.mode) return session;
+      const { mode: _, ...rest } = session;
+      return rest;
+    }
+    case 'terminal.changed':
+      return changeTerminal(session, event);
+    case 'usage.set':
+      return { ...session, usage: { ...session.usage, ...event.usage } };
+    case 'title.set':
+      return event.title === session.title ? session : { ...session, title: event.title };
+    case 'resume.set':
+      return event.key === session.resumeKey ? session : { ...session, resumeKey: event.key };
+    case 'notice':
+      return { ...session, notices: [...session.notices, event.notice].slice(-NOTICES_KEPT) };
+    default: {
+      const unknown: never = event;
+      return unknown ? session : session;
+    }
+  }
+}
+
+function inRunningTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
+  const at = session.turns.findLastIndex((turn) => turn.id === id);
+  const turn = session.turns[at];
+  if (turn?.status !== 'running') return session;
+  const next = change(turn);
+  return next === turn ? session : { ...session, turns: session.turns.with(at, next) };
+}
+
+function withActivity(turn: Turn, text: string | null): Turn {
+  if (text === (turn.activity ?? null)) return turn;
+  const { activity: _, ...rest } = turn;
+  return text === null ? rest : { ...rest, activity: text };
+}
+
+type TurnEnded = Extract<SessionEvent, { type: 'turn.ended' }>;
+
+function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
+  const { activity: _, stopping: __, ...rest } = turn;
+  return {
+    ...rest,
+    parts: settleCalls(turn.parts),
+    status: how.status,
+    endedAt: how.at,
+    ...(how.stop === undefined ? {} : { stop: how.stop }),
+    ...(how.error === undefined ? {} : { error: how.error }),
+  };
+}
+
+function endTurn(session: Session, event: TurnEnded): Session {
+  const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event));
+  return next === session ? session : withAsks(next, (ask) => ask.turnId !== event.turnId);
+}
+
+function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.closed' }>): Session {
+  if (session.link.state === 'closed') return session;
+  const error = { message: event.reason, ...(event.next === undefined ? {} : { next: event.next }) };
+  return {
+    ...session,
+    link: {
+      state: 'closed',
+      reason: event.reason,
+      ...(event.detail === undefined ? {} : { detail: event.detail }),
+      ...(event.next === undefined ? {} : { next: event.next }),
+    },
+    asks: [],
+    turns: session.turns.map((turn) => (turn.status === 'running' ? ended(turn, { at: event.at, status: 'failed', error }) : turn)),
+  };
+}
+
+function openAsk(session: Session, ask: Ask): Session {
+  if (session.asks.some((open) => open.id === ask.id)) return session;
+  if (ask.turnId !== undefined && session.turns.find((turn) => turn.id === ask.turnId)?.status !== 'running') return session;
+  return { ...session, asks: [...session.asks, ask] };
+}
+
+function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {
+  const asks = session.asks.filter(keep);
+  return asks.length === session.asks.length ? session : { ...session, asks };
+}
+
+function changeTerminal(session: Session, event: Extract<SessionEvent, { type: 'terminal.changed' }>): Session {
+  const known: Terminal = session.terminals[event.terminal.id] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
+  const whole = known.tail + (event.grew ?? '');
+  let cut = Math.max(0, whole.length - TERMINAL_TAIL);
+  if (cut > 0 && isLowSurrogate(whole.charCodeAt(cut))) cut += 1;
+  const next: Terminal = { ...known, ...event.terminal, tail: whole.slice(cut), dropped: known.dropped + cut };
+  return { ...session, terminals: { ...session.terminals, [next.id]: next } };
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
