@@ -1,0 +1,74 @@
+import type { SessionEvent } from '../session/events.ts';
+import { joinGrowth } from '../session/join.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import type { ToView } from './contract.ts';
+
+/** What the outbox needs of a store. */
+export interface Shown {
+  readonly id: SessionId;
+  readonly store: { readonly now: Session; readonly seq: number };
+}
+
+/**
+ * Host end of the pipe: gathers one frame of changes of the shown session into one patch. While the view is not listening everything is
+ * dropped; it gets a snapshot when it listens again. `schedule` runs its argument once, about 16 ms later.
+ */
+export class Outbox {
+  readonly #post: (message: ToView) => void;
+  readonly #schedule: (flush: () => void) => void;
+  #shown: Shown | undefined;
+  #listening = false;
+  #events: SessionEvent[] = [];
+  #sent = 0;
+  #waiting = false;
+
+  constructor(post: (message: ToView) => void, schedule: (flush: () => void) => void) {
+    this.#post = post;
+    this.#schedule = schedule;
+  }
+
+  get shown(): SessionId | undefined {
+    return this.#shown?.id;
+  }
+
+  /** The view is there (or there again) and knows nothing, or it is gone or hidden. */
+  listen(listening: boolean): void {
+    this.#listening = listening;
+    this.snapshot();
+  }
+
+  show(shown: Shown | undefined): void {
+    this.#shown = shown;
+    this.snapshot();
+  }
+
+  /** Starts the view over: everything gathered so far is in the snapshot. */
+  snapshot(): void {
+    this.#events = [];
+    if (!this.#listening || !this.#shown) return;
+    const { id, store } = this.#shown;
+    this.#sent = store.seq;
+    this.#post({ type: 'snapshot', sessionId: id, seq: store.seq, session: store.now });
+  }
+
+  take(id: SessionId, event: SessionEvent): void {
+    if (!this.#listening || id !== this.#shown?.id) return;
+    this.#events.push(event);
+    if (this.#waiting) return;
+    this.#waiting = true;
+    this.#schedule(() => {
+      this.#waiting = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#events.length === 0 || !this.#shown) return;
+    const { id } = this.#shown;
+    const from = this.#sent + 1;
+    this.#sent += this.#events.length;
+    const events = joinGrowth(this.#events);
+    this.#events = [];
+    this.#post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type Log, messageOf } from './base/log.ts';
+import { diskFiles } from './headless/diskFiles.ts';
+import { runSteps } from './headless/run.ts';
+import { readScript, type Step } from './headless/script.ts';
+import { headlessTools } from './headless/tools.ts';
+import { type Options, readOptions, USAGE } from './headless/usage.ts';
+import { childTerminals } from './live/childTerminals.ts';
+import { LiveSession } from './live/liveSession.ts';
+import { launchOf, type Profile } from './live/profiles.ts';
+import { englishTexts } from './live/texts.ts';
+import { protocols } from './protocols/registry.ts';
+import { newSession } from './session/reduce.ts';
+
+/** The same sessions without an editor: arguments in, events out as JSON lines on stdout, log on stderr. */
+
+const say = (level: string) => (message: string, cause?: unknown) =>
+  void process.stderr.write(`[${level}] ${message}${cause === undefined ? '' : `: ${messageOf(cause)}`}\n`);
+const log: Log = { trace: () => {}, info: say('info'), warn: say('warn'), error: say('error') };
+const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
+
+async function main(): Promise<number> {
+  let options: Options;
+  let steps: readonly Step[];
+  try {
+    options = readOptions(process.argv.slice(2), process.cwd());
+    if (!Object.hasOwn(protocols, options.protocol)) {
+      throw new Error(`unknown protocol "${options.protocol}"; known are ${Object.keys(protocols).join(', ')}`);
+    }
+    const cwd = await stat(options.cwd).catch(() => undefined);
+    if (!cwd?.isDirectory()) throw new Error(`--cwd: there is no folder ${options.cwd}`);
+    const script = options.script === undefined ? [] : readScript(readFileSync(options.script, 'utf8'));
+    steps = [...script, ...options.prompts.map((prompt) => ({ prompt }))];
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
+    return 2;
+  }
+  return run(options, steps);
+}
+
+async function run(options: Options, steps: readonly Step[]): Promise<number> {
+  const protocol = protocols[options.protocol];
+  if (!protocol) return 2;
+  const cwd = path.resolve(options.cwd);
+  const { command, url } = options;
+  const profile: Profile = {
+    id: 'headless',
+    name: command ?? url ?? '',
+    protocol: options.protocol,
+    args: options.args,
+    env: options.env,
+    headers: {},
+    ...(command === undefined ? {} : { command }),
+    ...(url === undefined ? {} : { url }),
+  };
+  const live = new LiveSession(newSession(randomUUID(), { protocol: profile.protocol, name: profile.name }, cwd), profile.id, {
+    protocol,
+    launch: async () => launchOf(profile, cwd),
+    ports: { tools: headlessTools(cwd), files: diskFiles, terminals: childTerminals({ cwd }) },
+    rules: () => [],
+    client: { name: 'parley-headless', version: '0.1.0' },
+    log,
+    trace: () => {},
+    now: Date.now,
+    newId: randomUUID,
+    texts: englishTexts,
+  });
+  live.store.onChange(({ event }) => print({ event }));
+  const ended = new Promise<number>((resolve) => {
+    const stopped = (code: number, why: string) => () => {
+      log.warn(why);
+      resolve(code);
+    };
+    process.once('SIGINT', stopped(1, 'Interrupted'));
+    process.once('SIGTERM', stopped(1, 'Terminated'));
+    if (options.timeout > 0) setTimeout(stopped(1, `Not done after ${options.timeout} s`), options.timeout * 1000).unref();
+  });
+  void live.start();
+  const code = await Promise.race([
+    ended,
+    runSteps(live, { steps, answer: options.answer, newId: randomUUID, log }).then((fine) => (fine ? 0 : 1)),
+  ]);
+  const { link } = live.store.now;
+  if (link.state === 'closed') log.error(`${link.reason}${link.detail ? `\n${link.detail}` : ''}`);
+  print({ session: live.store.now });
+  live.dispose();
+  await live.ended;
+  return code;
+}
+
+/** Everything on stdout has left before the process ends. */
+void main().then((code) => process.stdout.write('', () => process.exit(code)));

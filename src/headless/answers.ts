@@ -1,0 +1,34 @@
+import type { Answer } from '../session/intents.ts';
+import type { Ask } from '../session/model.ts';
+import type { ScriptedAnswer } from './script.ts';
+
+/** What a scripted answer means for this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
+export function answerOf(ask: Ask, scripted: ScriptedAnswer): Answer | undefined {
+  if (scripted === 'hold') return undefined;
+  if (ask.kind === 'question') return answerQuestion(ask, scripted);
+  const choose = (...effects: readonly string[]) => effects.flatMap((effect) => ask.options.filter((one) => one.effect === effect))[0]?.id;
+  if (typeof scripted === 'string') {
+    const id =
+      scripted === 'allow'
+        ? choose('allow_once')
+        : scripted === 'allow_always'
+          ? choose('allow_always', 'allow_once')
+          : choose('reject_once', 'reject_always');
+    return id === undefined ? { kind: 'cancelled' } : { kind: 'option', optionId: id };
+  }
+  if ('option' in scripted) return { kind: 'option', optionId: scripted.option };
+  if ('fields' in scripted) return { kind: 'cancelled' };
+  const id = 'reject' in scripted ? choose('reject_once', 'reject_always') : choose('allow_once');
+  if (id === undefined) return { kind: 'cancelled' };
+  return 'reject' in scripted
+    ? { kind: 'option', optionId: id, feedback: scripted.reject }
+    : { kind: 'option', optionId: id, edited: scripted.edited };
+}
+
+function answerQuestion(ask: Extract<Ask, { kind: 'question' }>, scripted: ScriptedAnswer): Answer {
+  if (typeof scripted === 'object' && 'fields' in scripted) {
+    return { kind: 'fields', values: Object.fromEntries(Object.entries(scripted.fields).map(([id, value]) => [id, [value].flat()])) };
+  }
+  if (scripted !== 'allow' && scripted !== 'allow_always') return { kind: 'cancelled' };
+  return { kind: 'fields', values: Object.fromEntries(ask.fields.map((field) => [field.id, [field.choices?.[0]?.label ?? '']])) };
+}

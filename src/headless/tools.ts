@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import type { Tool } from '../protocols/ports.ts';
+
+const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
+
+/** The editor tools that make sense without an editor: opening is remembered and can be asked for. */
+export function headlessTools(cwd: string): readonly Tool[] {
+  const opened: string[] = [];
+  return [
+    {
+      name: 'open_in_ide',
+      description: 'Open a file in the editor, at a 1-based line if given.',
+      parameters: {
+        type: 'object',
+        properties: { path: { type: 'string' }, line: { type: 'integer', minimum: 1 } },
+        required: ['path'],
+        additionalProperties: false,
+      },
+      run: async (input) => {
+        const parsed = openInput.safeParse(input);
+        if (!parsed.success) return { ok: false, text: 'path must be text, line a number' };
+        const file = path.resolve(cwd, parsed.data.path);
+        if (!existsSync(file)) return { ok: false, text: `There is no file ${file}` };
+        opened.push(file);
+        return { ok: true, text: `Opened ${file}${parsed.data.line === undefined ? '' : `:${parsed.data.line}`}` };
+      },
+    },
+    {
+      name: 'get_open_editors',
+      description: 'List the files that are open in the editor.',
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+      run: async () => ({ ok: true, text: JSON.stringify(opened.map((file) => ({ path: file }))) }),
+    },
+  ];
+}

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util';
+
+export const USAGE = `usage: headless --protocol <id> (--command CMD [--arg A]... | --url URL) [--cwd DIR] [--env K=V]... [--prompt TEXT]...
+                [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S]`;
+
+export type Reply = 'allow' | 'allow_always' | 'reject' | 'hold';
+const replies: readonly string[] = ['allow', 'allow_always', 'reject', 'hold'] satisfies readonly Reply[];
+
+export interface Options {
+  readonly protocol: string;
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly url?: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly prompts: readonly string[];
+  readonly script?: string;
+  readonly answer: Reply;
+  /** Seconds; 0 is no limit. */
+  readonly timeout: number;
+}
+
+/** Throws with a sentence for the person when the arguments are off. */
+export function readOptions(argv: readonly string[], cwd: string): Options {
+  const { values } = parseArgs({
+    args: [...argv],
+    strict: true,
+    options: {
+      protocol: { type: 'string' },
+      command: { type: 'string' },
+      arg: { type: 'string', multiple: true },
+      url: { type: 'string' },
+      cwd: { type: 'string' },
+      env: { type: 'string', multiple: true },
+      prompt: { type: 'string', multiple: true },
+      script: { type: 'string' },
+      answer: { type: 'string' },
+      timeout: { type: 'string' },
+    },
+  });
+  const { protocol, command, url, script } = values;
+  if (protocol === undefined) throw new Error('--protocol is missing');
+  if ((command === undefined) === (url === undefined)) throw new Error('give either --command or --url');
+  const answer = values.answer ?? 'reject';
+  if (!isReply(answer)) throw new Error(`--answer takes ${replies.join(', ')}`);
+  const timeout = Number(values.timeout ?? '0');
+  if (!Number.isFinite(timeout) || timeout < 0) throw new Error('--timeout takes seconds');
+  return {
+    protocol,
+    ...(command === undefined ? {} : { command }),
+    ...(url === undefined ? {} : { url }),
+    ...(script === undefined ? {} : { script }),
+    args: values.arg ?? [],
+    cwd: values.cwd ?? cwd,
+    env: Object.fromEntries((values.env ?? []).map(pair)),
+    prompts: values.prompt ?? [],
+    answer,
+    timeout,
+  };
+}
+
+function isReply(text: string): text is Reply {
+  return replies.includes(text);
+}
+
+function pair(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new Error(`--env takes NAME=VALUE, not "${text}"`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

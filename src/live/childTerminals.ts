@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
+import { signalTree } from '../transport/processTree.ts';
+
+/** Bytes of output kept when the agent names no limit. */
+const DEFAULT_LIMIT = 1024 * 1024;
+
+export interface ChildTerminal extends TerminalHandle {
+  readonly spec: TerminalSpec;
+  /** Gets each new piece of output, then undefined once when the command has ended. */
+  onOutput(listener: (text: string | undefined) => void): void;
+}
+
+/**
+ * Terminals as plain child processes with pipes, each the leader of its own process group. Arguments are never joined for a shell, unless the
+ * agent gave a whole command line without arguments. Output survives release; only the process is ended.
+ */
+export function childTerminals(options: { readonly cwd: string; readonly onCreate?: (terminal: ChildTerminal) => void }): Terminals {
+  return {
+    async create(spec) {
+      const terminal = await start(spec, options.cwd);
+      options.onCreate?.(terminal);
+      return terminal;
+    },
+  };
+}
+
+function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
+  const child = spawn(spec.command, [...(spec.args ?? [])], {
+    cwd: spec.cwd ?? cwd,
+    env: { ...process.env, ...spec.env },
+    shell: spec.args === undefined,
+    detached: process.platform !== 'win32',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  const limit = spec.limit ?? DEFAULT_LIMIT;
+  const listeners: ((text: string | undefined) => void)[] = [];
+  let kept: Buffer = Buffer.alloc(0);
+  let truncated = false;
+  let exit: Exit | undefined;
+  const take = (chunk: Buffer) => {
+    const whole = Buffer.concat([kept, chunk]);
+    truncated ||= whole.length > limit;
+    kept = whole.length > limit ? fromCharacter(whole.subarray(whole.length - limit)) : whole;
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    const decoder = new StringDecoder('utf8');
+    stream.on('data', (chunk: Buffer) => {
+      take(chunk);
+      const text = decoder.write(chunk);
+      if (text) for (const listener of listeners) listener(text);
+    });
+  }
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => {
+      exit = { code, signal };
+      resolve(exit);
+      for (const listener of listeners) listener(undefined);
+    });
+  });
+  const end = () => {
+    if (!exit && child.pid !== undefined) signalTree(child.pid, 'SIGKILL');
+  };
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('spawn', () =>
+      resolve({
+        id: randomUUID(),
+        spec,
+        output: () => ({ text: kept.toString('utf8'), truncated, ...(exit ? { exit } : {}) }),
+        exited: () => exited,
+        kill: end,
+        release: end,
+        onOutput: (listener) => void listeners.push(listener),
+      }),
+    );
+  });
+}
+
+/** Drops the bytes of a character whose beginning was cut off. */
+function fromCharacter(bytes: Buffer): Buffer {
+  let start = 0;
+  while (start < 4 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
+  return bytes.subarray(start);
+}

@@ -1,0 +1,271 @@
+import type { Disposable } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
+import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
+import type { Ports } from '../protocols/ports.ts';
+import type { SessionEvent } from '../session/events.ts';
+import type { Answer, Intent } from '../session/intents.ts';
+import type { Ask, QueuedPrompt, Session, SessionId } from '../session/model.ts';
+import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
+import { findAsk, runningTurn } from '../session/select.ts';
+import { Store } from '../session/store.ts';
+import { Gate } from './gate.ts';
+import type { JournalWriter } from './journal.ts';
+import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
+import type { DeskSession } from './surface.ts';
+import type { LiveTexts } from './texts.ts';
+
+/** What a live session needs of the world. */
+export interface LiveDeps {
+  readonly protocol: Protocol;
+  /** Rejects with a message for the person when the agent cannot be found. */
+  readonly launch: () => Promise<Launch>;
+  readonly ports: Ports;
+  readonly rules: () => readonly ApprovalRule[];
+  readonly client: { readonly name: string; readonly version: string };
+  readonly log: Log;
+  readonly trace: (way: 'in' | 'out', message: unknown) => void;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly texts: LiveTexts;
+  readonly journal?: JournalWriter;
+}
+
+interface Conversation {
+  readonly adapter: Adapter;
+  readonly stop: AbortController;
+}
+
+/** A store and the adapter that feeds it: policy, queue of prompts, journal, end of life. */
+export class LiveSession implements DeskSession, Disposable {
+  readonly id: SessionId;
+  readonly profile: string;
+  readonly store: Store;
+  readonly #deps: LiveDeps;
+  readonly #gate: Gate;
+  #conversation: Conversation | undefined;
+  #ending: Promise<void> = Promise.resolve();
+  #starts = 0;
+  /** After a turn that was stopped or failed the queue waits for the person. */
+  #held = false;
+  #disposed = false;
+
+  constructor(start: Session, profile: string, deps: LiveDeps) {
+    this.id = start.id;
+    this.profile = profile;
+    this.store = new Store(start);
+    this.#deps = deps;
+    this.#gate = new Gate(
+      (event) => this.#emit(event),
+      () => this.store.now,
+      deps.newId,
+      deps.texts,
+    );
+  }
+
+  /** False for a session that was only read from the journal. */
+  get startedHere(): boolean {
+    return this.#starts > 0;
+  }
+
+  /** A session read from the journal has no agent any more: what was under way is over. */
+  interrupt(): void {
+    this.#emit({ type: 'link.closed', reason: this.#deps.texts.interrupted, next: ['restart'], at: this.#deps.now() });
+  }
+
+  /** Opens the conversation; whatever becomes of it shows in the session's link. */
+  async start(resume?: Resume): Promise<void> {
+    if (this.#disposed) return;
+    this.#starts += 1;
+    const mine = this.#starts;
+    this.#emit({ type: 'link.opening' });
+    await this.#ending;
+    try {
+      const launch = await this.#deps.launch();
+      if (this.#disposed || mine !== this.#starts) return;
+      this.#open(launch, resume);
+    } catch (error) {
+      this.#deps.log.error('The agent could not be launched', error);
+      this.#emit({
+        type: 'link.closed',
+        reason: this.#deps.texts.noLaunch(messageOf(error)),
+        next: ['restart', 'showLog', 'pickAgent'],
+        at: this.#deps.now(),
+      });
+    }
+  }
+
+  /** Ends the agent and starts it again on the same conversation; the transcript stays. */
+  async restart(): Promise<void> {
+    this.#end(this.#deps.texts.interrupted);
+    const key = this.store.now.resumeKey;
+    await this.start(key === undefined ? undefined : { key, history: false });
+  }
+
+  send(intent: Intent): void {
+    if (this.#disposed) return;
+    switch (intent.type) {
+      case 'prompt':
+        return this.#prompt({ turnId: intent.turnId, content: intent.content });
+      case 'command':
+        return this.#prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent.path, intent.args) }] });
+      case 'steer':
+        if (isEmpty(intent.content)) return;
+        if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#conversation?.adapter.send(intent);
+        return this.#prompt({ turnId: intent.turnId, content: intent.content });
+      case 'unqueue':
+        return this.#setQueue(without(this.store.now.queue, intent.turnId));
+      case 'cancel': {
+        const turn = runningTurn(this.store.now);
+        if (!turn) return;
+        this.#emit({ type: 'turn.stopping', turnId: turn.id });
+        return this.#conversation?.adapter.send(intent);
+      }
+      case 'answer':
+        return this.#answer(intent.askId, intent.answer);
+      case 'setMode':
+        return this.#conversation?.adapter.send(intent);
+    }
+  }
+
+  async hints(text: string, cursor: number): Promise<readonly Hint[]> {
+    return (await this.#conversation?.adapter.hints?.(text, cursor)) ?? [];
+  }
+
+  /** Earlier conversations the agent itself remembers. */
+  async history(): Promise<readonly Past[]> {
+    return (await this.#conversation?.adapter.history?.()) ?? [];
+  }
+
+  /** Ends the agent; the session stays readable. Settles when its process is gone. */
+  async stop(): Promise<void> {
+    this.#starts += 1;
+    this.#end(this.#deps.texts.endedByPerson);
+    await this.#ending;
+  }
+
+  /** Settles when the agent is gone. */
+  get ended(): Promise<void> {
+    return this.#ending;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#end(this.#deps.texts.interrupted);
+    this.#disposed = true;
+    this.#deps.journal?.flush();
+    this.store.dispose();
+  }
+
+  #open(launch: Launch, resume: Resume | undefined): void {
+    const stop = new AbortController();
+    // What a conversation says after another one has begun belongs to nobody.
+    const current = () => this.#conversation === undefined || this.#conversation.stop === stop;
+    const adapter = this.#deps.protocol.open(launch, {
+      emit: (event) => {
+        if (!stop.signal.aborted && current()) this.#emit(event);
+      },
+      ports: { ...this.#deps.ports, tools: this.#deps.ports.tools.map((tool) => this.#gate.wrap(tool)) },
+      client: this.#deps.client,
+      now: this.#deps.now,
+      newId: this.#deps.newId,
+      signal: stop.signal,
+      trace: this.#deps.trace,
+      log: this.#deps.log,
+      ...(resume === undefined ? {} : { resume }),
+    });
+    this.#conversation = { adapter, stop };
+    this.#drain();
+  }
+
+  #end(reason: string): void {
+    const conversation = this.#conversation;
+    this.#conversation = undefined;
+    if (conversation) this.#settle(conversation);
+    this.#emit({ type: 'link.closed', reason, next: ['restart'], at: this.#deps.now() });
+  }
+
+  #settle(conversation: Conversation): void {
+    conversation.stop.abort();
+    conversation.adapter.dispose();
+    this.#ending = Promise.all([this.#ending, conversation.adapter.ended]).then(
+      () => undefined,
+      (error: unknown) => this.#deps.log.error('The agent did not end as it should', error),
+    );
+  }
+
+  #emit(event: SessionEvent): void {
+    if (this.#disposed || !this.store.apply(event)) return;
+    this.#deps.journal?.record(event);
+    switch (event.type) {
+      case 'ask.opened':
+        return this.#askOpened(event.ask);
+      case 'ask.closed':
+        return this.#gate.sweep();
+      case 'turn.ended':
+        this.#gate.sweep();
+        this.#held = event.status !== 'done';
+        return this.#drain();
+      case 'link.closed':
+        this.#gate.sweep();
+        return this.#forget();
+      case 'link.ready':
+        return this.#drain();
+      default:
+        return;
+    }
+  }
+
+  /** An agent that is gone needs no more ending than its adapter gives it. */
+  #forget(): void {
+    const conversation = this.#conversation;
+    if (!conversation) return;
+    // Not from inside the adapter's own call.
+    queueMicrotask(() => {
+      if (this.#conversation !== conversation) return;
+      this.#conversation = undefined;
+      this.#settle(conversation);
+    });
+  }
+
+  #askOpened(ask: Ask): void {
+    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd);
+    // After the adapter has finished saying what it says.
+    if (answer) queueMicrotask(() => this.#answer(ask.id, answer));
+  }
+
+  /** An answer to an ask that is gone, or an option it never had, is dropped. */
+  #answer(askId: string, answer: Answer): void {
+    const ask = findAsk(this.store.now, askId);
+    if (!ask) return;
+    if (answer.kind === 'option' && (ask.kind !== 'approval' || !ask.options.some((option) => option.id === answer.optionId))) return;
+    if (answer.kind === 'fields' && ask.kind !== 'question') return;
+    if (!this.#gate.answer(askId, answer)) this.#conversation?.adapter.send({ type: 'answer', askId, answer });
+  }
+
+  #prompt(prompt: QueuedPrompt): void {
+    if (isEmpty(prompt.content) || this.store.now.turns.some((turn) => turn.id === prompt.turnId)) return;
+    const others = without(this.store.now.queue, prompt.turnId);
+    // What is sent after a stop goes first; the rest of the queue follows it.
+    this.#setQueue(this.#held || others.length < this.store.now.queue.length ? [prompt, ...others] : [...others, prompt]);
+    this.#held = false;
+    if (this.store.now.link.state === 'closed') void this.restart();
+    else this.#drain();
+  }
+
+  #drain(): void {
+    const { queue, link } = this.store.now;
+    const [next, ...rest] = queue;
+    if (!next || this.#held || !this.#conversation || link.state !== 'ready' || runningTurn(this.store.now)) return;
+    this.#setQueue(rest);
+    this.#conversation.adapter.send(asCommand(next, this.store.now.commands));
+  }
+
+  #setQueue(queue: readonly QueuedPrompt[]): void {
+    this.#emit({ type: 'queue.set', queue });
+  }
+
+  #offers() {
+    const { link } = this.store.now;
+    return link.state === 'ready' ? link.offers : undefined;
+  }
+}

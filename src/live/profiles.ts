@@ -1,0 +1,76 @@
+import * as z from 'zod/mini';
+import type { Launch } from '../protocols/adapter.ts';
+
+/** A configured agent: name, protocol, how to launch or reach it. */
+export interface Profile {
+  readonly id: string;
+  readonly name: string;
+  readonly protocol: string;
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly url?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+export interface ReadProfiles {
+  readonly profiles: readonly Profile[];
+  /** What is wrong with entries that were left out, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+const text = z.string().check(z.minLength(1), z.maxLength(4096));
+const entry = z.object({
+  id: z.optional(text),
+  name: text,
+  protocol: text,
+  command: z.optional(text),
+  args: z.optional(z.array(z.string())),
+  env: z.optional(z.record(z.string(), z.string())),
+  url: z.optional(text),
+  headers: z.optional(z.record(z.string(), z.string())),
+});
+
+/** Reads the setting `parley.agents`. A bad entry is left out and named; the others stand. */
+export function readProfiles(setting: unknown, protocols: Readonly<Record<string, { readonly launch: Launch['kind'] }>>): ReadProfiles {
+  if (setting === undefined || setting === null) return { profiles: [], problems: [] };
+  if (!Array.isArray(setting)) return { profiles: [], problems: ['parley.agents is not a list'] };
+  const profiles: Profile[] = [];
+  const problems: string[] = [];
+  setting.forEach((value: unknown, at) => {
+    const place = `parley.agents[${at}]`;
+    const parsed = entry.safeParse(value);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0];
+      problems.push(`${place}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
+      return;
+    }
+    const { id, name, protocol: protocolId, command, url } = parsed.data;
+    const protocol = Object.hasOwn(protocols, protocolId) ? protocols[protocolId] : undefined;
+    if (!protocol) problems.push(`${place} (${name}): unknown protocol "${protocolId}"; known are ${Object.keys(protocols).join(', ')}`);
+    else if (protocol.launch === 'process' && !command) problems.push(`${place} (${name}): ${protocolId} needs a command`);
+    else if (protocol.launch === 'http' && !isHttp(url)) problems.push(`${place} (${name}): ${protocolId} needs an http or https url`);
+    else if (profiles.some((other) => other.id === (id ?? name))) problems.push(`${place}: a second agent called "${id ?? name}"`);
+    else {
+      profiles.push({
+        id: id ?? name,
+        name,
+        protocol: protocolId,
+        args: parsed.data.args ?? [],
+        env: parsed.data.env ?? {},
+        headers: parsed.data.headers ?? {},
+        ...(command === undefined ? {} : { command }),
+        ...(url === undefined ? {} : { url }),
+      });
+    }
+  });
+  return { profiles, problems };
+}
+
+function isHttp(url: string | undefined): boolean {
+  return url !== undefined && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}
+
+export function launchOf(profile: Profile, cwd: string): Launch {
+  if (profile.command !== undefined) return { kind: 'process', command: profile.command, args: profile.args, env: profile.env, cwd };
+  return { kind: 'http', url: profile.url ?? '', headers: profile.headers, cwd };
+}

@@ -1,0 +1,191 @@
+import { Emitter } from '../base/emitter.ts';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Log } from '../base/log.ts';
+import type { Launch, Past, Protocol } from '../protocols/adapter.ts';
+import type { Ports } from '../protocols/ports.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import type { ApprovalRule } from '../session/policy.ts';
+import { newSession } from '../session/reduce.ts';
+import type { Change } from '../session/store.ts';
+import type { Journal, JournalEntry, JournalWriter } from './journal.ts';
+import { LiveSession } from './liveSession.ts';
+import type { Profile } from './profiles.ts';
+import type { Desk } from './surface.ts';
+import type { LiveTexts } from './texts.ts';
+
+export interface SessionsDeps {
+  readonly protocols: Readonly<Record<string, Protocol>>;
+  /** The profile of that id as it is configured now. */
+  readonly profile: (id: string) => Profile | undefined;
+  /** Rejects with a message for the person when the agent cannot be launched. */
+  readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
+  readonly ports: (session: { readonly id: SessionId; readonly cwd: string }) => Ports;
+  readonly rules: () => readonly ApprovalRule[];
+  readonly client: { readonly name: string; readonly version: string };
+  readonly log: Log;
+  readonly trace: (id: SessionId, way: 'in' | 'out', message: unknown) => void;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly texts: LiveTexts;
+  readonly journal: Journal;
+  /** Which window this is: what was open in it comes back. */
+  readonly windowKey: string;
+}
+
+/** All live sessions, and which one is active. */
+export class Sessions implements Desk, Disposable {
+  readonly #deps: SessionsDeps;
+  readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
+  readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: Change }>();
+  readonly #lists = new Emitter<void>();
+  #active: SessionId | undefined;
+  #ended: Promise<void>[] = [];
+
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
+  }
+
+  get active(): SessionId | undefined {
+    return this.#active;
+  }
+
+  get all(): readonly SessionId[] {
+    return [...this.#open.keys()];
+  }
+
+  get(id: SessionId): LiveSession | undefined {
+    return this.#open.get(id)?.session;
+  }
+
+  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
+    return this.#changes.listen(({ id, change }) => listener(id, change));
+  }
+
+  onSessions(listener: () => void): Disposable {
+    return this.#lists.listen(listener);
+  }
+
+  /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
+  open(profile: Profile, cwd: string, past?: Past): SessionId {
+    const id = this.#deps.newId();
+    const session = this.#add(newSession(id, { protocol: profile.protocol, name: profile.name }, cwd), profile);
+    this.#activate(id);
+    void session.start(past && { key: past.key, history: true });
+    return id;
+  }
+
+  /** Brings back a conversation from the journal with its transcript. False when there is nothing to bring back. */
+  async reopen(id: SessionId): Promise<boolean> {
+    if (this.#open.has(id)) {
+      this.switchTo(id);
+      return true;
+    }
+    if (!(await this.#load(id))) return false;
+    this.switchTo(id);
+    return true;
+  }
+
+  /** What was open when the window was last closed. Only the active one starts its agent; the others when they are switched to. */
+  async restore(): Promise<void> {
+    const { ids, active } = this.#deps.journal.readOpen(this.#deps.windowKey);
+    for (const id of ids) await this.#load(id);
+    const first = active !== undefined && this.#open.has(active) ? active : this.all.at(-1);
+    if (first !== undefined && this.#active === undefined) this.switchTo(first);
+  }
+
+  /** A session that was only brought back starts its agent now. */
+  switchTo(id: SessionId): void {
+    const session = this.get(id);
+    if (!session) return;
+    this.#activate(id);
+    if (session.store.now.link.state === 'closed' && !session.startedHere) void session.restart();
+  }
+
+  /** Ends the agent and takes the session off the desk; it stays in the journal. */
+  async close(id: SessionId): Promise<void> {
+    const entry = this.#open.get(id);
+    if (!entry) return;
+    this.#open.delete(id);
+    entry.life.dispose();
+    if (this.#active === id) this.#active = this.all.at(-1);
+    this.#listChanged();
+    await entry.session.ended;
+  }
+
+  /** Earlier conversations of this folder that are not open, newest first. */
+  async past(cwd: string): Promise<readonly JournalEntry[]> {
+    const entries = await this.#deps.journal.list();
+    return entries.filter((entry) => entry.head.cwd === cwd && !this.#open.has(entry.head.id));
+  }
+
+  async forget(id: SessionId): Promise<void> {
+    await this.close(id);
+    await this.#deps.journal.remove(id);
+  }
+
+  /** Settles when every agent that was ended is gone. */
+  async gone(): Promise<void> {
+    await Promise.all(this.#ended);
+  }
+
+  dispose(): void {
+    for (const { session, life } of this.#open.values()) {
+      life.dispose();
+      this.#ended.push(session.ended);
+    }
+    this.#open.clear();
+    this.#changes.dispose();
+    this.#lists.dispose();
+  }
+
+  async #load(id: SessionId): Promise<boolean> {
+    const found = await this.#deps.journal.read(id);
+    if (!found || this.#open.has(id)) return false;
+    const profile = this.#deps.profile(found.head.profile);
+    if (!profile) {
+      this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured any more`);
+      return false;
+    }
+    this.#add(found.session, profile).interrupt();
+    return true;
+  }
+
+  #add(start: Session, profile: Profile): LiveSession {
+    const { id, cwd } = start;
+    const protocol = this.#deps.protocols[profile.protocol];
+    if (!protocol) throw new Error(`No protocol is called "${profile.protocol}"`);
+    const session = new LiveSession(start, profile.id, {
+      protocol,
+      launch: () => this.#deps.launch(this.#deps.profile(profile.id) ?? profile, { id, cwd }),
+      ports: this.#deps.ports({ id, cwd }),
+      rules: this.#deps.rules,
+      client: this.#deps.client,
+      log: this.#deps.log,
+      trace: (way, message) => this.#deps.trace(id, way, message),
+      now: this.#deps.now,
+      newId: this.#deps.newId,
+      texts: this.#deps.texts,
+      journal: this.#journalOf(start, profile),
+    });
+    const life = new Lifetime();
+    life.own(session);
+    life.own(session.store.onChange((change) => this.#changes.fire({ id, change })));
+    this.#open.set(id, { session, life });
+    this.#listChanged();
+    return session;
+  }
+
+  #journalOf(start: Session, profile: Profile): JournalWriter {
+    return this.#deps.journal.write({ id: start.id, profile: profile.id, agent: start.agent, cwd: start.cwd, at: this.#deps.now() });
+  }
+
+  #activate(id: SessionId): void {
+    this.#active = id;
+    this.#listChanged();
+  }
+
+  #listChanged(): void {
+    this.#deps.journal.writeOpen(this.#deps.windowKey, { ids: this.all, ...(this.#active === undefined ? {} : { active: this.#active }) });
+    this.#lists.fire();
+  }
+}
