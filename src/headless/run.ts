@@ -15,7 +15,8 @@ export interface Run {
 
 /** Walks the steps one after the other. True when every turn ended done or cancelled and the link stayed. */
 export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
-  if (!(await until(live, (session) => session.link.state !== 'opening')) || live.store.now.link.state === 'closed') return false;
+  await until(live, (session) => session.link.state !== 'opening');
+  if (isClosed(live)) return false;
   let answers: ScriptedAnswer[] = [];
   let cancel: Extract<Step, { cancelOn: string }> | undefined;
   let steer: string | undefined;
@@ -38,9 +39,13 @@ export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
       left();
       [answers, cancel, steer] = [[], undefined, undefined];
     }
-    if (live.store.now.link.state === 'closed') return false;
+    if (isClosed(live)) return false;
   }
   return live.store.now.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled');
+}
+
+function isClosed(live: LiveSession): boolean {
+  return live.store.now.link.state === 'closed';
 }
 
 function turnIsOver(session: Session, turnId: TurnId): boolean {
@@ -89,13 +94,13 @@ function momentOf(event: Change['event']): 'ask' | 'call' | 'text' | undefined {
   return event.type === 'part.added' && event.part.kind === 'call' ? 'call' : undefined;
 }
 
-/** True once the condition holds; false when the session was disposed meanwhile. */
-function until(live: LiveSession, holds: (session: Session) => boolean): Promise<boolean> {
+/** Settles once the condition holds. */
+function until(live: LiveSession, holds: (session: Session) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
       if (!holds(live.store.now)) return;
       listener.dispose();
-      resolve(true);
+      resolve();
     };
     const listener = live.store.onChange(check);
     check();
