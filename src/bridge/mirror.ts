@@ -64,8 +64,9 @@ export class Mirror {
   }
 
   #patch(message: Extract<ToView, { type: 'patch' }>): void {
-    if (!this.#session || message.sessionId !== this.#sessionId || message.from !== this.#seq + 1) {
-      if (message.sessionId === this.#sessionId && message.seq <= this.#seq) return;
+    // A patch of a session that is shown no more, or one that a snapshot has overtaken.
+    if (!this.#session || message.sessionId !== this.#sessionId || message.seq <= this.#seq) return;
+    if (message.from !== this.#seq + 1) {
       if (!this.#asked) this.#send({ type: 'resync', sessionId: message.sessionId });
       this.#asked = true;
       return;

@@ -38,18 +38,12 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
   });
   const limit = spec.limit ?? DEFAULT_LIMIT;
   const listeners: ((text: string | undefined) => void)[] = [];
-  let kept: Buffer = Buffer.alloc(0);
-  let truncated = false;
+  const tail = new Tail(limit);
   let exit: Exit | undefined;
-  const take = (chunk: Buffer) => {
-    const whole = Buffer.concat([kept, chunk]);
-    truncated ||= whole.length > limit;
-    kept = whole.length > limit ? fromCharacter(whole.subarray(whole.length - limit)) : whole;
-  };
   for (const stream of [child.stdout, child.stderr]) {
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
-      take(chunk);
+      tail.push(chunk);
       const text = decoder.write(chunk);
       if (text) for (const listener of listeners) listener(text);
     });
@@ -70,7 +64,7 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
       resolve({
         id: randomUUID(),
         spec,
-        output: () => ({ text: kept.toString('utf8'), truncated, ...(exit ? { exit } : {}) }),
+        output: () => ({ ...tail.read(), ...(exit ? { exit } : {}) }),
         exited: () => exited,
         kill: end,
         release: end,
@@ -78,6 +72,37 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
       }),
     );
   });
+}
+
+/** The last bytes of a stream. Pushing costs the length of the chunk, whatever is kept. */
+class Tail {
+  readonly #limit: number;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #truncated = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size > 2 * this.#limit) this.#cut();
+  }
+
+  read(): { readonly text: string; readonly truncated: boolean } {
+    this.#cut();
+    return { text: (this.#chunks[0] ?? Buffer.alloc(0)).toString('utf8'), truncated: this.#truncated };
+  }
+
+  #cut(): void {
+    const whole = Buffer.concat(this.#chunks, this.#size);
+    const kept = this.#size > this.#limit ? fromCharacter(whole.subarray(this.#size - this.#limit)) : whole;
+    this.#truncated ||= kept.length < this.#size;
+    this.#chunks = [kept];
+    this.#size = kept.length;
+  }
 }
 
 /** Drops the bytes of a character whose beginning was cut off. */

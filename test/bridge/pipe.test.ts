@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FromView, ToView } from '../../src/bridge/contract.ts';
+import { Mirror } from '../../src/bridge/mirror.ts';
+import { Outbox } from '../../src/bridge/outbox.ts';
+import { newSession } from '../../src/session/reduce.ts';
+import { Store } from '../../src/session/store.ts';
+import { randomEvents } from '../session/randomEvents.ts';
+
+/** A store, an outbox and a mirror joined by a wire that is pumped by hand. */
+function pipe() {
+  const store = new Store(newSession('s', { protocol: 'p', name: 'A' }, '/w'));
+  const wire: ToView[] = [];
+  const frames: (() => void)[] = [];
+  const outbox = new Outbox(
+    (message) => wire.push(JSON.parse(JSON.stringify(message)) as ToView),
+    (flush) => frames.push(flush),
+  );
+  const asked: FromView[] = [];
+  const mirror = new Mirror((message) => asked.push(message));
+  mirror.take({ type: 'sessions', list: [], profiles: [], active: 's' });
+  store.onChange(({ event }) => outbox.take('s', event));
+  const frame = () => frames.splice(0).forEach((flush) => flush());
+  const deliver = () => wire.splice(0).forEach((message) => mirror.take(message));
+  return { store, wire, outbox, mirror, asked, frame, deliver };
+}
+
+test('the mirror equals the store for 200 random scripts, whatever the frames', () => {
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const { store, outbox, mirror, asked, frame, deliver } = pipe();
+    outbox.show({ id: 's', store });
+    outbox.listen(true);
+    randomEvents(seed, 150).forEach((event, at) => {
+      store.apply(event);
+      if (at % ((seed % 7) + 1) === 0) frame();
+      if (at % ((seed % 5) + 1) === 0) deliver();
+      if (at === 70) outbox.listen(false);
+      if (at === 90) outbox.listen(true);
+    });
+    frame();
+    deliver();
+    assert.deepEqual(mirror.session, store.now, `seed ${seed}`);
+    assert.deepEqual(asked, []);
+  }
+});
+
+test('a lost patch is noticed, asked for once, and mended by a snapshot', () => {
+  const { store, wire, outbox, mirror, asked, frame, deliver } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  deliver();
+  const grow = () => {
+    store.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'a', text: 'x' });
+    frame();
+  };
+  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  frame();
+  deliver();
+  grow();
+  wire.pop();
+  grow();
+  grow();
+  deliver();
+  assert.deepEqual(asked, [{ type: 'resync', sessionId: 's' }]);
+  outbox.snapshot();
+  deliver();
+  assert.deepEqual(mirror.session, store.now);
+});
+
+test('a hidden view gets nothing', () => {
+  const { store, wire, outbox, frame } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(false);
+  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  frame();
+  assert.deepEqual(wire, []);
+});
+
+test('growth of one frame is one event, and the patch says which numbers it covers', () => {
+  const { store, wire, outbox, frame } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  for (const text of ['a', 'b', 'c']) store.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text });
+  frame();
+  const patch = wire.at(-1);
+  assert.ok(patch?.type === 'patch');
+  assert.deepEqual([patch.from, patch.seq, patch.events.length], [1, 4, 2]);
+});
+
+test('a patch that a snapshot has overtaken, or of another session, is no gap', () => {
+  const { mirror, asked } = pipe();
+  mirror.take({ type: 'snapshot', sessionId: 'other', seq: 5, session: newSession('other', { protocol: 'p', name: 'A' }, '/w') });
+  mirror.take({ type: 'patch', sessionId: 'other', from: 2, seq: 4, events: [] });
+  mirror.take({ type: 'patch', sessionId: 'third', from: 2, seq: 9, events: [] });
+  assert.deepEqual(asked, []);
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { Journal } from '../../src/live/journal.ts';
+import { newSession, reduce } from '../../src/session/reduce.ts';
+import { randomEvents } from '../session/randomEvents.ts';
+
+const head = (id: string, cwd = '/w') => ({ id, profile: 'p', agent: { protocol: 'x', name: 'A' }, cwd, at: 1 });
+
+function inFolder(run: (folder: string, journal: Journal) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'journal-'));
+    try {
+      await run(folder, new Journal(folder, silentLog));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+}
+
+test(
+  'a session comes back as it was written, by either way of writing',
+  inFolder(async (_folder, journal) => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const writer = journal.write(head(`s${seed}`));
+      const events = randomEvents(seed, 200);
+      for (const [at, event] of events.entries()) {
+        writer.record(event);
+        if (at === 100) await writer.settled();
+      }
+      if (seed % 2) writer.flush();
+      else await writer.settled();
+      const read = await journal.read(`s${seed}`);
+      assert.deepEqual(read?.session, events.reduce(reduce, newSession(`s${seed}`, { protocol: 'x', name: 'A' }, '/w')));
+    }
+  }),
+);
+
+test(
+  'a file cut off in the middle of a line, or with junk in it, loses that line only',
+  inFolder(async (folder, journal) => {
+    const writer = journal.write(head('s'));
+    writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: 'hi' }] });
+    writer.flush();
+    const file = path.join(folder, readdirSync(folder)[0] ?? '');
+    appendFileSync(
+      file,
+      'junk\n{"type":"turn.began"}\n{"type":"part.added","turnId":"t"}\n[1]\n{"type":"title.set","title":"T"}\n{"type":"text.gre',
+    );
+    const read = await journal.read('s');
+    assert.deepEqual([read?.session.turns[0]?.status, read?.session.title], ['running', 'T']);
+  }),
+);
+
+test(
+  'sessions are listed with their first prompt, newest first; empty and foreign files are not',
+  inFolder(async (folder, journal) => {
+    for (const [id, words] of [
+      ['a', 'first one\nmore'],
+      ['b', 'second'],
+    ] as const) {
+      const writer = journal.write(head(id));
+      writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: words }] });
+      await writer.settled();
+    }
+    journal.write(head('empty'));
+    writeFileSync(path.join(folder, 'foreign.jsonl'), 'hello\n');
+    assert.deepEqual((await journal.list()).map((entry) => entry.title).sort(), ['first one', 'second']);
+  }),
+);
+
+test(
+  'an id cannot name a file elsewhere',
+  inFolder(async (folder, journal) => {
+    journal.write(head('../../evil'));
+    assert.deepEqual(readdirSync(folder), ['______evil.jsonl']);
+    assert.equal((await journal.read('../../evil'))?.head.id, '../../evil');
+  }),
+);
+
+test(
+  'what a window had open is read back; a damaged record is no record',
+  inFolder(async (folder, journal) => {
+    assert.deepEqual(journal.readOpen('w'), { ids: [] });
+    journal.writeOpen('w', { ids: ['a', 'b'], active: 'b' });
+    assert.deepEqual(journal.readOpen('w'), { ids: ['a', 'b'], active: 'b' });
+    writeFileSync(path.join(folder, 'w.open.json'), '{"ids":');
+    assert.deepEqual(journal.readOpen('w'), { ids: [] });
+  }),
+);

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
+import { englishTexts } from '../../src/live/texts.ts';
+import type { Tool } from '../../src/protocols/ports.ts';
+import type { Approval, Content } from '../../src/session/model.ts';
+import type { ApprovalRule } from '../../src/session/policy.ts';
+import { newSession } from '../../src/session/reduce.ts';
+import { scriptedProtocol } from './scriptedProtocol.ts';
+
+const text = (words: string): readonly Content[] => [{ type: 'text', text: words }];
+const approval = (turnId: string): Approval => ({
+  kind: 'approval',
+  id: 'ask',
+  turnId,
+  title: 'Run?',
+  detail: { type: 'command', command: 'npm test' },
+  options: [
+    { id: 'y', label: 'Yes', effect: 'allow_once' },
+    { id: 'n', label: 'No', effect: 'reject_once' },
+  ],
+});
+
+async function opened(over: Partial<LiveDeps> = {}) {
+  const script = scriptedProtocol();
+  let ids = 0;
+  const rules: ApprovalRule[] = [];
+  const live = new LiveSession(newSession('s', { protocol: 'scripted', name: 'Fake' }, '/w'), 'profile', {
+    protocol: script.protocol,
+    launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: '/w' }),
+    ports: {
+      tools: [],
+      files: { read: async () => '', write: async () => {} },
+      terminals: { create: () => Promise.reject(new Error('none')) },
+    },
+    rules: () => rules,
+    client: { name: 'test', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now: () => 1,
+    newId: () => `id${++ids}`,
+    texts: englishTexts,
+    ...over,
+  });
+  await live.start();
+  const said = () => script.conversations.flatMap((one) => one.prompts()).map((prompt) => prompt.turnId);
+  return { live, script, rules, said, now: () => live.store.now };
+}
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what is typed before the agent is ready is kept and sent when it is', async () => {
+  const { live, script, said, now } = await opened();
+  live.send({ type: 'prompt', turnId: 't1', content: text('hello') });
+  assert.deepEqual([said(), now().queue.length], [[], 1]);
+  script.last().ready();
+  assert.deepEqual([said(), now().queue.length], [['t1'], 0]);
+});
+
+test('prompts typed while a turn runs follow one by one, in order', async () => {
+  const { live, script, said } = await opened();
+  script.last().ready();
+  for (const turnId of ['t1', 't2', 't3']) live.send({ type: 'prompt', turnId, content: text(turnId) });
+  assert.deepEqual(said(), ['t1']);
+  script.last().endTurn();
+  assert.deepEqual(said(), ['t1', 't2']);
+  script.last().endTurn();
+  assert.deepEqual(said(), ['t1', 't2', 't3']);
+});
+
+test('after a stop the queue waits for the person, and what is sent next goes first', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  live.send({ type: 'cancel' });
+  assert.equal(now().turns[0]?.stopping, true);
+  script.last().endTurn('cancelled');
+  assert.deepEqual([said(), now().queue.map((one) => one.turnId)], [['t1'], ['t2']]);
+  live.send({ type: 'prompt', turnId: 't3', content: text('3') });
+  script.last().endTurn();
+  assert.deepEqual(said(), ['t1', 't3', 't2']);
+});
+
+test('a queued prompt can be taken back', async () => {
+  const { live, script, said } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  live.send({ type: 'unqueue', turnId: 't2' });
+  script.last().endTurn();
+  assert.deepEqual(said(), ['t1']);
+});
+
+test('text that names a command of the agent is that command; other slashes are text', async () => {
+  const { live, script } = await opened();
+  script.last().ready();
+  script
+    .last()
+    .say({
+      type: 'commands.set',
+      commands: [{ name: 'memory', description: '', aliases: ['mem'], children: [{ name: 'add', description: '', aliases: [] }] }],
+    });
+  live.send({ type: 'prompt', turnId: 't1', content: text('/mem add  a fact') });
+  script.last().endTurn();
+  live.send({ type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') });
+  assert.deepEqual(script.last().prompts(), [
+    { type: 'command', turnId: 't1', path: ['memory', 'add'], args: 'a fact' },
+    { type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') },
+  ]);
+});
+
+test('the agent dies in the middle of a turn: the transcript and the queue survive, restart goes on with the same conversation', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  script.last().say({ type: 'resume.set', key: 'agent-session' });
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  script.last().say({ type: 'ask.opened', ask: approval('t1') }, { type: 'link.closed', reason: 'exit 1', at: 5 });
+  await settle();
+  assert.deepEqual([now().turns[0]?.status, now().asks, now().queue.length], ['failed', [], 1]);
+  assert.equal(script.last().disposed, 1);
+  await live.restart();
+  script.last().ready();
+  assert.deepEqual(script.last().scene.resume, { key: 'agent-session', history: false });
+  assert.deepEqual(said(), ['t1', 't2']);
+  assert.equal(now().turns.length, 2);
+});
+
+test('a prompt to an agent that is gone starts it again', async () => {
+  const { live, script, said } = await opened();
+  script.last().ready();
+  script.last().say({ type: 'link.closed', reason: 'exit 1', at: 5 });
+  await settle();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  await settle();
+  assert.equal(script.conversations.length, 2);
+  script.last().ready();
+  assert.deepEqual(said(), ['t1']);
+});
+
+test('what an ended conversation still says changes nothing', async () => {
+  const { live, script, now } = await opened();
+  script.last().ready();
+  const first = script.last();
+  await live.restart();
+  script.last().ready();
+  first.say({ type: 'title.set', title: 'ghost' }, { type: 'link.closed', reason: 'late', at: 9 });
+  assert.deepEqual([now().title, now().link.state], ['', 'ready']);
+});
+
+test('an agent that cannot be launched says why and what to do', async () => {
+  const { now } = await opened({ launch: () => Promise.reject(new Error('no such command: fake')) });
+  const { link } = now();
+  assert.ok(link.state === 'closed');
+  assert.match(link.reason, /no such command: fake/);
+  assert.ok(link.next?.includes('restart'));
+});
+
+test('only an answer that fits an open ask reaches the agent, and only once', async () => {
+  const { live, script } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  script.last().say({ type: 'ask.opened', ask: approval('t1') });
+  live.send({ type: 'answer', askId: 'other', answer: { kind: 'option', optionId: 'y' } });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'forged' } });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'fields', values: {} } });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'n' } });
+  live.send({ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'y' } });
+  assert.deepEqual(
+    script.last().heard.filter((intent) => intent.type === 'answer'),
+    [{ type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'n' } }],
+  );
+});
+
+test('a rule answers for the person', async () => {
+  const { live, script, rules } = await opened();
+  rules.push({ kind: 'command', pattern: 'npm test', decision: 'allow' });
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  script.last().say({ type: 'ask.opened', ask: approval('t1') });
+  await settle();
+  assert.deepEqual(script.last().heard.at(-1), { type: 'answer', askId: 'ask', answer: { kind: 'option', optionId: 'y' } });
+});
+
+const writer = (ran: unknown[]): Tool => ({
+  name: 'apply_edit',
+  description: 'edits',
+  parameters: { type: 'object' },
+  confirm: () => ({ title: 'Edit a.ts', kind: 'edit', detail: { type: 'text', text: 'x' } }),
+  run: async (input) => {
+    ran.push(input);
+    return { ok: true, text: 'done' };
+  },
+});
+const withTool = (tool: Tool): Partial<LiveDeps> => ({
+  ports: {
+    tools: [tool],
+    files: { read: async () => '', write: async () => {} },
+    terminals: { create: () => Promise.reject(new Error('none')) },
+  },
+});
+
+test('one of our own tools that changes something asks first, and runs only when allowed', async () => {
+  for (const [optionId, ok] of [
+    ['allow', true],
+    ['reject', false],
+  ] as const) {
+    const ran: unknown[] = [];
+    const { live, script, now } = await opened(withTool(writer(ran)));
+    script.last().ready();
+    live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+    const [tool] = script.last().scene.ports.tools;
+    const answer = tool?.run({ a: 1 }, new AbortController().signal);
+    const ask = now().asks[0];
+    assert.deepEqual([ask?.kind, ask?.turnId, ran.length], ['approval', 't1', 0]);
+    live.send({ type: 'answer', askId: ask?.id ?? '', answer: { kind: 'option', optionId } });
+    assert.equal((await answer)?.ok, ok);
+    assert.equal(ran.length, ok ? 1 : 0);
+    assert.deepEqual(now().asks, []);
+    assert.equal(
+      script.last().heard.some((intent) => intent.type === 'answer'),
+      false,
+    );
+  }
+});
+
+test('a tool that waits for a person ends unrun when its turn, its call or the session ends', async () => {
+  const ways: ((live: LiveSession, script: ReturnType<typeof scriptedProtocol>, abort: AbortController) => void)[] = [
+    (_live, script) => script.last().endTurn('cancelled'),
+    (_live, _script, abort) => abort.abort(),
+    (live) => live.dispose(),
+    (_live, script) => script.last().say({ type: 'link.closed', reason: 'gone', at: 3 }),
+  ];
+  for (const way of ways) {
+    const ran: unknown[] = [];
+    const { live, script, now } = await opened(withTool(writer(ran)));
+    script.last().ready();
+    live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+    const abort = new AbortController();
+    const answer = script.last().scene.ports.tools[0]?.run({}, abort.signal);
+    way(live, script, abort);
+    assert.equal((await answer)?.ok, false);
+    assert.deepEqual([ran, now().asks], [[], []]);
+  }
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SessionEvent } from '../../src/session/events.ts';
+import type { Approval, Session, ToolCall } from '../../src/session/model.ts';
+import { NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
+import { callsOf } from '../../src/session/select.ts';
+
+const fresh = () => newSession('s', { protocol: 'p', name: 'Agent' }, '/w');
+const run = (session: Session, ...events: readonly SessionEvent[]) => events.reduce(reduce, session);
+const began = (turnId: string): SessionEvent => ({ type: 'turn.began', turnId, at: 1, prompt: [{ type: 'text', text: 'hi' }] });
+const ended = (turnId: string): SessionEvent => ({ type: 'turn.ended', turnId, at: 2, status: 'done' });
+const grew = (turnId: string, partId: string, text: string): SessionEvent => ({ type: 'text.grew', turnId, kind: 'text', partId, text });
+const aCall = (id: string, status: ToolCall['status'] = 'running'): ToolCall => ({
+  id,
+  name: 'Shell',
+  title: 'Shell',
+  kind: 'execute',
+  status,
+  inputText: '',
+  output: [],
+  locations: [],
+});
+const called = (turnId: string, call: ToolCall): SessionEvent => ({
+  type: 'part.added',
+  turnId,
+  part: { kind: 'call', id: call.id, call },
+});
+const approval = (id: string, turnId?: string): Approval => ({
+  kind: 'approval',
+  id,
+  title: 'Run?',
+  detail: { type: 'command', command: 'ls' },
+  options: [{ id: 'y', label: 'Yes', effect: 'allow_once' }],
+  ...(turnId === undefined ? {} : { turnId }),
+});
+
+test('1. an event that fits nothing gives the same object back', () => {
+  const session = run(fresh(), began('t'), grew('t', 'a', 'x'), ended('t'), { type: 'link.closed', reason: 'gone', at: 3 });
+  const strangers: SessionEvent[] = [
+    began('t'),
+    ended('t'),
+    ended('nobody'),
+    grew('t', 'a', 'late'),
+    grew('nobody', 'a', 'x'),
+    called('t', aCall('late')),
+    { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } },
+    { type: 'call.inputGrew', turnId: 't', callId: 'c', text: 'x' },
+    { type: 'parts.removed', turnId: 't', partIds: ['a'] },
+    { type: 'ask.closed', askId: 'nobody', how: 'answered' },
+    { type: 'ask.opened', ask: approval('a', 't') },
+    { type: 'turn.activity', turnId: 't', text: 'x' },
+    { type: 'plan.set', plan: null },
+    { type: 'mode.set', mode: null },
+    { type: 'queue.set', queue: [] },
+    { type: 'title.set', title: '' },
+    { type: 'link.closed', reason: 'again', at: 4 },
+  ];
+  for (const event of strangers) assert.equal(reduce(session, event), session, event.type);
+});
+
+test('1b. a change that changes nothing gives the same object back', () => {
+  const session = run(fresh(), began('t'), called('t', aCall('c')));
+  assert.equal(reduce(session, { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'running' } }), session);
+  assert.equal(reduce(session, grew('t', 'a', '')), session);
+});
+
+test('2. when a turn ends every unfinished call is cancelled and every ask of it is gone', () => {
+  const session = run(
+    fresh(),
+    began('t'),
+    called('t', aCall('open')),
+    called('t', aCall('waits', 'waiting')),
+    called('t', aCall('fine', 'done')),
+    { type: 'ask.opened', ask: approval('of-turn', 't') },
+    { type: 'ask.opened', ask: approval('of-background') },
+    ended('t'),
+  );
+  assert.deepEqual(session.turns[0] && callsOf(session.turns[0]).map((call) => call.status), ['cancelled', 'cancelled', 'done']);
+  assert.deepEqual(
+    session.asks.map((ask) => ask.id),
+    ['of-background'],
+  );
+});
+
+test('2b. what the turn was busy with is gone when it ends', () => {
+  const session = run(
+    fresh(),
+    began('t'),
+    { type: 'turn.activity', turnId: 't', text: 'retrying' },
+    { type: 'turn.stopping', turnId: 't' },
+    ended('t'),
+  );
+  assert.equal(session.turns[0]?.activity, undefined);
+  assert.equal(session.turns[0]?.stopping, undefined);
+});
+
+test('3. when the link closes running turns fail, asks vanish, terminals and the queue stay', () => {
+  const session = run(
+    fresh(),
+    began('t'),
+    called('t', aCall('c')),
+    { type: 'ask.opened', ask: approval('a', 't') },
+    { type: 'ask.opened', ask: approval('b') },
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, grew: 'out' },
+    { type: 'queue.set', queue: [{ turnId: 'next', content: [{ type: 'text', text: 'typed' }] }] },
+    { type: 'link.closed', reason: 'exit 1', detail: 'stderr', next: ['restart'], at: 9 },
+  );
+  assert.equal(session.turns[0]?.status, 'failed');
+  assert.equal(session.turns[0]?.error?.message, 'exit 1');
+  assert.equal(session.turns[0]?.endedAt, 9);
+  assert.deepEqual(session.asks, []);
+  assert.equal(session.terminals.x?.tail, 'out');
+  assert.equal(session.queue.length, 1);
+  assert.deepEqual(session.link, { state: 'closed', reason: 'exit 1', detail: 'stderr', next: ['restart'] });
+});
+
+test('4. a turn, ask or part that is opened twice is opened once', () => {
+  const once = run(fresh(), began('t'), called('t', aCall('c')), { type: 'ask.opened', ask: approval('a', 't') });
+  const twice = run(once, began('t'), called('t', aCall('c', 'done')), { type: 'ask.opened', ask: approval('a', 't') });
+  assert.equal(twice, once);
+});
+
+test('5. text grows only the part it names; a part is made by its first growth', () => {
+  const session = run(fresh(), began('t'), grew('t', 'a', 'one '), grew('t', 'b', 'two'), grew('t', 'a', 'more'), {
+    type: 'text.grew',
+    turnId: 't',
+    kind: 'thought',
+    partId: 'a',
+    text: 'not mine',
+  });
+  assert.deepEqual(session.turns[0]?.parts, [
+    { kind: 'text', id: 'a', text: 'one more' },
+    { kind: 'text', id: 'b', text: 'two' },
+  ]);
+});
+
+test('parts stand in the order they were first mentioned, also when some are taken back', () => {
+  const session = run(
+    fresh(),
+    began('t'),
+    grew('t', 'a', '1'),
+    called('t', aCall('c')),
+    grew('t', 'b', '2'),
+    { type: 'parts.removed', turnId: 't', partIds: ['c', 'a'] },
+    grew('t', 'a', 'again'),
+  );
+  assert.deepEqual(
+    session.turns[0]?.parts.map((part) => part.id),
+    ['b', 'a'],
+  );
+});
+
+test('7. memory is bounded: a terminal keeps its last 64 KiB and counts what it dropped', () => {
+  const session = run(
+    fresh(),
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'yes' }, grew: 'a'.repeat(TERMINAL_TAIL) },
+    { type: 'terminal.changed', terminal: { id: 'x' }, grew: 'b'.repeat(10) },
+  );
+  assert.equal(session.terminals.x?.tail.length, TERMINAL_TAIL);
+  assert.equal(session.terminals.x?.dropped, 10);
+  assert.ok(session.terminals.x?.tail.endsWith('b'.repeat(10)));
+});
+
+test('7b. a terminal is never cut inside a character', () => {
+  const session = run(fresh(), { type: 'terminal.changed', terminal: { id: 'x' }, grew: `😀${'a'.repeat(TERMINAL_TAIL - 1)}` });
+  assert.equal(session.terminals.x?.tail, 'a'.repeat(TERMINAL_TAIL - 1));
+  assert.equal(session.terminals.x?.dropped, 2);
+});
+
+test('7c. the last notices are kept', () => {
+  let session = fresh();
+  for (let at = 0; at < NOTICES_KEPT + 5; at += 1) session = reduce(session, { type: 'notice', notice: { level: 'info', text: `${at}` } });
+  assert.equal(session.notices.length, NOTICES_KEPT);
+  assert.equal(session.notices[0]?.text, '5');
+});
+
+test('8. a session survives JSON: it reduces on exactly as before', () => {
+  const first = run(
+    fresh(),
+    began('t'),
+    grew('t', 'a', 'x'),
+    called('t', aCall('c')),
+    { type: 'ask.opened', ask: approval('q', 't') },
+    { type: 'usage.set', usage: { used: 1 } },
+  );
+  const rest: SessionEvent[] = [
+    grew('t', 'a', 'y'),
+    { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done', title: 'T' } },
+    { type: 'usage.set', usage: { size: 2 } },
+    ended('t'),
+  ];
+  assert.deepEqual(run(JSON.parse(JSON.stringify(first)) as Session, ...rest), run(first, ...rest));
+  assert.deepEqual(JSON.parse(JSON.stringify(run(first, ...rest))), run(first, ...rest));
+});
+
+test('a link may open again after it closed, with the transcript as it was', () => {
+  const closed = run(fresh(), began('t'), grew('t', 'a', 'x'), { type: 'link.closed', reason: 'gone', at: 3 });
+  const again = run(
+    closed,
+    { type: 'link.opening', note: 'starting' },
+    { type: 'link.ready', agent: { protocol: 'p', name: 'Agent', version: '2' }, offers: {} },
+  );
+  assert.equal(again.link.state, 'ready');
+  assert.deepEqual(again.turns, closed.turns);
+});
