@@ -95,12 +95,10 @@ test('a queued prompt can be taken back', async () => {
 test('text that names a command of the agent is that command; other slashes are text', async () => {
   const { live, script } = await opened();
   script.last().ready();
-  script
-    .last()
-    .say({
-      type: 'commands.set',
-      commands: [{ name: 'memory', description: '', aliases: ['mem'], children: [{ name: 'add', description: '', aliases: [] }] }],
-    });
+  script.last().say({
+    type: 'commands.set',
+    commands: [{ name: 'memory', description: '', aliases: ['mem'], children: [{ name: 'add', description: '', aliases: [] }] }],
+  });
   live.send({ type: 'prompt', turnId: 't1', content: text('/mem add  a fact') });
   script.last().endTurn();
   live.send({ type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') });
