@@ -34,6 +34,7 @@ const head = z.object({
 const line = z.looseObject({ type: z.string() });
 /** Milliseconds between writes; growth within is joined. */
 const WRITE_EVERY = 250;
+const DAY = 24 * 60 * 60 * 1000;
 const TITLE_BYTES = 64 * 1024;
 
 /** Sessions as files of events: one JSON object a line, the head first. What cannot be read is skipped, never fatal. */
@@ -73,6 +74,19 @@ export class Journal {
       names.filter((name) => name.endsWith('.jsonl')).map((name) => this.#entry(path.join(this.#folder, name))),
     );
     return entries.filter((entry) => entry !== undefined).sort((a, b) => b.at - a.at);
+  }
+
+  /** Removes all but the newest files, and those older than a day in which nothing was ever said. `keep` names ids that stay in any case. */
+  async prune(most: number, keep: ReadonlySet<SessionId>, now: number): Promise<void> {
+    const spoken = await this.list();
+    const stay = new Set([...spoken.slice(0, most).map((entry) => entry.head.id), ...keep].map((id) => path.basename(this.#fileOf(id))));
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names) {
+      if (!name.endsWith('.jsonl') || stay.has(name)) continue;
+      const file = path.join(this.#folder, name);
+      const written = await stat(file).catch(() => undefined);
+      if (written && now - written.mtimeMs > DAY) await rm(file, { force: true });
+    }
   }
 
   async remove(id: SessionId): Promise<void> {

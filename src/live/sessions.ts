@@ -13,6 +13,9 @@ import type { Profile } from './profiles.ts';
 import type { Desk } from './surface.ts';
 import type { LiveTexts } from './texts.ts';
 
+/** How many earlier conversations the journal keeps. */
+const SESSIONS_KEPT = 500;
+
 export interface SessionsDeps {
   readonly protocols: Readonly<Record<string, Protocol>>;
   /** The profile of that id as it is configured now. */
@@ -91,6 +94,7 @@ export class Sessions implements Desk, Disposable {
     for (const id of ids) await this.#load(id);
     const first = active !== undefined && this.#open.has(active) ? active : this.all.at(-1);
     if (first !== undefined && this.#active === undefined) this.switchTo(first);
+    await this.#deps.journal.prune(SESSIONS_KEPT, new Set(this.all), this.#deps.now());
   }
 
   /** A session that was only brought back starts its agent now. */

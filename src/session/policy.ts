@@ -9,13 +9,13 @@ export interface ApprovalRule {
 }
 
 /**
- * The only place an approval is answered without a person. The last rule that matches wins, and a rejection beats an allowance of the same
- * ask. Only one-time options are chosen, so no rule can widen what the agent may do later.
+ * The only place an approval is answered without a person. A rejection beats every allowance. Only one-time options are chosen, so no rule can
+ * widen what the agent may do later.
  */
 export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string): Answer | undefined {
   if (ask.kind !== 'approval') return undefined;
   const matching = rules.filter((rule) => matches(rule, ask, cwd));
-  const decision = matching.some((rule) => rule.decision === 'reject') ? 'reject' : matching.at(-1)?.decision;
+  const decision = matching.find((rule) => rule.decision === 'reject')?.decision ?? matching[0]?.decision;
   if (decision === undefined) return undefined;
   const effect = decision === 'allow' ? 'allow_once' : 'reject_once';
   const option = ask.options.find((one) => one.effect === effect);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -89,5 +89,27 @@ test(
     assert.deepEqual(journal.readOpen('w'), { ids: ['a', 'b'], active: 'b' });
     writeFileSync(path.join(folder, 'w.open.json'), '{"ids":');
     assert.deepEqual(journal.readOpen('w'), { ids: [] });
+  }),
+);
+
+test(
+  'old files beyond the number kept go, and old ones in which nothing was said; what is open or young stays',
+  inFolder(async (folder, journal) => {
+    const now = 10 * 24 * 3600 * 1000;
+    const write = async (id: string, spoken: boolean, daysAgo: number) => {
+      const writer = journal.write(head(id));
+      if (spoken) writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: id }] });
+      await writer.settled();
+      const at = new Date(now - daysAgo * 24 * 3600 * 1000);
+      utimesSync(path.join(folder, `${id}.jsonl`), at, at);
+    };
+    await write('newest', true, 2);
+    await write('second', true, 3);
+    await write('oldest', true, 4);
+    await write('openOne', true, 5);
+    await write('silent', false, 6);
+    await write('silentYoung', false, 0.5);
+    await journal.prune(2, new Set(['openOne']), now);
+    assert.deepEqual(readdirSync(folder).sort(), ['newest.jsonl', 'openOne.jsonl', 'second.jsonl', 'silentYoung.jsonl']);
   }),
 );
