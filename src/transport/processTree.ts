@@ -19,3 +19,13 @@ export function signalTree(pid: number, signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'
     }
   }
 }
+
+/** Ends what a process that has exited left in its group. On Windows such processes cannot be found any more. */
+export function killLeftBehind(pid: number): void {
+  if (process.platform === 'win32') return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing was left.
+  }
+}

@@ -1,0 +1,256 @@
+import {
+  AbstractMessageReader,
+  AbstractMessageWriter,
+  type CancellationStrategy,
+  CancellationTokenSource,
+  createMessageConnection,
+  type DataCallback,
+  Message,
+  type MessageConnection,
+  type MessageReader,
+  type MessageWriter,
+  type RequestMessage,
+  type ResponseMessage,
+} from 'vscode-jsonrpc/node';
+import { type Log, messageOf } from '../base/log.ts';
+import type { Channel } from './channel.ts';
+import { toLine } from './lines.ts';
+
+export interface RpcOptions {
+  readonly log: Log;
+  readonly trace?: (way: 'in' | 'out', message: unknown) => void;
+  /** The id a request of ours carries on the wire; without it the connection's own number. Ids of theirs always go back as they came. */
+  readonly wireId?: (request: RequestMessage) => string | number;
+  /**
+   * Sees every message in order before the connection does; true means it has been dealt with. A short cut for floods of notifications, which
+   * would cost a turn of the event loop each, and the place to keep a request from being answered at all.
+   */
+  readonly first?: (message: Message) => boolean;
+  /** Something arrived that is no message: text that is not JSON, a batch, a number. Never fatal. */
+  readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
+  /** A failure without an id that could not be laid at one request's door. */
+  readonly onStray?: (failure: { readonly code: number; readonly message: string }) => void;
+  /** How cancelling travels; by default it does not. */
+  readonly cancellation?: CancellationStrategy;
+}
+
+/** What a request handler returns to leave the request without an answer: the other side has settled it already. */
+export const unanswered: unique symbol = Symbol('unanswered');
+
+/** JSON-RPC over lines. It listens already. When the channel closes, the requests that wait reject with the channel's reason. */
+export interface Rpc {
+  readonly connection: MessageConnection;
+  /** How many requests of ours wait for an answer. */
+  readonly waiting: number;
+  /** Lets go of the connection; the channel stays. */
+  dispose(): void;
+}
+
+export function openRpc(channel: Channel, options: RpcOptions): Rpc {
+  const pending = new Pending();
+  const reader = new LineReader(channel, pending, options);
+  const writer = new LineWriter(channel, pending, options);
+  const log = (message: string) => options.log.warn(message);
+  const connection = createMessageConnection(
+    reader,
+    writer,
+    { error: log, warn: log, info: log, log },
+    {
+      cancellationStrategy: options.cancellation ?? silentCancellation,
+      messageStrategy: {
+        handleMessage: (message, next) => {
+          setImmediate(() => reader.goOn());
+          return next(message);
+        },
+      },
+    },
+  );
+  connection.onError(([error]) => log(error.message));
+  connection.listen();
+  const whenClosed = channel.onClosed(() => reader.finish(() => connection.dispose()));
+  return {
+    connection,
+    get waiting() {
+      return pending.size;
+    },
+    dispose() {
+      whenClosed.dispose();
+      connection.dispose();
+    },
+  };
+}
+
+const silentCancellation: CancellationStrategy = {
+  receiver: { createCancellationTokenSource: () => new CancellationTokenSource() },
+  sender: { sendCancellation: async () => {}, cleanup: () => {} },
+};
+
+/** Requests that wait for an answer, ours (id on the wire -> id inside) and theirs. */
+class Pending {
+  readonly theirs = new Set<string | number>();
+  readonly #ids = new Map<string, number | string>();
+  /** True when an answer of ours went out after the last request of ours: then a failure without an id may be about the answer. */
+  answeredSince = false;
+
+  get size(): number {
+    return this.#ids.size;
+  }
+  add(wireId: string | number, id: number | string): void {
+    this.#ids.set(String(wireId), id);
+    this.answeredSince = false;
+  }
+  take(wireId: string | number): number | string | undefined {
+    const id = this.#ids.get(String(wireId));
+    this.#ids.delete(String(wireId));
+    return id;
+  }
+  /** The one request a failure without an id must be about, if there is just one and nothing else explains it. */
+  takeOnly(): number | string | undefined {
+    const [only] = this.#ids.keys();
+    return only !== undefined && this.size === 1 && !this.answeredSince ? this.take(only) : undefined;
+  }
+}
+
+/**
+ * Requests and answers go through the connection's queue, which hands on one message per turn of the event loop. While one is in there,
+ * everything behind it waits here, so that nothing overtakes it.
+ */
+class LineReader extends AbstractMessageReader implements MessageReader {
+  readonly #channel: Channel;
+  readonly #pending: Pending;
+  readonly #options: RpcOptions;
+  #callback: DataCallback = () => {};
+  #queued = false;
+  #behind: Message[] = [];
+  #finished: (() => void) | undefined;
+
+  constructor(channel: Channel, pending: Pending, options: RpcOptions) {
+    super();
+    this.#channel = channel;
+    this.#pending = pending;
+    this.#options = options;
+  }
+
+  listen(callback: DataCallback) {
+    this.#callback = callback;
+    return this.#channel.onMessage((line) => this.#take(line));
+  }
+
+  /** The connection has dealt with the message in its queue. */
+  goOn(): void {
+    this.#queued = false;
+    const behind = this.#behind;
+    this.#behind = [];
+    for (const message of behind) {
+      if (this.#queued) this.#behind.push(message);
+      else this.#pass(message);
+    }
+    this.#finishWhenDone();
+  }
+
+  /** Runs when everything that has arrived is dealt with. */
+  finish(then: () => void): void {
+    this.#finished = then;
+    this.#finishWhenDone();
+  }
+
+  #finishWhenDone(): void {
+    if (this.#queued || !this.#finished) return;
+    this.#finished();
+    this.#finished = undefined;
+  }
+
+  #take(line: string): void {
+    const message = this.#parse(line);
+    if (!message) return;
+    if (this.#queued) this.#behind.push(message);
+    else this.#pass(message);
+  }
+
+  #parse(line: string): Message | undefined {
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      this.#options.onJunk?.(line, 'notJson');
+      return undefined;
+    }
+    this.#options.trace?.('in', value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.#options.onJunk?.(line, 'notAMessage');
+      return undefined;
+    }
+    if (!('method' in value)) return this.#answer(value as ResponseMessage, line);
+    return this.#isRepeated(value as RequestMessage) ? undefined : (value as RequestMessage);
+  }
+
+  #answer(response: ResponseMessage, line: string): Message | undefined {
+    if (response.id === undefined || (response.result === undefined && !response.error)) {
+      this.#options.onJunk?.(line, 'notAMessage');
+      return undefined;
+    }
+    if (response.id !== null) {
+      const id = this.#pending.take(response.id);
+      if (id === undefined) this.#options.log.warn(`An answer to no request of ours came (id ${String(response.id).slice(0, 100)}).`);
+      return id === undefined ? undefined : withId(response, id);
+    }
+    const only = this.#pending.takeOnly();
+    if (only !== undefined) return withId(response, only);
+    this.#options.onStray?.({ code: Number(response.error?.code), message: String(response.error?.message) });
+    return undefined;
+  }
+
+  /** A request that is still open and comes again gets one answer (wire.md §9.6). */
+  #isRepeated(request: RequestMessage): boolean {
+    return request.id !== undefined && request.id !== null && this.#pending.theirs.has(request.id);
+  }
+
+  #pass(message: Message): void {
+    try {
+      if (this.#options.first?.(message)) return;
+    } catch (error) {
+      this.#options.log.error(`Handling a message failed: ${messageOf(error)}`, error);
+      return;
+    }
+    if (Message.isRequest(message) && message.id !== null) this.#pending.theirs.add(message.id);
+    this.#queued = true;
+    this.#callback(message);
+  }
+}
+
+class LineWriter extends AbstractMessageWriter implements MessageWriter {
+  readonly #channel: Channel;
+  readonly #pending: Pending;
+  readonly #options: RpcOptions;
+
+  constructor(channel: Channel, pending: Pending, options: RpcOptions) {
+    super();
+    this.#channel = channel;
+    this.#pending = pending;
+    this.#options = options;
+  }
+
+  write(message: Message): Promise<void> {
+    const outgoing = Message.isRequest(message) ? this.#named(message) : message;
+    if (Message.isResponse(message)) {
+      if (message.id !== null) this.#pending.theirs.delete(message.id);
+      if (message.result === (unanswered as unknown)) return Promise.resolve();
+      this.#pending.answeredSince = true;
+    }
+    this.#options.trace?.('out', outgoing);
+    return this.#channel.send(toLine(outgoing));
+  }
+
+  end(): void {}
+
+  #named(request: RequestMessage): RequestMessage {
+    if (request.id === null) return request;
+    const id = this.#options.wireId?.(request) ?? request.id;
+    this.#pending.add(id, request.id);
+    return { ...request, id };
+  }
+}
+
+function withId(response: ResponseMessage, id: number | string): ResponseMessage {
+  return { ...response, id };
+}

@@ -1,0 +1,62 @@
+import type { Readable, Writable } from 'node:stream';
+import { Emitter } from '../base/emitter.ts';
+import { type Disposable, toDisposable } from '../base/lifetime.ts';
+import { messageOf } from '../base/log.ts';
+import type { Channel, Closed } from './channel.ts';
+import { LINE_LIMIT, Lines } from './lines.ts';
+
+/**
+ * A pair of byte streams as a channel: one line a message. It closes when the input ends or either stream breaks; disposing it ends the output
+ * and stops reading. Serves a process's own stdin and stdout too.
+ */
+export function stdioChannel(input: Readable, output: Writable, limit = LINE_LIMIT): Channel {
+  const messages = new Emitter<string>();
+  const closes = new Emitter<Closed>();
+  let closed: Closed | undefined;
+
+  const close = (reason: string, failure: Closed['failure']): void => {
+    if (closed) return;
+    closed = { reason, failure, stderr: '' };
+    input.off('data', take);
+    input.pause();
+    output.end();
+    messages.dispose();
+    closes.fire(closed);
+    closes.dispose();
+  };
+  const lines = new Lines((line) => messages.fire(line), limit);
+  const take = (chunk: Buffer): void => {
+    try {
+      lines.push(chunk);
+    } catch (error) {
+      close(`It sent ${messageOf(error)}.`, 'broken');
+    }
+  };
+  input.on('data', take);
+  input.once('end', () => {
+    if (!closed) lines.end();
+    close('The input ended.', 'ended');
+  });
+  input.on('error', (error) => close(`Reading failed: ${error.message}.`, 'broken'));
+  // A peer that stops reading shows as EPIPE here. What it wrote before may still be on its way in, so only the input's end closes.
+  output.on('error', () => {});
+
+  return {
+    send: (line) =>
+      closed
+        ? Promise.reject(new Error(closed.reason))
+        : new Promise((resolve, reject) => {
+            output.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
+          }),
+    onMessage: (listener) => messages.listen(listener),
+    onClosed: (listener) => listenOnce(closed, closes, listener),
+    dispose: () => close('The connection was closed.', 'ended'),
+  };
+}
+
+/** Calls the listener now when it has happened already. */
+export function listenOnce<T>(past: T | undefined, coming: Emitter<T>, listener: (value: T) => void): Disposable {
+  if (past === undefined) return coming.listen(listener);
+  listener(past);
+  return toDisposable(() => {});
+}
