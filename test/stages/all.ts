@@ -1,0 +1,48 @@
+import { build, check, pack } from './check.ts';
+import { filesUnder } from './files.ts';
+import { runNodeTests } from './nodeTests.ts';
+import { type Options, readOptions } from './options.ts';
+import { Tally } from './tally.ts';
+
+/** The whole of `npm test`. Resolves with the exit code after printing the sum. */
+export async function runAll(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  const tally = new Tally();
+  process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, '--enable-source-maps'].filter(Boolean).join(' ');
+  await build(tally);
+  if (options.stages.has('check')) await check(tally);
+  if (options.stages.has('unit') || options.stages.has('rules')) await unit(tally, options);
+  if (options.stages.has('package')) await packaged(tally, options);
+  return tally.close();
+}
+
+/** Everything that needs no editor; `rules` alone is a part of it. */
+async function unit(tally: Tally, options: Options): Promise<void> {
+  const rules = options.stages.has('unit') ? '' : 'test/rules/';
+  const elsewhere = /^test\/(host|e2e|package|bench)\//;
+  await runNodeTests(tally, {
+    stage: 'unit',
+    files: chosen(options, filesUnder('test', '.test.ts')).filter((file) => !elsewhere.test(file) && file.startsWith(rules)),
+    programs: filesUnder('test/fakes', '.ts'),
+    name: options.name,
+    concurrency: 2,
+    limitMs: 120_000,
+    totalMs: 400_000,
+  });
+}
+
+/** The .vsix: made, and looked into. */
+async function packaged(tally: Tally, options: Options): Promise<void> {
+  if (!(await pack(tally))) return;
+  await runNodeTests(tally, {
+    stage: 'package',
+    files: chosen(options, filesUnder('test/package', '.test.ts')),
+    name: options.name,
+    concurrency: 1,
+    limitMs: 60_000,
+    totalMs: 120_000,
+  });
+}
+
+const chosen = (options: Options, files: readonly string[]): readonly string[] =>
+  files.filter((file) => options.only === undefined || file.includes(options.only));

@@ -1,0 +1,45 @@
+import { parseArgs } from 'node:util';
+import { type Channel, channels } from '../workbench/pins.ts';
+
+const stages = ['check', 'unit', 'rules', 'package', 'host', 'e2e'] as const;
+export type Stage = (typeof stages)[number];
+
+export interface Options {
+  readonly stages: ReadonlySet<Stage>;
+  /** Only test files whose path contains this. */
+  readonly only: string | undefined;
+  /** Only tests whose name matches this regular expression. */
+  readonly name: string | undefined;
+  /** The VS Code versions to use; each stage has its own default. */
+  readonly channels: readonly Channel[] | undefined;
+}
+
+const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both]`;
+
+/** Without a stage, all of them run. Throws with the usage on anything it does not know. */
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { only: { type: 'string' }, name: { type: 'string' }, vscode: { type: 'string' } },
+  });
+  const chosen = new Set(positionals.map(stage));
+  return {
+    stages: chosen.size > 0 ? chosen : new Set(stages),
+    only: values.only,
+    name: values.name,
+    channels: values.vscode === undefined ? undefined : values.vscode === 'both' ? channels : [channel(values.vscode)],
+  };
+}
+
+function stage(word: string): Stage {
+  const found = stages.find((name) => name === word);
+  if (!found) throw new Error(`unknown stage '${word}'\nusage: ${usage}`);
+  return found;
+}
+
+function channel(word: string): Channel {
+  const found = channels.find((name) => name === word);
+  if (!found) throw new Error(`unknown VS Code version '${word}'\nusage: ${usage}`);
+  return found;
+}
