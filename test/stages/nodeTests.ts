@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -31,6 +32,7 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   const sources = new Map([...targets, ...files.map((file) => [path.resolve(file), file] as const)]);
   const counts = new Map<string, number>();
   const signal = AbortSignal.timeout(spec.totalMs);
+  setMaxListeners(0, signal); // the runner adds one per file
   const patterns = name === undefined ? {} : { testNamePatterns: [new RegExp(name)] };
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
