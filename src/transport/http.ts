@@ -1,0 +1,180 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import type { Disposable } from '../base/lifetime.ts';
+import { HttpAnswer } from './httpAnswer.ts';
+import { HttpFailure, whyFailed } from './httpFailure.ts';
+import { type AgentOptions, socketsFor } from './sockets.ts';
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Absolute, http or https. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Milliseconds until the answer's headers; null waits for ever. There is never a limit on the body. */
+  readonly headersWithin?: number | null;
+}
+export interface HttpClientOptions extends AgentOptions {
+  /** Milliseconds until a connection stands. */
+  readonly connectWithin?: number;
+}
+
+const CONNECT_WITHIN = 15_000;
+const HEADERS_WITHIN = 120_000;
+const REDIRECTS = 5;
+
+/**
+ * HTTP for one conversation, over sockets of its own. `http.request` is looked up at each call, because the editor replaces it with one that
+ * knows its proxies and certificates. No `fetch`: it drops idle sockets after seconds and ends a silent body after 300.
+ */
+export class HttpClient implements Disposable {
+  readonly #options: HttpClientOptions;
+  readonly #agents: { readonly plain: http.Agent; readonly secure: https.Agent };
+  readonly #open = new Set<{ destroy(error?: Error): unknown }>();
+  #disposed = false;
+
+  constructor(options: HttpClientOptions = {}) {
+    this.#options = options;
+    this.#agents = socketsFor(options);
+  }
+
+  /** How many requests are under way, bodies included. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Settles with the answer when its headers are there, whatever the status. Redirects are followed within the origin only, so that secrets in
+   * headers go nowhere else. Rejects with HttpFailure.
+   */
+  async request(request: HttpRequest): Promise<HttpAnswer> {
+    let { url } = request;
+    for (let hop = 0; ; hop++) {
+      const answer = await this.#once({ ...request, url });
+      const next = redirectOf(answer, url, request.method);
+      if (next === undefined) return answer;
+      answer.dispose();
+      if (hop === REDIRECTS) throw new HttpFailure('redirect', `${originOf(url)} redirects in circles.`);
+      url = next;
+    }
+  }
+
+  /** Destroys every socket; requests that are under way reject. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const one of [...this.#open]) one.destroy();
+    this.#agents.plain.destroy();
+    this.#agents.secure.destroy();
+  }
+
+  #once(request: HttpRequest): Promise<HttpAnswer> {
+    const { signal } = request;
+    if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
+      return Promise.reject(new HttpFailure('address', `"${request.url}" is not an http or https address.`));
+    }
+    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', 'The request was stopped.'));
+    const url = new URL(request.url);
+    const secure = url.protocol === 'https:';
+    const options: RequestOptions = {
+      method: request.method,
+      headers: headersOf(request),
+      agent: secure ? this.#agents.secure : this.#agents.plain,
+    };
+    return new Promise((resolve, reject) => {
+      const sent = (secure ? https : http).request(url, options);
+      this.#open.add(sent);
+      let late: HttpFailure | undefined;
+      const stop = () => sent.destroy();
+      const timers = deadlines(
+        {
+          connect: this.#options.connectWithin ?? CONNECT_WITHIN,
+          headers: request.headersWithin === undefined ? HEADERS_WITHIN : request.headersWithin,
+        },
+        (what, ms) => {
+          late = new HttpFailure('timeout', `${originOf(request.url)} ${what} within ${Math.round(ms / 1000)} s.`);
+          sent.destroy();
+        },
+      );
+      signal?.addEventListener('abort', stop, { once: true });
+      const gone = () => {
+        timers.clear();
+        signal?.removeEventListener('abort', stop);
+        this.#open.delete(sent);
+      };
+      sent.on('socket', (socket) => {
+        if (!socket.connecting) return timers.connected();
+        socket.once(secure ? 'secureConnect' : 'connect', timers.connected);
+      });
+      sent.on('response', (response: IncomingMessage) => {
+        timers.clear();
+        resolve(new HttpAnswer(response, request.url, () => signal?.aborted === true || this.#disposed));
+      });
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        reject(
+          late ??
+            (signal?.aborted || this.#disposed ? new HttpFailure('aborted', 'The request was stopped.') : whyFailed(request.url, error)),
+        );
+      });
+      sent.on('close', () => {
+        gone();
+        // After an answer this changes nothing.
+        reject(
+          late ??
+            new HttpFailure(
+              signal?.aborted || this.#disposed ? 'aborted' : 'cut',
+              `The connection to ${originOf(request.url)} was closed.`,
+            ),
+        );
+      });
+      sent.end(request.body);
+    });
+  }
+}
+
+function headersOf(request: HttpRequest): Record<string, string> {
+  // No compression: a compressed event stream is often held back by whoever compresses it.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity', ...request.headers };
+  if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
+  return headers;
+}
+
+function deadlines(within: { readonly connect: number; readonly headers: number | null }, tooLate: (what: string, ms: number) => void) {
+  const connect = setTimeout(() => tooLate('could not be reached', within.connect), within.connect);
+  const { headers: ms } = within;
+  const headers = ms === null ? undefined : setTimeout(() => tooLate('did not begin to answer', ms), ms);
+  return {
+    connected: () => clearTimeout(connect),
+    clear: () => {
+      clearTimeout(connect);
+      clearTimeout(headers);
+    },
+  };
+}
+
+/** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */
+function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['method']): string | undefined {
+  const { location } = answer.headers;
+  if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return undefined;
+  const target = URL.canParse(location, from) ? new URL(location, from) : undefined;
+  const mayRepeat = method === 'GET' || answer.status === 307 || answer.status === 308;
+  if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
+  answer.dispose();
+  const where = target ? `${target.origin}${target.pathname}` : 'somewhere unreadable';
+  throw new HttpFailure('redirect', `${originOf(from)} redirects to ${where}. If that is right, set it as the address.`);
+}
+
+/** Scheme, host and port: what may be shown and logged of an address. */
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'the address';
+}
+
+const LONGEST_WAIT = 3_600_000;
+
+/** How long a server asks us to wait, in milliseconds, an hour at most; undefined when it does not say. `now` in milliseconds since the epoch. */
+export function retryAfter(headers: IncomingHttpHeaders, now: number): number | undefined {
+  const value = headers['retry-after']?.trim();
+  if (!value) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_WAIT);
+}

@@ -1,0 +1,91 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Disposable } from '../base/lifetime.ts';
+import { HttpFailure } from './httpFailure.ts';
+
+const ERROR_BODY = 64 * 1024;
+
+/** An answer whose headers are there. Its body must be read, once, or the answer disposed: until then it holds a socket. */
+export class HttpAnswer implements Disposable {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly #response: IncomingMessage;
+  readonly #url: string;
+  readonly #stopped: () => boolean;
+
+  constructor(response: IncomingMessage, url: string, stopped: () => boolean) {
+    this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
+    this.#response = response;
+    this.#url = url;
+    this.#stopped = stopped;
+    // A body may break before anybody reads it.
+    response.on('error', () => {});
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** The media type without its parameters, in small letters. */
+  get type(): string {
+    return (this.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  }
+
+  /** Hands on the body as it comes, without any limit on time. Settles after its end; rejects with HttpFailure `cut` or `aborted`. */
+  read(take: (chunk: Buffer) => void): Promise<void> {
+    const response = this.#response;
+    return new Promise((resolve, reject) => {
+      const broken = () => {
+        const { origin } = new URL(this.#url);
+        reject(
+          this.#stopped()
+            ? new HttpFailure('aborted', 'The request was stopped.')
+            : new HttpFailure('cut', `The connection to ${origin} was lost.`),
+        );
+      };
+      if (response.destroyed) return broken();
+      response.on('data', (chunk: Buffer) => {
+        try {
+          take(chunk);
+        } catch (error) {
+          reject(error);
+          response.destroy();
+        }
+      });
+      response.once('end', () => (response.complete ? resolve() : broken()));
+      response.once('close', broken);
+    });
+  }
+
+  /** The body as text. A longer one is cut there and the connection closed; meant for bodies of errors. */
+  async text(limit = ERROR_BODY): Promise<string> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      await this.read((chunk) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes >= limit) throw enough;
+      });
+    } catch (error) {
+      if (error !== enough) throw error;
+    }
+    return Buffer.concat(chunks).subarray(0, limit).toString('utf8');
+  }
+
+  /** The body parsed as JSON; a body that is longer, or is no JSON, rejects. */
+  async json(limit: number): Promise<unknown> {
+    const text = await this.text(limit + 1);
+    const { origin } = new URL(this.#url);
+    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', `${origin} answered with more than ${limit} bytes.`);
+    return JSON.parse(text);
+  }
+
+  /** Closes the connection when the body has not been read to its end. */
+  dispose(): void {
+    if (!this.#response.complete) this.#response.destroy();
+    else this.#response.resume();
+  }
+}
+
+const enough = new Error('enough');

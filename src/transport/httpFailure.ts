@@ -1,0 +1,32 @@
+/** Why an exchange failed below the protocol; the message is a sentence for a person and holds no secrets. */
+export class HttpFailure extends Error {
+  readonly kind: 'address' | 'refused' | 'unknownHost' | 'certificate' | 'timeout' | 'redirect' | 'cut' | 'tooLong' | 'aborted';
+
+  constructor(kind: HttpFailure['kind'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailure {
+  const origin = new URL(url).origin;
+  const code = error.code ?? firstCode(error);
+  if (code === 'ECONNREFUSED')
+    return new HttpFailure('refused', `Nothing answers at ${origin} (connection refused). Is the server running?`, error);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new HttpFailure('unknownHost', `The host of ${origin} could not be found. Check the address and the network.`, error);
+  }
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ETIMEDOUT') {
+    return new HttpFailure('timeout', `${origin} could not be reached (${code}).`, error);
+  }
+  if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|UNABLE_TO/.test(code)) {
+    return new HttpFailure('certificate', `No secure connection to ${origin}: ${error.message}.`, error);
+  }
+  return new HttpFailure('cut', `The connection to ${origin} was lost (${code ?? error.message}).`, error);
+}
+
+/** Several addresses of one host were tried: the first one's reason stands for all. */
+function firstCode(error: unknown): string | undefined {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  return first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined;
+}
