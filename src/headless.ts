@@ -52,6 +52,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     protocol: options.protocol,
     args: options.args,
     env: options.env,
+    options: options.options,
     headers: {},
     ...(command === undefined ? {} : { command }),
     ...(url === undefined ? {} : { url }),

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `usage: headless --protocol <id> (--command CMD [--arg A]... | --url URL) [--cwd DIR] [--env K=V]... [--prompt TEXT]...
+export const USAGE = `usage: headless --protocol <id> (--command CMD [--arg A]... | --url URL) [--cwd DIR] [--env K=V]... [--option K=V]... [--prompt TEXT]...
                 [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S]`;
 
 export type Reply = 'allow' | 'allow_always' | 'reject' | 'hold';
@@ -13,6 +13,8 @@ export interface Options {
   readonly url?: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Settings that only the protocol understands. */
+  readonly options: Readonly<Record<string, string>>;
   readonly prompts: readonly string[];
   readonly script?: string;
   readonly answer: Reply;
@@ -32,6 +34,7 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
       url: { type: 'string' },
       cwd: { type: 'string' },
       env: { type: 'string', multiple: true },
+      option: { type: 'string', multiple: true },
       prompt: { type: 'string', multiple: true },
       script: { type: 'string' },
       answer: { type: 'string' },
@@ -52,7 +55,8 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
     ...(script === undefined ? {} : { script }),
     args: values.arg ?? [],
     cwd: values.cwd ?? cwd,
-    env: Object.fromEntries((values.env ?? []).map(pair)),
+    env: Object.fromEntries((values.env ?? []).map(pair('--env'))),
+    options: Object.fromEntries((values.option ?? []).map(pair('--option'))),
     prompts: values.prompt ?? [],
     answer,
     timeout,
@@ -63,8 +67,10 @@ function isReply(text: string): text is Reply {
   return replies.includes(text);
 }
 
-function pair(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new Error(`--env takes NAME=VALUE, not "${text}"`);
-  return [text.slice(0, at), text.slice(at + 1)];
+function pair(flag: string): (text: string) => [string, string] {
+  return (text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new Error(`${flag} takes NAME=VALUE, not "${text}"`);
+    return [text.slice(0, at), text.slice(at + 1)];
+  };
 }

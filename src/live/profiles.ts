@@ -11,6 +11,8 @@ export interface Profile {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Settings that only the protocol understands. */
+  readonly options?: Readonly<Record<string, string>>;
 }
 export interface ReadProfiles {
   readonly profiles: readonly Profile[];
@@ -28,6 +30,7 @@ const entry = z.object({
   env: z.optional(z.record(z.string(), z.string())),
   url: z.optional(text),
   headers: z.optional(z.record(z.string(), z.string())),
+  options: z.optional(z.record(z.string(), z.string())),
 });
 
 /** Reads the setting `parley.agents`. A bad entry is left out and named; the others stand. */
@@ -44,7 +47,7 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
       problems.push(`${place}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
       return;
     }
-    const { id, name, protocol: protocolId, command, url } = parsed.data;
+    const { id, name, protocol: protocolId, command, url, options } = parsed.data;
     const protocol = Object.hasOwn(protocols, protocolId) ? protocols[protocolId] : undefined;
     if (!protocol) problems.push(`${place} (${name}): unknown protocol "${protocolId}"; known are ${Object.keys(protocols).join(', ')}`);
     else if (protocol.launch === 'process' && !command) problems.push(`${place} (${name}): ${protocolId} needs a command`);
@@ -60,6 +63,7 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
         headers: parsed.data.headers ?? {},
         ...(command === undefined ? {} : { command }),
         ...(url === undefined ? {} : { url }),
+        ...(options === undefined ? {} : { options }),
       });
     }
   });
@@ -71,6 +75,8 @@ function isHttp(url: string | undefined): boolean {
 }
 
 export function launchOf(profile: Profile, cwd: string): Launch {
-  if (profile.command !== undefined) return { kind: 'process', command: profile.command, args: profile.args, env: profile.env, cwd };
-  return { kind: 'http', url: profile.url ?? '', headers: profile.headers, cwd };
+  const { command, args, env, url = '', headers } = profile;
+  const options = profile.options === undefined ? {} : { options: profile.options };
+  if (command !== undefined) return { kind: 'process', command, args, env, cwd, ...options };
+  return { kind: 'http', url, headers, cwd, ...options };
 }

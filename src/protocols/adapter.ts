@@ -22,8 +22,17 @@ export type Launch =
       /** Added to the environment the child inherits; an undefined value takes a variable away. */
       readonly env: Readonly<Record<string, string | undefined>>;
       readonly cwd: string;
+      readonly options?: LaunchOptions;
     }
-  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly cwd: string };
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly cwd: string;
+      readonly options?: LaunchOptions;
+    };
+/** Settings of a profile that only its protocol understands. */
+export type LaunchOptions = Readonly<Record<string, string>>;
 
 /** What an adapter is given: a mouth for events, hands for effects, a clock, a source of ids, a signal that says stop. */
 export interface Scene {
