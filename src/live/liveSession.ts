@@ -123,6 +123,7 @@ export class LiveSession implements DeskSession, Disposable {
       case 'answer':
         return this.#answer(intent.askId, intent.answer);
       case 'setMode':
+      case 'setOption':
         return this.#conversation?.adapter.send(intent);
     }
   }
@@ -134,6 +135,20 @@ export class LiveSession implements DeskSession, Disposable {
   /** Earlier conversations the agent itself remembers. */
   async history(): Promise<readonly Past[]> {
     return (await this.#conversation?.adapter.history?.()) ?? [];
+  }
+
+  /** Makes the agent forget an earlier conversation. Rejects when it cannot. */
+  async forget(key: string): Promise<void> {
+    const forget = this.#conversation?.adapter.forget;
+    if (!forget) throw new Error('This agent cannot delete conversations.');
+    await forget(key);
+  }
+
+  /** Copies this conversation; what comes back is the copy's name, to be opened with its history. Rejects when the agent cannot. */
+  async fork(): Promise<string> {
+    const fork = this.#conversation?.adapter.fork;
+    if (!fork) throw new Error('This agent cannot copy conversations.');
+    return fork();
   }
 
   /** Ends the agent; the session stays readable. Settles when its process is gone. */

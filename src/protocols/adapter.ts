@@ -61,6 +61,10 @@ export interface Adapter extends Disposable {
   readonly ended: Promise<void>;
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
   readonly history?: () => Promise<readonly Past[]>;
+  /** Deletes an earlier conversation. */
+  readonly forget?: (key: string) => Promise<void>;
+  /** Copies this conversation and gives the copy's key. */
+  readonly fork?: () => Promise<string>;
 }
 export interface Hint {
   readonly label: string;

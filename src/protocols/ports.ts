@@ -5,6 +5,23 @@ export interface Ports {
   readonly tools: readonly Tool[];
   readonly files: Files;
   readonly terminals: Terminals;
+  /** Opens an address outside the editor, after the person agreed. False when nothing was opened. */
+  readonly openLink?: (url: string) => Promise<boolean>;
+  /** Runs a program in a terminal that the person sees and types into, as a login needs; settles with its end. */
+  readonly runVisibly?: (program: VisibleProgram) => Promise<Exit>;
+  /** What a person entered for an agent, kept by the editor's own secret storage. */
+  readonly secrets?: Secrets;
+}
+export interface VisibleProgram {
+  readonly title: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+export interface Secrets {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
 }
 
 /** A tool we offer every agent. `parameters` is a JSON Schema object with `"type": "object"`. */
@@ -51,6 +68,8 @@ export interface TerminalHandle {
   readonly id: string;
   output(): { readonly text: string; readonly truncated: boolean; readonly exit?: Exit };
   exited(): Promise<Exit>;
+  /** Gets each new piece of output, then undefined once when the command has ended. */
+  onOutput?(listener: (text: string | undefined) => void): void;
   kill(): void;
   release(): void;
 }

@@ -14,6 +14,7 @@ import type {
   Plan,
   QueuedPrompt,
   Remedy,
+  SessionOption,
   Terminal,
   ToolCall,
   TurnId,
@@ -60,6 +61,7 @@ export type SessionEvent =
   | { readonly type: 'plan.set'; readonly plan: Plan | null }
   | { readonly type: 'commands.set'; readonly commands: readonly Command[] }
   | { readonly type: 'mode.set'; readonly mode: ModeChoice | null }
+  | { readonly type: 'options.set'; readonly options: readonly SessionOption[] }
   | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string }
   | { readonly type: 'usage.set'; readonly usage: Usage }
   | { readonly type: 'title.set'; readonly title: string }

@@ -9,7 +9,9 @@ export type Intent =
   | { readonly type: 'unqueue'; readonly turnId: TurnId }
   | { readonly type: 'cancel' }
   | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
-  | { readonly type: 'setMode'; readonly modeId: string };
+  | { readonly type: 'setMode'; readonly modeId: string }
+  /** A boolean for a switch, a choice's value for a choice. */
+  | { readonly type: 'setOption'; readonly optionId: string; readonly value: string | boolean };
 export type Answer =
   | { readonly kind: 'option'; readonly optionId: string; readonly edited?: string; readonly feedback?: string }
   | { readonly kind: 'fields'; readonly values: Readonly<Record<string, readonly string[]>> }

@@ -18,6 +18,8 @@ export interface Session {
   readonly plan?: Plan;
   readonly commands: readonly Command[];
   readonly mode?: ModeChoice;
+  /** What else can be chosen for this session: model, depth of thought, switches. In the agent's order. */
+  readonly options?: readonly SessionOption[];
   readonly terminals: Readonly<Record<string, Terminal>>;
   readonly usage?: Usage;
   readonly notices: readonly Notice[];
@@ -39,6 +41,10 @@ export interface Offers {
   readonly steer?: true;
   readonly hints?: true;
   readonly history?: true;
+  /** A conversation it remembers can be deleted. */
+  readonly forget?: true;
+  /** The conversation can be copied and gone on with separately. */
+  readonly fork?: true;
   /** A rejection may carry words for the agent. */
   readonly feedback?: true;
   readonly editableApprovals?: true;
@@ -175,6 +181,16 @@ export interface Field {
   readonly many?: true;
   readonly free?: true;
   readonly freeLabel?: string;
+  /** What the text means; plain text when absent. A boolean is answered by 'true' or 'false'; a secret is never shown or kept. */
+  readonly kind?: 'text' | 'number' | 'integer' | 'boolean' | 'secret' | 'email' | 'uri' | 'date' | 'date-time';
+  readonly required?: true;
+  /** What is filled in to begin with: labels of choices, or one text. */
+  readonly initial?: readonly string[];
+  /** Bounds of a number, of the length of a text, or of how many are chosen. */
+  readonly min?: number;
+  readonly max?: number;
+  /** A regular expression the text has to match somewhere. */
+  readonly pattern?: string;
 }
 
 export interface Plan {
@@ -197,6 +213,23 @@ export interface ModeChoice {
   readonly current: string;
   readonly all: readonly { readonly id: string; readonly name: string; readonly description?: string }[];
 }
+/** One setting of a session; ids and values go back to the agent untouched. */
+export type SessionOption = {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+  /** What it is about, for icon and place. */
+  readonly about?: 'model' | 'thought';
+} & (
+  | { readonly kind: 'choice'; readonly current: string; readonly choices: readonly OptionChoice[] }
+  | { readonly kind: 'switch'; readonly on: boolean }
+);
+export interface OptionChoice {
+  readonly value: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly group?: string;
+}
 export interface Terminal {
   readonly id: string;
   readonly command: string;
@@ -211,6 +244,8 @@ export interface Usage {
   readonly size?: number;
   readonly input?: number;
   readonly output?: number;
+  /** What the conversation has cost so far. */
+  readonly cost?: { readonly amount: number; readonly currency: string };
 }
 export interface Notice {
   readonly level: 'info' | 'warn' | 'error';

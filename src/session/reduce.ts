@@ -74,6 +74,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       const { mode: _, ...rest } = session;
       return rest;
     }
+    case 'options.set':
+      return event.options.length === 0 && !session.options ? session : { ...session, options: event.options };
     case 'terminal.changed':
       return changeTerminal(session, event);
     case 'usage.set':
