@@ -69,7 +69,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     newId: randomUUID,
     texts: englishTexts,
   });
-  live.store.onChange(({ event }) => print({ event }));
+  const printing = live.store.onChange(({ event }) => print({ event }));
   const ended = new Promise<number>((resolve) => {
     const stopped = (code: number, why: string) => () => {
       log.warn(why);
@@ -86,6 +86,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   ]);
   const { link } = live.store.now;
   if (link.state === 'closed') log.error(`${link.reason}${link.detail ? `\n${link.detail}` : ''}`);
+  printing.dispose();
   print({ session: live.store.now });
   live.dispose();
   await live.ended;

@@ -25,7 +25,7 @@ export interface Options {
 /** Throws with a sentence for the person when the arguments are off. */
 export function readOptions(argv: readonly string[], cwd: string): Options {
   const { values } = parseArgs({
-    args: [...argv],
+    args: joined(argv),
     strict: true,
     options: {
       protocol: { type: 'string' },
@@ -61,6 +61,20 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
     answer,
     timeout,
   };
+}
+
+/** `--arg --wire` becomes `--arg=--wire`: an agent's own arguments begin with dashes. */
+function joined(argv: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let at = 0; at < argv.length; at += 1) {
+    const one = argv[at] ?? '';
+    const value = argv[at + 1];
+    if (/^--[a-z]+$/.test(one) && value !== undefined) {
+      out.push(`${one}=${value}`);
+      at += 1;
+    } else out.push(one);
+  }
+  return out;
 }
 
 function isReply(text: string): text is Reply {
