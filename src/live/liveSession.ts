@@ -186,6 +186,7 @@ export class LiveSession implements DeskSession, Disposable {
       signal: stop.signal,
       trace: this.#deps.trace,
       log: this.#deps.log,
+      past: this.store.now.turns,
       ...(resume === undefined ? {} : { resume }),
     });
     this.#conversation = { adapter, stop };

@@ -2,6 +2,7 @@ import type { Disposable } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
+import type { Turn } from '../session/model.ts';
 import type { Ports } from './ports.ts';
 
 /** One way of talking to agents. All that the rest of the program knows about a protocol is this object. */
@@ -46,6 +47,8 @@ export interface Scene {
   readonly log: Log;
   /** An earlier conversation to go on with. */
   readonly resume?: Resume;
+  /** What the session shows of this conversation already, for protocols whose agents keep nothing. */
+  readonly past?: readonly Turn[];
 }
 export interface Resume {
   /** The agent's own name for it. */
