@@ -1,0 +1,129 @@
+import { messageOf } from '../base/log.ts';
+import type { ApprovalRequest, Face } from './face.ts';
+import type { History } from './history.ts';
+import type { Call } from './models/model.ts';
+import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
+import type { Workspace } from './workspace/paths.ts';
+
+export interface CallScene {
+  readonly face: Face;
+  readonly history: History;
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+  readonly findTool: (name: string) => Tool | undefined;
+  readonly toolNames: () => readonly string[];
+  /** Asks a person, or knows the answer. Throws Rejected. */
+  readonly permit: (request: ApprovalRequest, signal: AbortSignal) => Promise<void>;
+  /** May refuse a call before it runs, with a reason, and hears of every end. */
+  readonly watch: CallWatch;
+}
+export interface CallWatch {
+  before(call: Call, input: unknown): Promise<string | undefined>;
+  after(call: Call, input: unknown, outcome: Outcome): Promise<void>;
+}
+
+const REJECTED = 'The user rejected this call. Nothing was changed.';
+
+/**
+ * Runs the calls of one answer: reads that stand together at once, everything else one after another. After a rejection without a word the
+ * calls behind it are not run. Every call gets its result in the history, in the order of the calls, whatever happens.
+ */
+export async function runCalls(scene: CallScene, calls: readonly Call[]): Promise<{ readonly rejected: boolean }> {
+  const ended = new Map<Call, Ended>();
+  let rejected = false;
+  try {
+    for (const group of groupsOf(scene, calls)) {
+      const results = await Promise.all(
+        group.map(async (call) => {
+          const end = rejected ? problem('Not run: the user rejected an earlier call.') : await runCall(scene, call);
+          ended.set(call, end);
+          if (!scene.signal.aborted) scene.face.say({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
+          return end.no === 'plain';
+        }),
+      );
+      rejected ||= results.includes(true);
+      if (scene.signal.aborted) break;
+    }
+  } finally {
+    for (const call of calls) {
+      const { outcome, no } = ended.get(call) ?? problem('Cancelled by the user before it was done.');
+      const { isError, message, text } = outcome;
+      scene.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...(no ? { rejected: true } : {}) });
+    }
+  }
+  return { rejected };
+}
+
+function groupsOf(scene: CallScene, calls: readonly Call[]): readonly (readonly Call[])[] {
+  const groups: Call[][] = [];
+  let open = false;
+  for (const call of calls) {
+    const reads = scene.findTool(call.name)?.reads ?? false;
+    if (reads && open) groups.at(-1)?.push(call);
+    else groups.push([call]);
+    open = reads;
+  }
+  return groups;
+}
+
+interface Ended {
+  readonly outcome: Outcome;
+  /** A person said no: plainly, or with words to go on with. */
+  readonly no?: 'plain' | 'withFeedback';
+}
+
+async function runCall(scene: CallScene, call: Call): Promise<Ended> {
+  const tool = scene.findTool(call.name);
+  if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${scene.toolNames().join(', ')}.`);
+  const input = parse(call.input);
+  if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.');
+  try {
+    const refused = await scene.watch.before(call, input);
+    if (refused !== undefined) return problem(refused);
+    const outcome = await tool.run(input, sceneOf(scene, call));
+    await scene.watch.after(call, input, outcome);
+    return { outcome };
+  } catch (error) {
+    const ended = endOf(error, scene.signal);
+    if (!scene.signal.aborted) await scene.watch.after(call, input, ended.outcome);
+    return ended;
+  }
+}
+
+function sceneOf(scene: CallScene, call: Call): ToolScene {
+  return {
+    callId: call.id,
+    workspace: scene.workspace,
+    signal: scene.signal,
+    permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
+    output: (text) => scene.face.say({ type: 'call.output', id: call.id, text }),
+  };
+}
+
+function endOf(error: unknown, signal: AbortSignal): Ended {
+  if (signal.aborted) return problem('Cancelled by the user before it was done.');
+  if (error instanceof Rejected) {
+    const { feedback } = error;
+    if (feedback === undefined) return { outcome: failed(REJECTED, '', [{ type: 'brief', text: 'Rejected' }]), no: 'plain' };
+    return {
+      outcome: failed(`${REJECTED} The user says: ${feedback}`, '', [{ type: 'brief', text: `Rejected: ${feedback}` }]),
+      no: 'withFeedback',
+    };
+  }
+  if (error instanceof ToolFailure) return problem(error.message);
+  return problem(`The tool failed: ${messageOf(error)}`);
+}
+
+function problem(message: string): Ended {
+  return { outcome: failed(message) };
+}
+
+/** Undefined when it is not JSON; nothing at all counts as an empty object. */
+function parse(input: string): unknown {
+  if (input.trim() === '') return {};
+  try {
+    return JSON.parse(input) as unknown;
+  } catch {
+    return undefined;
+  }
+}

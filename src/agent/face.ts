@@ -1,0 +1,82 @@
+import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
+import type { Outcome, Shown } from './tools/tool.ts';
+
+/**
+ * What a face (one protocol served) gives the loop. `say` is told everything that happens, in order; the others ask the client and settle when
+ * it answered or when the signal fires. No protocol's words here.
+ */
+export interface Face {
+  say(said: Said): void;
+  /** A person decides. When the signal fires the request is withdrawn; its reason may be an answer given elsewhere (`Settled`). */
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
+  /** undefined: dismissed. Answers by question text. */
+  question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
+  /** Runs one of the client's tools. */
+  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome>;
+  /** The tools the client offers at this moment. */
+  clientTools(): readonly ToolOffer[];
+  readonly asksQuestions: boolean;
+  readonly hasPlanMode: boolean;
+}
+
+export type Said =
+  | { readonly type: 'turn.began'; readonly input: readonly UserPart[] }
+  | { readonly type: 'turn.ended' }
+  | { readonly type: 'step.began'; readonly n: number }
+  | { readonly type: 'step.broken' }
+  /** Everything said since step.began is taken back; the step is tried again after `wait` seconds. */
+  | {
+      readonly type: 'step.retry';
+      readonly n: number;
+      readonly nextAttempt: number;
+      readonly maxAttempts: number;
+      readonly wait: number;
+      readonly reason: string;
+      readonly status?: number;
+    }
+  | { readonly type: 'text' | 'thought'; readonly text: string }
+  | { readonly type: 'call.began'; readonly id: string; readonly name: string }
+  | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
+  /** The input is whole. */
+  | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
+  /** What a running call prints; the result repeats it. */
+  | { readonly type: 'call.output'; readonly id: string; readonly text: string }
+  | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }
+  | { readonly type: 'status'; readonly contextTokens: number; readonly contextSize: number; readonly usage?: TokenUsage }
+  | { readonly type: 'planMode'; readonly on: boolean }
+  | { readonly type: 'plan.shown'; readonly text: string; readonly path: string }
+  | { readonly type: 'steered'; readonly input: readonly UserPart[] }
+  | { readonly type: 'compaction.began' | 'compaction.ended' }
+  | { readonly type: 'sub'; readonly callId: string; readonly agentId: string; readonly kind: string; readonly said: Said };
+
+/** `action` is what an answer for the session is remembered by. */
+export interface ApprovalRequest {
+  readonly callId: string;
+  readonly tool: string;
+  readonly action: string;
+  readonly description: string;
+  readonly shown: readonly Shown[];
+  /** The sub-agent that asks. */
+  readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string };
+}
+export type ApprovalAnswer = { readonly allow: true; readonly forSession: boolean } | { readonly allow: false; readonly feedback?: string };
+
+/** The reason a request is withdrawn with when its answer came from elsewhere. */
+export class Settled {
+  readonly answer: ApprovalAnswer;
+  constructor(answer: ApprovalAnswer) {
+    this.answer = answer;
+  }
+}
+
+export interface QuestionRequest {
+  readonly callId: string;
+  readonly questions: readonly Question[];
+}
+export interface Question {
+  readonly question: string;
+  readonly header?: string;
+  readonly body?: string;
+  readonly options: readonly { readonly label: string; readonly description?: string }[];
+  readonly many?: boolean;
+}

@@ -1,0 +1,60 @@
+import type { Message, TokenUsage } from './models/model.ts';
+
+/** The messages a model sees, and how large they are. `onChange` is told what was added, or that everything was replaced. */
+export class History {
+  #messages: Message[];
+  readonly #onChange: (change: HistoryChange) => void;
+  /** What the service counted for the first `at` messages. */
+  #measured = { at: 0, tokens: 0 };
+
+  constructor(messages: readonly Message[] = [], onChange: (change: HistoryChange) => void = () => {}) {
+    this.#messages = [...messages];
+    this.#onChange = onChange;
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  add(message: Message): void {
+    this.#messages.push(message);
+    this.#onChange({ type: 'added', message });
+  }
+
+  replace(messages: readonly Message[]): void {
+    this.#messages = [...messages];
+    this.#measured = { at: 0, tokens: 0 };
+    this.#onChange({ type: 'replaced', messages });
+  }
+
+  /** The service's own count for everything up to and with the answer it has just given. */
+  measured(usage: TokenUsage): void {
+    this.#measured = { at: this.#messages.length, tokens: usage.input + usage.output };
+  }
+
+  /** Tokens: the last real count and an estimate of what came after it. */
+  get tokens(): number {
+    return this.#measured.tokens + estimate(this.#messages.slice(this.#measured.at));
+  }
+}
+
+export type HistoryChange =
+  | { readonly type: 'added'; readonly message: Message }
+  | { readonly type: 'replaced'; readonly messages: readonly Message[] };
+
+/** About four characters a token in Latin script and one in Chinese, Japanese and Korean. */
+export function estimate(messages: readonly Message[]): number {
+  let tokens = 0;
+  for (const message of messages) {
+    tokens += 4;
+    if (message.role === 'user') for (const part of message.parts) tokens += part.type === 'text' ? tokensOf(part.text) : 800;
+    else tokens += tokensOf(message.role === 'tool' ? message.message + message.text : message.text);
+    if (message.role === 'assistant') for (const call of message.calls) tokens += tokensOf(call.name) + tokensOf(call.input);
+  }
+  return tokens;
+}
+
+export function tokensOf(text: string): number {
+  const wide = text.match(/[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/g)?.length ?? 0;
+  return Math.ceil(wide + (text.length - wide) / 4);
+}

@@ -1,0 +1,84 @@
+import { statSync } from 'node:fs';
+import { messageOf } from '../base/log.ts';
+import { stdioChannel } from '../transport/stdio.ts';
+import { serveWire } from './faces/kimi-wire/serve.ts';
+import { dialectOf } from './faces/kimi-wire/versions.ts';
+import { chooseModel } from './models/chooseModel.ts';
+import { type Options, readOptions, usage } from './options.ts';
+import { endCommands } from './tools/runCommand.ts';
+import { NAME, VERSION } from './version.ts';
+
+const BAD_USAGE = 2;
+
+/** Longest wait for a turn to end when the client has gone. */
+const PATIENCE_MS = 3000;
+
+function main(): void {
+  let options: Options;
+  try {
+    options = readOptions(process.argv.slice(2), process.cwd());
+  } catch (error) {
+    refuse(messageOf(error));
+    return;
+  }
+  const dialect = dialectOf(options.wireVersion);
+  if (!dialect) return refuse(`There is no Wire ${options.wireVersion}`);
+  if (options.command === 'help') process.stdout.write(usage);
+  else if (options.command === 'version') process.stdout.write(`${NAME} ${VERSION}\n`);
+  else if (options.command === 'info') process.stdout.write(infoText(options, dialect.name));
+  else if (!isFolder(options.workDir)) refuse(`${options.workDir} is not a folder`);
+  else serve(options, dialect);
+}
+
+function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectOf>>): void {
+  // Standard output belongs to the protocol, whatever a library may want to print.
+  console.log = console.info = console.debug = console.error;
+  const channel = stdioChannel(process.stdin, process.stdout);
+  const served = serveWire({
+    channel,
+    dialect,
+    model: chooseModel(process.env),
+    workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+  });
+  let ending = false;
+  const end = (code: number): void => {
+    if (ending) return;
+    ending = true;
+    const leave = (): never => {
+      endCommands();
+      process.exit(code);
+    };
+    setTimeout(leave, PATIENCE_MS).unref();
+    void served.end().then(() => process.stdout.end(leave), leave);
+    process.stdout.on('error', leave);
+  };
+  channel.onClosed(() => end(0));
+  process.stdout.on('error', () => end(0));
+  process.on('SIGTERM', () => end(143));
+  process.on('SIGINT', () => end(130));
+  process.on('SIGHUP', () => end(129));
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`parley-agent: ${error.stack ?? error.message}\n`);
+  });
+  process.on('unhandledRejection', (error) => {
+    process.stderr.write(`parley-agent: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  });
+}
+
+function infoText(options: Options, wireVersion: string): string {
+  // The member names are those of the program this protocol comes from; clients read the last one.
+  const info = { name: NAME, kimi_cli_version: VERSION, agent_spec_versions: ['1'], wire_protocol_version: wireVersion };
+  if (options.json) return `${JSON.stringify(info)}\n`;
+  return `${NAME} ${VERSION}\nWire: ${wireVersion}\n`;
+}
+
+function isFolder(dir: string): boolean {
+  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function refuse(problem: string): void {
+  process.stderr.write(`parley-agent: ${problem}\n\n${usage}`);
+  process.exitCode = BAD_USAGE;
+}
+
+main();

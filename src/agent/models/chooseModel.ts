@@ -1,0 +1,33 @@
+import { guideModel } from './guide/guideModel.ts';
+import type { Model } from './model.ts';
+import type { Endpoint } from './openaiCompatible.ts';
+
+const DEFAULT_CONTEXT = 128_000;
+
+/** The model the environment names, or the offline guide. */
+export function chooseModel(env: NodeJS.ProcessEnv): Model {
+  const baseUrl = env.PARLEY_MODEL_BASE_URL?.trim() ?? '';
+  const name = env.PARLEY_MODEL_NAME?.trim() ?? '';
+  if (baseUrl === '' || name === '') return guideModel;
+  const context = Number(env.PARLEY_MODEL_CONTEXT);
+  const apiKey = env.PARLEY_MODEL_API_KEY?.trim() ?? '';
+  return lazyModel({
+    baseUrl,
+    name,
+    contextSize: context >= 1000 ? Math.floor(context) : DEFAULT_CONTEXT,
+    ...(apiKey === '' ? {} : { apiKey }),
+  });
+}
+
+/** The SDK is loaded with the first answer, not before: the handshake must not wait for it. */
+function lazyModel(endpoint: Endpoint): Model {
+  return {
+    name: endpoint.name,
+    contextSize: endpoint.contextSize,
+    afterRejection: 'stop',
+    answer: async function* (request, signal) {
+      const { answerFrom } = await import('./openaiCompatible.ts');
+      yield* answerFrom(endpoint, request, signal);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { type Message, type Model, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
+import { askedOf, sayFor } from './language.ts';
+import { requests } from './requests.ts';
+import type { GuideScene, Move, Script } from './script.ts';
+import { footnote } from './texts.ts';
+
+/**
+ * The offline guide: what answers while no model is configured. Plain rules, the same answer to the same request every time, by calling the
+ * same tools a language model would.
+ */
+export const guideModel: Model = {
+  name: 'offline guide',
+  contextSize: 200_000,
+  afterRejection: 'speak',
+  answer: async function* (request, signal) {
+    signal.throwIfAborted();
+    yield* piecesOf(moveFor(request), request);
+  },
+};
+
+function moveFor(request: ModelRequest): Move {
+  const { history } = request;
+  const at = history.findLastIndex((message) => message.role === 'user');
+  const asking = history[at];
+  if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
+  const asked = askedOf(textOf(asking.parts));
+  const say = sayFor(asked.text);
+  const scene: GuideScene = { say, offers: request.tools, history: history.slice(0, at) };
+  const done = resultsAfter(history.slice(at + 1));
+  const first = !scene.history.some((message) => message.role === 'user');
+  return play(requests(asked, scene), done, first ? footnote(say) : '');
+}
+
+/** The script up to where the results end, and one move more. */
+function play(script: Script, done: readonly (readonly ToolMessage[])[], closing: string): Move {
+  let next = script.next();
+  for (const results of done) {
+    if (next.done) break;
+    next = script.next(results);
+  }
+  return next.done ? { text: next.value + closing, calls: [] } : next.value;
+}
+
+/** The results of each step of this turn, in the order of its calls. */
+function resultsAfter(messages: readonly Message[]): readonly (readonly ToolMessage[])[] {
+  const steps: ToolMessage[][] = [];
+  for (const message of messages) {
+    if (message.role === 'assistant' && message.calls.length > 0) steps.push([]);
+    if (message.role === 'tool') steps.at(-1)?.push(message);
+  }
+  return steps;
+}
+
+/** In small pieces, as a language model writes. */
+function* piecesOf(move: Move, request: ModelRequest): Generator<ModelPiece> {
+  for (const piece of move.text.match(/[\s\S]{1,24}(?=\s|$)|[\s\S]{1,24}/gu) ?? []) yield { type: 'text', text: piece };
+  const step = request.history.length;
+  for (const [at, { name, input }] of move.calls.entries()) {
+    yield { type: 'call', call: { id: `guide_${step}_${at}`, name, input: JSON.stringify(input) } };
+  }
+}
+
+/** Stands in for a summary: the requests themselves. */
+function gist(history: readonly Message[]): string {
+  const text = history.map((message) => (message.role === 'user' ? textOf(message.parts) : '')).join('\n');
+  const asked = text.match(/^USER: .*$/gm) ?? [];
+  return asked.slice(-20).join('\n') || 'Nothing was asked yet.';
+}

@@ -1,0 +1,42 @@
+import type { ToolMessage } from '../model.ts';
+import type { Say } from './language.ts';
+import { fence, linesOf } from './script.ts';
+
+export interface Hit {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** The lines of a Grep result. */
+export function hitsOf(result: ToolMessage): readonly Hit[] {
+  return linesOf(result).flatMap((row) => {
+    const match = /^(.+?):(\d+):(.*)$/.exec(row);
+    return match ? [{ path: match[1] ?? '', line: Number(match[2]), text: (match[3] ?? '').trim() }] : [];
+  });
+}
+
+/** As a Markdown list, at most twenty. */
+export function hitRows(hits: readonly Hit[], say: Say): string {
+  const rows = hits.slice(0, 20).map((hit) => `- \`${hit.path}:${hit.line}\` ${code(hit.text)}`);
+  if (hits.length > 20) rows.push(say(`- ... and ${hits.length - 20} more`, `- ……还有 ${hits.length - 20} 处`));
+  return rows.join('\n');
+}
+
+/** Where a name is declared, in the usual languages. A regular expression for Grep. */
+export function definitionPattern(name: string): string {
+  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const keywords =
+    'function\\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace|package|macro_rules!|#define|object|record|protocol';
+  return `(^|[^\\w$])(${keywords})\\s+(\\([^)]*\\)\\s*)?${word}([^\\w$]|$)|^\\s*((public|private|protected|internal|static|async|readonly|override|abstract|get|set|final)\\s+)+([\\w<>\\[\\],]+\\s+)?${word}\\s*[(=:<]|^#+\\s+${word}\\s*$`;
+}
+
+/** A few lines around a place, as a fence. */
+export function excerpt(lines: readonly string[], first: number, language: string): string {
+  return fence(lines.map((line, at) => `${String(first + at).padStart(4)}  ${line}`).join('\n'), language === '' ? '' : 'text');
+}
+
+function code(text: string): string {
+  const short = text.length > 120 ? `${text.slice(0, 120)}...` : text;
+  return short === '' ? '' : short.includes('`') ? `\`\` ${short} \`\`` : `\`${short}\``;
+}

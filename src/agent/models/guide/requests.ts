@@ -1,0 +1,46 @@
+import type { Asked } from './language.ts';
+import { createRequest } from './requests/create.ts';
+import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
+import { explainRequest } from './requests/explain.ts';
+import { findRequest, whereRequest } from './requests/find.ts';
+import { connectRequest, helpRequest, notUnderstood, whoRequest } from './requests/help.ts';
+import { listRequest } from './requests/list.ts';
+import { planRequest } from './requests/plan.ts';
+import { readRequest } from './requests/read.ts';
+import { replaceRequest } from './requests/replace.ts';
+import { changesRequest, runRequest } from './requests/run.ts';
+import type { GuideScene, Request, Script } from './script.ts';
+
+/** Everything the guide understands, the particular before the general. */
+const simple: readonly Request[] = [
+  helpRequest,
+  whoRequest,
+  connectRequest,
+  createRequest,
+  replaceRequest,
+  runRequest,
+  changesRequest,
+  definitionRequest,
+  referencesRequest,
+  diagnosticsRequest,
+  editorsRequest,
+  listRequest,
+  whereRequest,
+  openRequest,
+  readRequest,
+  explainRequest,
+  findRequest,
+];
+
+/** The script for a request; one for what is not understood as the last resort. */
+export function requests(asked: Asked, scene: GuideScene): Script {
+  return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);
+}
+
+function understood(asked: Asked, scene: GuideScene): Script | undefined {
+  for (const request of simple) {
+    const script = request.match(asked, scene);
+    if (script) return script;
+  }
+  return undefined;
+}

@@ -1,0 +1,167 @@
+import { editorInput, offerOf } from '../editorTools.ts';
+import { fileNamed, languageOf, textOfRead } from '../files.ts';
+import { definitionPattern, excerpt, type Hit, hitRows, hitsOf } from '../hits.ts';
+import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+
+const OPEN: readonly RegExp[] = [
+  /^(?:open|reveal|go ?to|jump to)(?: the)?(?: file)? (?<f>[^\s:]+)(?:(?::| ?,? ?(?:at |on )?line |#L)(?<n>\d+))?(?: in (?:the )?editor)?$/i,
+  /^(?:go ?to|jump to|open)(?: at)? line (?<n>\d+) (?:of|in) (?<f>\S+)$/i,
+  /^(?:打开|跳转?到|转到|在编辑器中打开)\s*(?:文件)?\s*(?<f>[^\s:：的第]+)(?:\s*[:：]?\s*的?\s*第?\s*(?<n>\d+)\s*行?)?$/,
+];
+const DEFINITION: readonly RegExp[] = [
+  /^(?:go ?to|jump to|open|show|find)(?: me)?(?: the)? definition (?:of|for) (?:the )?(?<x>\S+)$/i,
+  /^(?:跳转?到|转到|打开|查看|查找|显示)\s*(?<x>\S+?)\s*的?定义$/,
+];
+const REFERENCES: readonly RegExp[] = [
+  /^(?:find|show|list)(?: me)?(?: all)?(?: the)? (?:references|usages|uses|callers) (?:of|to|for) (?<x>\S+)$/i,
+  /^(?:where is|who (?:uses|calls)) (?<x>\S+?)(?: (?:used|called|referenced))?$/i,
+  /^(?:查找|显示|列出)\s*(?<x>\S+?)\s*的?(?:引用|用法|调用)$/,
+  /^(?:哪里|谁)(?:使用|用到|引用|调用)了?\s*(?<x>\S+)$/,
+  /^(?<x>\S+?)\s*(?:在哪里?)?被?(?:哪里|谁)?(?:使用|用到|引用|调用)(?:了|过)?$/,
+];
+const DIAGNOSTICS =
+  /^(?:(?:show|list|get|check|what|are there|any|find|see)\b.*)?\b(?:problems|diagnostics|errors|warnings)\b(?: (?:in|of|for) (?:the )?(?<f>\S+))?.*$|^(?:(?:显示|查看|列出|检查|有什么|有哪些|获取|看看)\s*)?(?:(?<g>\S+?)\s*(?:里|中)?(?:有什么|有哪些|的))?(?:诊断|问题|错误|报错|警告)(?:信息|列表)?$/i;
+
+export const openRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of OPEN) {
+      const { f, n } = form.exec(asked.masked)?.groups ?? {};
+      if (f !== undefined) return open(scene, asked.plain(f), n === undefined ? undefined : Number(n));
+    }
+    return undefined;
+  },
+};
+
+export const definitionRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of DEFINITION) {
+      const x = form.exec(asked.masked)?.groups?.x;
+      if (x !== undefined) return definition(scene, asked.plain(x));
+    }
+    return undefined;
+  },
+};
+
+export const referencesRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of REFERENCES) {
+      const match = form.exec(asked.masked);
+      const x = match?.groups?.x;
+      if (x !== undefined && (!/^where is/i.test(match?.[0] ?? '') || /(?:used|called|referenced)$/i.test(asked.masked)))
+        return references(scene, asked.plain(x));
+    }
+    return undefined;
+  },
+};
+
+export const diagnosticsRequest: Request = {
+  match: (asked, scene) => {
+    const match = DIAGNOSTICS.exec(asked.masked);
+    if (!match || /^(?:explain|read|open|replace|解释)/i.test(asked.masked)) return undefined;
+    const place = match.groups?.f ?? match.groups?.g;
+    const all = place === undefined || /^(?:workspace|project|code|files?|here|当前|项目|代码|工作区|这里)$/i.test(place);
+    return diagnostics(scene, all ? undefined : asked.plain(place));
+  },
+};
+
+/** What is selected or open in the editor. */
+export const editorsRequest: Request = {
+  match: (asked, scene) => {
+    if (/\bselect(?:ed|ion)\b|选中|选择的|选区/i.test(asked.masked)) return askEditor(scene, 'get_selection');
+    if (/\bopen (?:editors|files|tabs)\b|打开(?:了|的)(?:哪些|什么)?(?:文件|编辑器|标签)|(?:哪些|什么)文件(?:是)?打开/i.test(asked.masked))
+      return askEditor(scene, 'get_open_editors');
+    return undefined;
+  },
+};
+
+function notOffered(scene: GuideScene, tool: string): string {
+  return scene.say(`The editor did not lend me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
+}
+
+function* open(scene: GuideScene, name: string, line: number | undefined): Script {
+  const { say } = scene;
+  const found = yield* fileNamed(scene, name);
+  if ('problem' in found) return found.problem;
+  const at = `${found.path}${line === undefined ? '' : `:${line}`}`;
+  const offer = offerOf(scene, 'open_in_ide');
+  if (!offer) {
+    const from = Math.max(1, (line ?? 1) - 5);
+    const result = yield* call('ReadFile', { path: found.path, line_offset: from, n_lines: 20 });
+    if (result.isError) return sorry(result, say);
+    return `${notOffered(scene, 'open_in_ide')} ${say('Here is the place:', '内容如下：')}\n\n**${at}**\n\n${fence(textOfRead(result.text).join('\n'), languageOf(found.path))}`;
+  }
+  const result = yield* call('open_in_ide', editorInput(offer, { path: found.path, line }));
+  return result.isError ? sorry(result, say) : say(`Opened \`${at}\`.`, `已打开 \`${at}\`。`);
+}
+
+function* definition(scene: GuideScene, name: string): Script {
+  const { say } = scene;
+  const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 20 }));
+  const [first] = hits;
+  if (!first)
+    return say(`I found no definition of \`${name}\`. Try “find ${name}”.`, `没有找到 \`${name}\` 的定义。可以试试“查找 ${name}”。`);
+  const shown = yield* call('ReadFile', { path: first.path, line_offset: first.line, n_lines: 12 });
+  const offer = offerOf(scene, 'open_in_ide');
+  const opened = offer ? yield* call('open_in_ide', editorInput(offer, { path: first.path, line: first.line })) : undefined;
+  const head =
+    opened && !opened.isError
+      ? say(
+          `\`${name}\` is defined in \`${first.path}:${first.line}\`, now open:`,
+          `\`${name}\` 定义在 \`${first.path}:${first.line}\`，已打开：`,
+        )
+      : say(`\`${name}\` is defined in \`${first.path}:${first.line}\`:`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`：`);
+  const others = hits.length > 1 ? `\n\n${say('Also:', '另有：')}\n\n${hitRows(hits.slice(1), say)}` : '';
+  return `${head}\n\n${excerpt(textOfRead(shown.text), first.line, 'text')}${others}`;
+}
+
+function* references(scene: GuideScene, name: string): Script {
+  const { say } = scene;
+  const offer = offerOf(scene, 'find_references');
+  const place = offer ? hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 1 }))[0] : undefined;
+  if (offer && place) {
+    const result = yield* call(
+      'find_references',
+      editorInput(offer, { path: place.path, line: place.line, column: columnOf(place, name) }),
+    );
+    if (!result.isError && /[\w/]/.test(result.text.replace(/^\[\]$/, ''))) {
+      return `${say(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${fence(result.text.slice(0, 4000), 'json')}`;
+    }
+  }
+  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const hits = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 100 }));
+  if (hits.length === 0) return say(`\`${name}\` does not occur in this workspace.`, `这个工作区里没有 \`${name}\`。`);
+  return `${say(`\`${name}\` occurs ${hits.length} times:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
+}
+
+function* diagnostics(scene: GuideScene, name: string | undefined): Script {
+  const { say } = scene;
+  const offer = offerOf(scene, 'get_diagnostics');
+  if (!offer) {
+    return `${notOffered(scene, 'get_diagnostics')} ${say('I can run a check instead, for example: run `npm run lint`', '可以改为运行检查，例如：运行 `npm run lint`')}`;
+  }
+  let path: string | undefined;
+  if (name !== undefined) {
+    const found = yield* fileNamed(scene, name);
+    if ('problem' in found) return found.problem;
+    path = found.path;
+  }
+  const result = yield* call('get_diagnostics', editorInput(offer, path === undefined ? {} : { path }));
+  if (result.isError) return sorry(result, say);
+  const text = (result.text === '' ? result.message : result.text).trim();
+  const place = path === undefined ? '' : say(` in \`${path}\``, `（\`${path}\`）`);
+  if (/^(?:\[\]|\{\}|)$/.test(text)) return say(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
+  return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${fence(text.slice(0, 6000), text.startsWith('[') || text.startsWith('{') ? 'json' : '')}`;
+}
+
+function* askEditor(scene: GuideScene, tool: string): Script {
+  const { say } = scene;
+  if (!offerOf(scene, tool)) return notOffered(scene, tool);
+  const result = yield* call(tool, {});
+  if (result.isError) return sorry(result, say);
+  const text = (result.text === '' ? result.message : result.text).trim();
+  return `${say('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
+}
+
+function columnOf(hit: Hit, name: string): number {
+  return Math.max(1, hit.text.indexOf(name) + 1);
+}

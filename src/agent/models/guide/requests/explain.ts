@@ -1,0 +1,147 @@
+import { fileNamed, last, textOfRead } from '../files.ts';
+import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
+import { outlineOf } from '../outline.ts';
+import { call, type GuideScene, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+
+const FORMS: readonly RegExp[] = [
+  /^(?:explain|describe|summari[sz]e|outline|tell me about)(?: me| to me)?(?: the| what)?(?: (?:file|folder|directory|function|class))? (?<x>.+?)(?: (?:is|does|do|is about|folder|directory|file))?(?: to me)?$/i,
+  /^what (?:does|is|are|'s) (?:the |this )?(?:file |folder |function |class )?(?<x>.+?)(?: (?:do|about|for|mean|contain))?$/i,
+  /^what(?:'s|’s) (?:the )?(?<x>.+?)(?: (?:about|for))?$/i,
+  /^(?:解释|说明|介绍|总结|概述|讲解|讲讲|说说)\s*(?:一?下)?\s*(?:文件|文件夹|目录|函数|类)?\s*(?<x>.+?)(?:\s*(?:是什么|做什么|的作用|的内容|文件夹|目录))?$/,
+  /^(?<x>.+?)\s*(?:是(?:做|干)?什么(?:的|用的)?|有什么用|的作用是什么|讲了?什么|是关于什么的)$/,
+];
+const WORKSPACE =
+  /^(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|repo(?:sitory)?|code ?base|code|app|项目|工作区|仓库|代码库|代码)$/i;
+
+export const explainRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of FORMS) {
+      const x = form.exec(asked.masked)?.groups?.x;
+      if (x !== undefined) return WORKSPACE.test(x) ? project(scene) : explain(scene, asked.plain(x));
+    }
+    // A name alone: a path or one identifier.
+    return /^(?:[\w@.-]*[./\\][\w@./\\-]+|\u27e6\d+\u27e7)$/.test(asked.masked) ? explain(scene, asked.plain(asked.masked)) : undefined;
+  },
+};
+
+function* explain(scene: GuideScene, name: string): Script {
+  const { say } = scene;
+  const isPath = /[./\\]/.test(name);
+  if (!isPath && /^[\w$]+$/.test(name)) {
+    const answer = yield* symbol(scene, name);
+    if (answer !== undefined) return answer;
+  }
+  if (/\s/.test(name))
+    return say(
+      `I can explain a file, a folder or one name in the code, not “${name}”. That takes a language model.`,
+      `我只能说明一个文件、一个文件夹或代码里的一个名字，不能回答“${name}”。这需要大语言模型。`,
+    );
+  const found = yield* fileNamed(scene, name);
+  if ('problem' in found) return found.problem;
+  if (found.path === '.') return yield* project(scene);
+  const result = yield* call('ReadFile', { path: found.path });
+  if (result.isError && /is a directory/.test(result.message)) return yield* folder(scene, found.path);
+  if (result.isError) return sorry(result, say);
+  const outline = outlineOf(found.path, textOfRead(result.text), say);
+  return `**${found.path}** - ${outline}`;
+}
+
+function* folder(scene: GuideScene, path: string): Script {
+  const { say } = scene;
+  const files = linesOf(yield* call('Glob', { pattern: '**/*', directory: path }));
+  const readme = files.find((file) => new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/readme(\\.\\w+)?$`, 'i').test(file));
+  const about = readme === undefined ? '' : aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text));
+  const inside = new Map<string, number>();
+  for (const file of files) {
+    const rest = file.slice(path.length + 1);
+    const top = rest.includes('/') ? `${rest.slice(0, rest.indexOf('/'))}/` : rest;
+    inside.set(top, (inside.get(top) ?? 0) + 1);
+  }
+  const rows = [...inside]
+    .slice(0, 40)
+    .map(([name, count]) => `- \`${name}\`${name.endsWith('/') ? say(` (${count} files)`, `（${count} 个文件）`) : ''}`);
+  return `**${path}/** - ${say(`${files.length} files (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
+}
+
+function* project(scene: GuideScene): Script {
+  const { say } = scene;
+  const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
+  if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
+  const readme = files.find((file) => /^readme(\.\w+)?$/i.test(file));
+  const parts = [
+    say(`This workspace has ${files.length} files (${kinds(files)}).`, `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`),
+  ];
+  if (readme !== undefined) parts.push(aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text)));
+  if (files.includes('package.json'))
+    parts.push(manifestText(textOfRead((yield* call('ReadFile', { path: 'package.json' })).text).join('\n'), scene));
+  const folders = new Map<string, number>();
+  for (const file of files)
+    if (file.includes('/')) folders.set(file.slice(0, file.indexOf('/')), (folders.get(file.slice(0, file.indexOf('/'))) ?? 0) + 1);
+  const rows = [...folders].map(([name, count]) => `- \`${name}/\` ${say(`(${count} files)`, `（${count} 个文件）`)}`);
+  const loose = files.filter((file) => !file.includes('/')).map((file) => `- \`${file}\``);
+  parts.push([...rows, ...loose].slice(0, 40).join('\n'));
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** What a name in the code is; undefined when nothing defines it. */
+function* symbol(scene: GuideScene, name: string): Part<string | undefined> {
+  const { say } = scene;
+  const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
+  const [first] = hits;
+  if (!first) return undefined;
+  const from = Math.max(1, first.line - 8);
+  const read = yield* call('ReadFile', { path: first.path, line_offset: from, n_lines: first.line - from + 20 });
+  const lines = textOfRead(read.text);
+  const begin = commentStart(lines, first.line - from);
+  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const uses = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 200 }));
+  const elsewhere = new Set(uses.map((use) => use.path)).size;
+  const more = hits.length > 1 ? `\n\n${say('Other definitions:', '其他定义：')}\n\n${hitRows(hits.slice(1), say)}` : '';
+  return `${say(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${uses.length} times in ${elsewhere} files.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
+}
+
+/** Where the comment above a definition begins. */
+function commentStart(lines: readonly string[], at: number): number {
+  let begin = at;
+  while (begin > 0 && /^\s*(?:\/\*|\*|\/\/|#|--|@)/.test(lines[begin - 1] ?? '')) begin -= 1;
+  return begin;
+}
+
+function aboutReadme(lines: readonly string[]): string {
+  const text = lines.filter((line) => !/^\s*(?:\[?!\[|<|---|===)/.test(line)).join('\n');
+  const blocks = text
+    .split(/\n\s*\n/)
+    .map((block) => block.trim())
+    .filter((block) => block !== '');
+  const prose = blocks.filter((block) => !/^(?:#|```|[-*] )/.test(block)).slice(0, 2);
+  const title = blocks
+    .find((block) => block.startsWith('#'))
+    ?.split('\n')[0]
+    ?.replace(/^#+\s*/, '');
+  return [title === undefined ? '' : `**${title}**`, ...prose]
+    .filter((part) => part !== '')
+    .map((part) => `> ${part.slice(0, 600).replaceAll('\n', '\n> ')}`)
+    .join('\n>\n');
+}
+
+function manifestText(manifest: string, { say }: GuideScene): string {
+  try {
+    const parsed = Object(JSON.parse(manifest)) as Readonly<Record<string, unknown>>;
+    const scripts = Object.keys(Object(parsed.scripts)).slice(0, 12);
+    const name = typeof parsed.name === 'string' ? parsed.name : 'package.json';
+    const about = typeof parsed.description === 'string' ? `: ${parsed.description}` : '';
+    return `\`${name}\`${about}${scripts.length > 0 ? `\n\n${say('Scripts', '脚本')}: ${scripts.map((script) => `\`${script}\``).join(', ')}` : ''}`;
+  } catch {
+    return '';
+  }
+}
+
+function kinds(files: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    const ending = /\.([A-Za-z0-9]+)$/.exec(last(file))?.[1] ?? 'other';
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  const top = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, 5);
+  return top.map(([ending, count]) => `${count} ${ending}`).join(', ');
+}

@@ -1,0 +1,147 @@
+import * as z from 'zod/mini';
+import type { Message } from '../../model.ts';
+import { last } from '../files.ts';
+import { hitsOf } from '../hits.ts';
+import { type Asked, askedOf } from '../language.ts';
+import { call, type GuideScene, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+
+type Understand = (asked: Asked, scene: GuideScene) => Script | undefined;
+type Status = 'pending' | 'in_progress' | 'done';
+interface Step {
+  readonly title: string;
+  readonly status: Status;
+}
+
+const PLAN: readonly RegExp[] = [
+  /^(?:make|create|draw up|write|give me|set up)?(?: ?(?:a|the|me a|an?))?(?: (?:short|todo|to-do|step by step))? ?(?:plan|todo list|to-do list)\b(?: of)? ?[:,-]? ?(?:to|for|of|how to|:)? ?(?<g>[\s\S]*)$/i,
+  /^(?:制定|做|写|列|拟定?|给)?\s*(?:出|我)?(?:一?个|一份|份)?(?:详细)?(?:计划|待办(?:列表|清单)?|规划)\s*[:：,，]?\s*(?<g>[\s\S]*)$/,
+  /^(?:为|给)\s*(?<g>[\s\S]+?)\s*(?:制定|做|写|列)\s*(?:出)?(?:一?个|一份)?计划$/,
+];
+const NEXT = /^(?:next|continue|go on|proceed|(?:do |run )?(?:the )?next step|下一步|继续|执行下一步|做下一步)$/i;
+const NUMBERED = /^(?:do|run|execute|start)?(?: the)? ?step (?<n>\d+)$|^(?:执行|做|开始|进行)?\s*第\s*(?<m>\d+)\s*步$/i;
+
+/** Makes a plan, and works through it step by step; each step is understood like a request of its own. */
+export function planRequest(understand: Understand): Request {
+  return {
+    match: (asked, scene) => {
+      const numbered = NUMBERED.exec(asked.masked)?.groups;
+      if (numbered) return step(scene, understand, Number(numbered.n ?? numbered.m) - 1);
+      if (NEXT.test(asked.masked)) return step(scene, understand, undefined);
+      for (const form of PLAN) {
+        const g = form.exec(asked.masked)?.groups?.g;
+        if (g !== undefined) return make(scene, understand, asked.plain(g));
+      }
+      return undefined;
+    },
+  };
+}
+
+function* make(scene: GuideScene, understand: Understand, goal: string): Script {
+  const { say } = scene;
+  if (goal === '')
+    return say(
+      'A plan for what? Say “plan: read README.md; find TODO; run the tests”, or “make a plan to rename X”.',
+      '要做什么的计划？可以说“制定计划：读取 README.md；查找 TODO；运行测试”，或“制定计划：重命名 X”。',
+    );
+  const given = stepsIn(goal);
+  const titles = given.length > 1 ? given : yield* propose(scene, goal);
+  const steps = titles.map((title): Step => ({ title, status: 'pending' }));
+  const result = yield* call('SetTodoList', { todos: steps });
+  if (result.isError) return sorry(result, say);
+  const rows = titles.map(
+    (title, at) => `${at + 1}. ${title}${canDo(scene, understand, title) ? '' : say(' *(yours)*', ' *（由你完成）*')}`,
+  );
+  return `${say('The plan:', '计划：')}\n\n${rows.join('\n')}\n\n${say('Say “next” to do the first step, or “do step 2”.', '说“下一步”开始第一步，或“执行第 2 步”。')}`;
+}
+
+/** Does one step of the plan made last, or the first that is not done. */
+function* step(scene: GuideScene, understand: Understand, wanted: number | undefined): Script {
+  const { say } = scene;
+  const steps = lastPlan(scene.history);
+  if (steps.length === 0)
+    return say(
+      'There is no plan yet. Say “make a plan: read README.md; run the tests”.',
+      '还没有计划。可以说“制定计划：读取 README.md；运行测试”。',
+    );
+  const at = wanted ?? steps.findIndex((one) => one.status !== 'done');
+  const current = steps[at];
+  if (!current)
+    return wanted === undefined
+      ? say('Every step of the plan is done.', '计划的所有步骤都已完成。')
+      : say(`The plan has ${steps.length} steps.`, `计划只有 ${steps.length} 步。`);
+  yield* call('SetTodoList', { todos: mark(steps, at, 'in_progress') });
+  const script = understand(askedOf(current.title), scene);
+  if (!script) {
+    yield* call('SetTodoList', { todos: mark(steps, at, 'done') });
+    return say(
+      `Step ${at + 1}, “${current.title}”, is one for you (or a language model): I know only plain requests. I marked it done; say “next” for the step after it.`,
+      `第 ${at + 1} 步“${current.title}”需要由你（或大语言模型）来做：我只懂简单的请求。我已把它标为完成，说“下一步”继续。`,
+    );
+  }
+  const answer = yield* script;
+  const after = mark(steps, at, 'done');
+  yield* call('SetTodoList', { todos: after });
+  const left = after.findIndex((one) => one.status !== 'done');
+  const next = after[left];
+  const closing = next
+    ? say(`Next is step ${left + 1}: ${next.title}. Say “next”.`, `接下来是第 ${left + 1} 步：${next.title}。说“下一步”继续。`)
+    : say('That was the last step.', '这是最后一步。');
+  return `**${say(`Step ${at + 1}`, `第 ${at + 1} 步`)}: ${current.title}**\n\n${answer}\n\n${closing}`;
+}
+
+/** A plan fitted to what the workspace has: read what mentions the goal, make the change, run the tests. */
+function* propose(scene: GuideScene, goal: string): Part<readonly string[]> {
+  const { say } = scene;
+  const word = keyword(goal);
+  const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
+  const hits = word === undefined ? [] : hitsOf(yield* call('Grep', { pattern: word, literal: true, ignore_case: true, max_results: 50 }));
+  const mentioned = [...new Set(hits.map((hit) => hit.path))].slice(0, 3);
+  const named = word === undefined ? [] : files.filter((file) => last(file).toLowerCase().includes(word.toLowerCase())).slice(0, 2);
+  const reads = [...new Set([...named, ...mentioned])].slice(0, 3);
+  const start = reads.length > 0 ? reads.map((file) => say(`Read ${file}`, `读取 ${file}`)) : [say('Explain this project', '介绍这个项目')];
+  const test = files.includes('package.json') ? [say('Run the tests', '运行测试')] : [];
+  return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, say('What changed?', '有哪些改动')];
+}
+
+function canDo(scene: GuideScene, understand: Understand, title: string): boolean {
+  return understand(askedOf(title), scene) !== undefined;
+}
+
+function mark(steps: readonly Step[], at: number, status: Status): readonly Step[] {
+  return steps.map((one, index) => (index === at ? { ...one, status } : one));
+}
+
+/** Steps a person has written out: numbered or bulleted lines, or parts with semicolons between them. */
+function stepsIn(goal: string): readonly string[] {
+  const rows = goal.includes('\n') ? goal.split('\n') : goal.split(/\s*[;；]\s*|\s*,?\s*\bthen\b\s*|\s*[，,]?然后\s*/);
+  return rows.map((row) => row.replace(/^\s*(?:[-*]|\d+[.)、])\s*/, '').trim()).filter((row) => row !== '');
+}
+
+const FILLER = new Set(
+  'a an the to of in for and or with from into add make change fix new file files code all rename remove update write project this that my our'.split(
+    ' ',
+  ),
+);
+
+/** The word of the goal to look for: something like a name first, else the longest. */
+function keyword(goal: string): string | undefined {
+  const words = (goal.match(/[A-Za-z_$][\w$.-]*/g) ?? []).filter((word) => !FILLER.has(word.toLowerCase()));
+  return words.find((word) => /[A-Z_.$\d]/.test(word.slice(1))) ?? words.toSorted((a, b) => b.length - a.length)[0];
+}
+
+const planInput = z.object({ todos: z.array(z.object({ title: z.string(), status: z.enum(['pending', 'in_progress', 'done']) })) });
+
+function lastPlan(history: readonly Message[]): readonly Step[] {
+  for (const message of history.toReversed()) {
+    if (message.role !== 'assistant') continue;
+    const found = message.calls.findLast((one) => one.name === 'SetTodoList');
+    if (!found) continue;
+    try {
+      const parsed = planInput.safeParse(JSON.parse(found.input));
+      if (parsed.success) return parsed.data.todos;
+    } catch {
+      // Not a plan of ours; an earlier one may be.
+    }
+  }
+  return [];
+}

@@ -1,0 +1,53 @@
+import type { Message, ToolMessage, ToolOffer } from '../model.ts';
+import type { Asked, Say } from './language.ts';
+
+/** What the guide does next: a text, and calls to wait for. */
+export interface Move {
+  readonly text: string;
+  readonly calls: readonly { readonly name: string; readonly input: object }[];
+}
+
+/**
+ * A request being worked on: yields moves, is given the results of their calls, returns the closing text. It is run again from the beginning
+ * at every step of a turn with the results so far, so it may look at nothing but its arguments and those results.
+ */
+export type Script = Generator<Move, string, readonly ToolMessage[]>;
+/** A part of a script that gives a value instead of the closing text. */
+export type Part<T> = Generator<Move, T, readonly ToolMessage[]>;
+
+export interface GuideScene {
+  readonly say: Say;
+  readonly offers: readonly ToolOffer[];
+  readonly history: readonly Message[];
+}
+
+/** One thing the guide understands. `match` gets the request with quoted text masked. */
+export interface Request {
+  match(asked: Asked, scene: GuideScene): Script | undefined;
+}
+
+/** Calls one tool. */
+export function* call(name: string, input: object, text = ''): Part<ToolMessage> {
+  const [result] = yield { text, calls: [{ name, input }] };
+  if (!result) throw new Error(`no result of ${name}`);
+  return result;
+}
+
+/** Lines of a result that lists one thing a line. */
+export function linesOf(result: ToolMessage): readonly string[] {
+  return result.isError || result.text === '' ? [] : result.text.split('\n');
+}
+
+/** What to say when a call did not work out: a rejection, or the tool's own words. */
+export function sorry(result: ToolMessage, say: Say): string {
+  if (!result.rejected) return say(`That did not work: ${result.message}`, `没有成功：${result.message}`);
+  const words = / The user says: ([\s\S]*)$/.exec(result.message)?.[1];
+  const told = words === undefined ? '' : say(` You said: “${words}”.`, `你说：“${words}”。`);
+  return say('Rejected, nothing was changed.', '已拒绝，未做任何更改。') + told;
+}
+
+export function fence(text: string, language = ''): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((match) => match[0].length));
+  const ticks = '`'.repeat(longest + 1);
+  return `${ticks}${language}\n${text.replace(/\n$/, '')}\n${ticks}`;
+}

@@ -1,0 +1,104 @@
+/** Where text comes from. The loop knows models only by this file. */
+export interface Model {
+  readonly name: string;
+  /** Tokens the model can take in; decides when the history is compacted. */
+  readonly contextSize: number;
+  /** Whether a turn goes on after a person said no without a word. A language model tends to try again, so it stops. */
+  readonly afterRejection: 'stop' | 'speak';
+  /** One answer, in pieces, in order. Throws ModelError; an abort of the signal throws too. */
+  answer(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPiece>;
+}
+
+export interface ModelRequest {
+  readonly system: string;
+  readonly history: readonly Message[];
+  readonly tools: readonly ToolOffer[];
+}
+
+/** `parameters` is a JSON Schema object. */
+export interface ToolOffer {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** `url` may be a data URI. */
+export type UserPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio' | 'video'; readonly url: string };
+
+/** One message of the conversation, JSON-safe; what the session store keeps. */
+export type Message =
+  | { readonly role: 'user'; readonly parts: readonly UserPart[] }
+  | { readonly role: 'assistant'; readonly text: string; readonly thought?: string; readonly calls: readonly Call[] }
+  | ToolMessage;
+
+/** The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the person said no. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly callId: string;
+  readonly name: string;
+  readonly isError: boolean;
+  readonly message: string;
+  readonly text: string;
+  readonly rejected?: true;
+}
+
+/** `input` is the JSON text as the model wrote it, which may be broken. */
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/** `call.began`, `call.grew`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
+export type ModelPiece =
+  | { readonly type: 'text' | 'thought'; readonly text: string }
+  | { readonly type: 'call.began'; readonly id: string; readonly name: string }
+  | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
+  | { readonly type: 'call'; readonly call: Call }
+  | { readonly type: 'used'; readonly usage: TokenUsage };
+
+/** Tokens of one answer. `cached` is the part of `input` that came from the service's cache. */
+export interface TokenUsage {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+export type ModelErrorKind = 'no_model' | 'model_cannot' | 'service' | 'login';
+
+/** What went wrong at the model, in words a person can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
+export class ModelError extends Error {
+  readonly kind: ModelErrorKind;
+  readonly retry: boolean;
+  readonly status: number | undefined;
+  readonly retryAfter: number | undefined;
+  readonly reason: string;
+
+  constructor(
+    kind: ModelErrorKind,
+    message: string,
+    more: { retry?: boolean; status?: number; retryAfter?: number; reason?: string } = {},
+  ) {
+    super(message);
+    this.kind = kind;
+    this.retry = more.retry ?? false;
+    this.status = more.status;
+    this.retryAfter = more.retryAfter;
+    this.reason = more.reason ?? 'ModelError';
+  }
+}
+
+/** A result as one text. */
+export function resultText({ message, text }: ToolMessage): string {
+  return [message, text].filter((part) => part !== '').join('\n\n');
+}
+
+/** The text of a user message. */
+export function textOf(parts: readonly UserPart[]): string {
+  return parts
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .filter((text) => text !== '')
+    .join('\n');
+}

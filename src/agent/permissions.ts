@@ -1,0 +1,59 @@
+import { type ApprovalAnswer, type ApprovalRequest, type Face, Settled } from './face.ts';
+import { Rejected } from './tools/tool.ts';
+
+interface Waiting {
+  readonly action: string;
+  readonly withdraw: AbortController;
+}
+
+/** What a person has allowed for the session, by action, and the requests that wait. One for a conversation, shared with its sub-agents. */
+export class Permissions {
+  readonly #granted = new Set<string>();
+  readonly #waiting = new Set<Waiting>();
+  #all = false;
+
+  get granted(): readonly string[] {
+    return [...this.#granted];
+  }
+
+  /** Everything is allowed without asking from now on, or no longer; what waits is allowed too. */
+  allowAll(on: boolean): void {
+    this.#all = on;
+    if (on) for (const waiting of this.#waiting) waiting.withdraw.abort(new Settled({ allow: true, forSession: false }));
+  }
+
+  get allowsAll(): boolean {
+    return this.#all;
+  }
+
+  grant(action: string): void {
+    this.#granted.add(action);
+  }
+
+  /** Returns when it is allowed; throws Rejected, or what the signal was aborted with. */
+  async ask(face: Face, request: ApprovalRequest, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#all || this.#granted.has(request.action)) return;
+    const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
+    this.#waiting.add(waiting);
+    let answer: ApprovalAnswer;
+    try {
+      answer = await face.approve(request, AbortSignal.any([signal, waiting.withdraw.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(waiting.withdraw.signal.reason instanceof Settled)) throw error;
+      answer = waiting.withdraw.signal.reason.answer;
+    } finally {
+      this.#waiting.delete(waiting);
+    }
+    if (!answer.allow) throw new Rejected(answer.feedback);
+    if (answer.forSession) this.#allowForSession(request.action);
+  }
+
+  #allowForSession(action: string): void {
+    this.#granted.add(action);
+    for (const other of this.#waiting) {
+      if (other.action === action) other.withdraw.abort(new Settled({ allow: true, forSession: false }));
+    }
+  }
+}

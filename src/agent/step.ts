@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Face } from './face.ts';
+import type { History } from './history.ts';
+import { type Call, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
+
+export interface StepScene {
+  readonly face: Face;
+  readonly model: Model;
+  readonly history: History;
+  readonly signal: AbortSignal;
+  readonly system: () => Promise<string>;
+  readonly offers: () => readonly ToolOffer[];
+  readonly maxAttempts: number;
+}
+
+/** Longest wait we accept from a service, and between attempts of our own. Seconds. */
+const LONGEST_WAIT = 60;
+
+/**
+ * One answer of the model, said as it comes and put into the history; gives its calls. A failure that may pass is tried again after a wait the
+ * face is told of; what the failed attempt had said is taken back and nothing of it stays.
+ */
+export async function takeStep(scene: StepScene, n: number): Promise<readonly Call[]> {
+  scene.face.say({ type: 'step.began', n });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptStep(scene);
+    } catch (error) {
+      scene.signal.throwIfAborted();
+      if (!(error instanceof ModelError) || !error.retry || attempt >= scene.maxAttempts) {
+        scene.face.say({ type: 'step.broken' });
+        throw error;
+      }
+      const wait = Math.min(error.retryAfter ?? Math.min(0.5 * 2 ** (attempt - 1), 30), LONGEST_WAIT);
+      scene.face.say({
+        type: 'step.retry',
+        n,
+        nextAttempt: attempt + 1,
+        maxAttempts: scene.maxAttempts,
+        wait,
+        reason: error.reason,
+        ...(error.status === undefined ? {} : { status: error.status }),
+      });
+      await pause(wait * 1000, undefined, { signal: scene.signal });
+    }
+  }
+}
+
+async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
+  const { face, history } = scene;
+  const answer = new Answer(face, idsOf(history));
+  const request = { system: await scene.system(), history: history.messages, tools: scene.offers() };
+  for await (const piece of scene.model.answer(request, scene.signal)) {
+    scene.signal.throwIfAborted();
+    answer.take(piece);
+  }
+  scene.signal.throwIfAborted();
+  const { text, thought, calls, usage } = answer;
+  if (text === '' && calls.length === 0 && thought === '')
+    throw new ModelError('service', 'The model gave an empty answer.', { retry: true, reason: 'EmptyAnswer' });
+  history.add({ role: 'assistant', text, calls, ...(thought === '' ? {} : { thought }) });
+  if (usage) history.measured(usage);
+  face.say({ type: 'status', contextTokens: history.tokens, contextSize: scene.model.contextSize, ...(usage ? { usage } : {}) });
+  return calls;
+}
+
+/** Gathers the pieces of one answer and says them. Ids that are empty or were used before are replaced: everything after keys by id. */
+class Answer {
+  text = '';
+  thought = '';
+  usage: TokenUsage | undefined;
+  readonly calls: Call[] = [];
+  readonly #face: Face;
+  readonly #used: Set<string>;
+  #open: { readonly given: string; readonly id: string } | undefined;
+
+  constructor(face: Face, used: Set<string>) {
+    this.#face = face;
+    this.#used = used;
+  }
+
+  take(piece: ModelPiece): void {
+    switch (piece.type) {
+      case 'text':
+      case 'thought':
+        this[piece.type] += piece.text;
+        if (piece.text !== '') this.#face.say(piece);
+        return;
+      case 'call.began':
+        this.#begin(piece.id, piece.name);
+        return;
+      case 'call.grew':
+        if (this.#open?.given === piece.id) this.#face.say({ type: 'call.grew', id: this.#open.id, text: piece.text });
+        return;
+      case 'call': {
+        const { name, input } = piece.call;
+        const id = this.#open?.given === piece.call.id ? this.#open.id : this.#begin(piece.call.id, name);
+        this.#open = undefined;
+        this.calls.push({ id, name, input });
+        this.#face.say({ type: 'call.ready', id, name, input });
+        return;
+      }
+      case 'used':
+        this.usage = piece.usage;
+        return;
+    }
+  }
+
+  #begin(given: string, name: string): string {
+    const id = given === '' || this.#used.has(given) ? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}` : given;
+    this.#used.add(id);
+    this.#open = { given, id };
+    this.#face.say({ type: 'call.began', id, name });
+    return id;
+  }
+}
+
+function idsOf(history: History): Set<string> {
+  const ids = new Set<string>();
+  for (const message of history.messages) if (message.role === 'assistant') for (const call of message.calls) ids.add(call.id);
+  return ids;
+}

@@ -1,0 +1,34 @@
+import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
+import { encodeText, readTextFile, type TextFile, writeTextFile } from '../workspace/textFile.ts';
+import { done, type Outcome, ToolFailure, type ToolScene } from './tool.ts';
+
+export interface Edit {
+  readonly place: Place;
+  readonly before: TextFile | undefined;
+  readonly after: string;
+  readonly message: string;
+}
+
+/**
+ * Shows an edit, waits for the answer, writes. What was shown is what is written: when the file or the place it leads to changed while the
+ * person was thinking, nothing is written.
+ */
+export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outcome> {
+  const { place, before } = edit;
+  const name = shortPath(scene.workspace, place.path);
+  const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
+  const verb = before ? 'Edit' : 'Create';
+  const leads = place.real === place.path ? '' : ` (leads to \`${place.real}\`)`;
+  await scene.permit({
+    action: place.inside ? 'edit file' : 'edit file outside of working directory',
+    description: `${verb} \`${name}\`${place.inside ? '' : leads}`,
+    shown,
+  });
+  const now = await readTextFile(place.real, name);
+  const again = await placeOf(scene.workspace, place.path);
+  if (now?.text !== before?.text || again.real !== place.real) {
+    throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
+  }
+  await writeTextFile(place.real, encodeText(edit.after, before ?? { eol: '\n', bom: false }));
+  return done('', edit.message, shown);
+}

@@ -1,0 +1,25 @@
+import { type Place, placeOf } from '../workspace/paths.ts';
+import { ToolFailure, type ToolScene } from './tool.ts';
+
+/** Where a path leads; a place outside the workspace is asked for first. */
+export async function permitRead(scene: ToolScene, given: string): Promise<Place> {
+  const place = await locate(scene, given);
+  if (!place.inside) {
+    const target = place.real === place.path ? `\`${place.path}\`` : `\`${place.path}\` (leads to \`${place.real}\`)`;
+    await scene.permit({
+      action: 'read outside of working directory',
+      description: `Read ${target}, which is outside of the working directory`,
+      shown: [{ type: 'brief', text: place.real }],
+    });
+  }
+  return place;
+}
+
+export async function locate(scene: ToolScene, given: string): Promise<Place> {
+  if (given.trim() === '') throw new ToolFailure('The path is empty.');
+  try {
+    return await placeOf(scene.workspace, given);
+  } catch (error) {
+    throw new ToolFailure(error instanceof Error ? error.message : String(error));
+  }
+}

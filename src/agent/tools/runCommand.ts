@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { StringDecoder } from 'node:string_decoder';
+import { signalTree } from '../../transport/processTree.ts';
+
+export interface CommandSpec {
+  readonly command: string;
+  readonly cwd: string;
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+export type CommandEnd =
+  | { readonly type: 'exited'; readonly code: number | null; readonly signal: string | null }
+  | { readonly type: 'timeout' }
+  | { readonly type: 'failed'; readonly message: string };
+
+/** Groups that may still have members; ended when the agent ends. */
+const groups = new Set<number>();
+const PATIENCE_MS = 2000;
+const QUIET_MS = 250;
+
+/**
+ * Runs a command line in a process group of its own. On abort or time-out the whole group gets SIGTERM and, two seconds later, SIGKILL; the
+ * promise settles when the shell has ended.
+ */
+export function runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd> {
+  return new Promise((resolve) => {
+    if (spec.signal.aborted) {
+      resolve({ type: 'exited', code: null, signal: 'SIGTERM' });
+      return;
+    }
+    const [file, args] = shellOf(spec.command);
+    const child = spawn(file, args, {
+      cwd: spec.cwd,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: environment(),
+    });
+    const pid = child.pid;
+    if (pid !== undefined) groups.add(pid);
+    let timedOut = false;
+    let kill: NodeJS.Timeout | undefined;
+    let drained: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      if (pid === undefined || kill) return;
+      signalTree(pid, 'SIGTERM');
+      kill = setTimeout(() => signalTree(pid, 'SIGKILL'), PATIENCE_MS);
+    };
+    const limit = setTimeout(() => {
+      timedOut = true;
+      end();
+    }, spec.seconds * 1000);
+    spec.signal.addEventListener('abort', end, { once: true });
+    for (const stream of [child.stdout, child.stderr]) {
+      const decoder = new StringDecoder('utf8');
+      stream.on('data', (chunk: Buffer) => {
+        drained?.refresh();
+        onText(decoder.write(chunk));
+      });
+    }
+    const settle = (result: CommandEnd): void => {
+      clearTimeout(limit);
+      spec.signal.removeEventListener('abort', end);
+      resolve(result);
+    };
+    child.on('error', (error) => settle({ type: 'failed', message: error.message }));
+    child.on('exit', (code, signal) => {
+      const finish = (): void => {
+        clearTimeout(drained);
+        clearTimeout(latest);
+        clearTimeout(kill);
+        // What the shell left running ignores the first signal at its own risk.
+        if (kill && pid !== undefined) signalTree(pid, 'SIGKILL');
+        if (pid !== undefined && !isAlive(pid)) groups.delete(pid);
+        child.stdout.destroy();
+        child.stderr.destroy();
+        settle(timedOut ? { type: 'timeout' } : { type: 'exited', code, signal });
+      };
+      // A background process may hold the pipes open for ever: a quiet moment is the end of the output, and two seconds in any case.
+      drained = setTimeout(finish, QUIET_MS);
+      const latest = setTimeout(finish, PATIENCE_MS);
+      child.on('close', finish);
+    });
+  });
+}
+
+/** Ends every group a command has left behind. */
+export function endCommands(): void {
+  for (const pid of groups) signalTree(pid, 'SIGKILL');
+  groups.clear();
+}
+
+function isAlive(group: number): boolean {
+  if (process.platform === 'win32') return false;
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function shellOf(command: string): [string, string[]] {
+  if (process.platform === 'win32') return ['powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', command]];
+  const shell = process.env.SHELL;
+  return [shell !== undefined && /\/(ba|z|da|k)?sh$/.test(shell) ? shell : '/bin/sh', ['-c', command]];
+}
+
+/** The agent's environment without what is ours alone: keys and the switch that makes an editor's binary a Node. */
+function environment(): NodeJS.ProcessEnv {
+  const { ELECTRON_RUN_AS_NODE: _, PARLEY_MODEL_API_KEY: __, ...rest } = process.env;
+  return { ...rest, PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+}

@@ -1,0 +1,44 @@
+import * as z from 'zod/mini';
+import { BoundedOutput } from './boundedOutput.ts';
+import { runCommand } from './runCommand.ts';
+import { defineTool, done, failed } from './tool.ts';
+
+const DEFAULT_SECONDS = 60;
+const MOST_SECONDS = 600;
+
+export const shellTool = defineTool({
+  name: 'Shell',
+  description:
+    'Run a shell command in the working directory and give its output and exit code. There is no input and no terminal: use flags that do not ask. Long output is cut in the middle.',
+  reads: false,
+  input: z.object({
+    command: z.string().check(z.minLength(1), z.describe('The command line.')),
+    timeout: z.optional(z.number().check(z.minimum(1), z.maximum(MOST_SECONDS), z.describe(`Seconds. Default: ${DEFAULT_SECONDS}.`))),
+  }),
+  run: async (input, scene) => {
+    const seconds = input.timeout ?? DEFAULT_SECONDS;
+    await scene.permit({
+      action: 'run command',
+      description: `Run command \`${oneLine(input.command)}\``,
+      shown: [{ type: 'command', command: input.command }],
+    });
+    const output = new BoundedOutput();
+    const end = await runCommand({ command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal }, (text) => {
+      output.push(text);
+      scene.output(text);
+    });
+    scene.signal.throwIfAborted();
+    const text = output.text;
+    if (end.type === 'failed') return failed(`The command could not be started: ${end.message}`, text);
+    if (end.type === 'timeout')
+      return failed(`Ended after ${seconds} s, with everything it had started. Give a longer timeout if it needs one.`, text);
+    const cut = output.dropped > 0 ? ' The output was cut in the middle.' : '';
+    if (end.code === 0) return done(text, `Exit code 0.${text === '' ? ' No output.' : ''}${cut}`);
+    return failed(`${end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`}${cut}`, text);
+  },
+});
+
+function oneLine(command: string): string {
+  const flat = command.replace(/\s*\n\s*/g, ' ; ');
+  return flat.length > 200 ? `${flat.slice(0, 200)}...` : flat;
+}

@@ -1,0 +1,101 @@
+import * as z from 'zod/mini';
+import type { ToolOffer } from '../models/model.ts';
+import type { Workspace } from '../workspace/paths.ts';
+
+/** What a tool run came to. `text` and `message` go to the model, `shown` to the person. */
+export interface Outcome {
+  readonly isError: boolean;
+  readonly text: string;
+  /** One line. */
+  readonly message: string;
+  readonly shown: readonly Shown[];
+}
+
+/** Something for the person's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */
+export type Shown =
+  | { readonly type: 'brief'; readonly text: string }
+  | { readonly type: 'diff'; readonly path: string; readonly before: string | null; readonly after: string }
+  | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
+  | { readonly type: 'command'; readonly command: string }
+  /** Anything a client's tool sent along that we only pass on. */
+  | { readonly type: 'other'; readonly value: unknown };
+export interface TodoItem {
+  readonly title: string;
+  readonly status: 'pending' | 'in_progress' | 'done';
+}
+
+/** What a tool may use while it runs. */
+export interface ToolScene {
+  readonly callId: string;
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+  /** Returns when a person (or an earlier answer for the session) allowed it; throws Rejected otherwise. */
+  permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<void>;
+  /** Text for the person to see at once, repeated in the outcome. */
+  output(text: string): void;
+}
+
+export interface Tool extends ToolOffer {
+  /** Only reads; may run beside others, and is offered while planning. */
+  readonly reads: boolean;
+  /** Throws ToolFailure with what is wrong with the input. */
+  run(input: unknown, scene: ToolScene): Promise<Outcome>;
+}
+
+/** The tool says no, in words for the model. */
+export class ToolFailure extends Error {}
+
+/** The person says no. Without feedback there is nothing to go on with. */
+export class Rejected extends Error {
+  readonly feedback: string | undefined;
+  constructor(feedback?: string) {
+    super(feedback === undefined ? 'Rejected by the user.' : `Rejected by the user: ${feedback}`);
+    this.feedback = feedback;
+  }
+}
+
+/** A tool from its zod schema; the model sees the same schema as JSON Schema. */
+export function defineTool<S extends z.ZodMiniType>(spec: {
+  readonly name: string;
+  readonly description: string;
+  readonly reads: boolean;
+  readonly input: S;
+  run(input: z.infer<S>, scene: ToolScene): Promise<Outcome>;
+}): Tool {
+  let parameters: Readonly<Record<string, unknown>> | undefined;
+  return {
+    name: spec.name,
+    description: spec.description,
+    reads: spec.reads,
+    get parameters() {
+      parameters ??= withoutDialect(z.toJSONSchema(spec.input, { io: 'input' }));
+      return parameters;
+    },
+    run: async (input, scene) => {
+      const parsed = spec.input.safeParse(input);
+      if (!parsed.success) throw new ToolFailure(`Invalid arguments: ${problemsOf(parsed.error)}`);
+      return spec.run(parsed.data, scene);
+    },
+  };
+}
+
+export function done(text: string, message: string, shown: readonly Shown[] = []): Outcome {
+  return { isError: false, text, message, shown };
+}
+
+export function failed(message: string, text = '', shown: readonly Shown[] = []): Outcome {
+  return { isError: true, text, message, shown };
+}
+
+/** The problems of a failed parse, one line. */
+export function problemsOf(error: z.core.$ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map((issue) => [issue.path.join('.'), issue.message].filter((part) => part !== '').join(': '))
+    .join('; ');
+}
+
+function withoutDialect(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { $schema: _, ...rest } = schema;
+  return rest;
+}

@@ -1,0 +1,56 @@
+import { type CallScene, runCalls } from './calls.ts';
+import { compactWhenNear } from './compaction.ts';
+import type { Face } from './face.ts';
+import type { History } from './history.ts';
+import type { Model, ToolOffer, UserPart } from './models/model.ts';
+import { takeStep } from './step.ts';
+
+/** What one turn works with. A sub-agent's turn has its own face and history and shares the rest. */
+export interface TurnScene extends CallScene {
+  readonly face: Face;
+  readonly model: Model;
+  readonly history: History;
+  readonly system: () => Promise<string>;
+  readonly offers: () => readonly ToolOffer[];
+  readonly maxSteps: number;
+  readonly maxAttempts: number;
+  /** What the person said while the turn was running, oldest first; taking empties it. */
+  readonly takeSteers: () => readonly (readonly UserPart[])[];
+  /** Asked when the model is done; a text makes it go on with that as its input. */
+  readonly mayStop: () => Promise<string | undefined>;
+}
+
+export type TurnEnd = { readonly status: 'finished' } | { readonly status: 'max_steps_reached'; readonly steps: number };
+
+/**
+ * model -> calls -> approvals -> results -> model, until the model has nothing more to do. Throws ModelError, or what the signal was aborted
+ * with; either way every call in the history has a result, so the next turn can go on from there.
+ */
+export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Promise<TurnEnd> {
+  scene.history.add({ role: 'user', parts: input });
+  for (let n = 1; n <= scene.maxSteps; n += 1) {
+    await compactWhenNear(scene);
+    scene.signal.throwIfAborted();
+    const calls = await takeStep(scene, n);
+    let stopped = false;
+    if (calls.length > 0) stopped = (await runCalls(scene, calls)).rejected && scene.model.afterRejection === 'stop';
+    scene.signal.throwIfAborted();
+    const steered = takeUpSteers(scene);
+    if (stopped && !steered) return { status: 'finished' };
+    if (calls.length === 0 && !steered) {
+      const goOn = await scene.mayStop();
+      if (goOn === undefined) return { status: 'finished' };
+      scene.history.add({ role: 'user', parts: [{ type: 'text', text: goOn }] });
+    }
+  }
+  return { status: 'max_steps_reached', steps: scene.maxSteps };
+}
+
+function takeUpSteers(scene: TurnScene): boolean {
+  const steers = scene.takeSteers();
+  for (const input of steers) {
+    scene.history.add({ role: 'user', parts: input });
+    scene.face.say({ type: 'steered', input });
+  }
+  return steers.length > 0;
+}

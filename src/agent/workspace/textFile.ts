@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ToolFailure } from '../tools/tool.ts';
+import { codeOf } from './paths.ts';
+
+/**
+ * A text file with what must survive an edit kept apart: `text` has no byte order mark and, when every line ends in `\r\n`, only `\n`. A file
+ * with mixed line ends keeps them in `text`, so that lines nobody edits stay as they are.
+ */
+export interface TextFile {
+  readonly text: string;
+  readonly eol: '\n' | '\r\n';
+  readonly bom: boolean;
+}
+
+const LARGEST = 20 * 1024 * 1024;
+
+/** Undefined when there is no such file. Throws ToolFailure for folders, binary and very large files, with what to do instead. */
+export async function readTextFile(real: string, name: string): Promise<TextFile | undefined> {
+  let bytes: Buffer;
+  try {
+    const info = await stat(real);
+    if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
+    if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
+    if (info.size > LARGEST)
+      throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
+    bytes = await readFile(real);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+  if (isBinary(bytes)) throw new ToolFailure(`${name} is a binary file (${bytes.length} bytes).`);
+  return decodeText(bytes);
+}
+
+/** A NUL in the first 8 KiB, or bytes that are not UTF-8, mean binary. */
+export function isBinary(bytes: Uint8Array): boolean {
+  if (bytes.subarray(0, 8192).includes(0)) return true;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+export function decodeText(bytes: Buffer): TextFile {
+  const whole = bytes.toString('utf8');
+  const bom = whole.startsWith('\uFEFF');
+  const raw = bom ? whole.slice(1) : whole;
+  const crlf = raw.split('\r\n').length - 1;
+  const eol = crlf > 0 && crlf === raw.split('\n').length - 1 ? '\r\n' : '\n';
+  return { text: eol === '\r\n' ? raw.replaceAll('\r\n', '\n') : raw, eol, bom };
+}
+
+/** The bytes of a text, in the manner of the file it replaces. */
+export function encodeText(text: string, like: Pick<TextFile, 'eol' | 'bom'>): string {
+  const lines = like.eol === '\r\n' ? text.replaceAll('\r\n', '\n').replaceAll('\n', '\r\n') : text;
+  return like.bom && !lines.startsWith('\uFEFF') ? `\uFEFF${lines}` : lines;
+}
+
+/** Writes whole or not at all: a temporary file beside the target takes its place. Keeps the mode of an existing file. */
+export async function writeTextFile(real: string, content: string): Promise<void> {
+  await mkdir(path.dirname(real), { recursive: true });
+  const temporary = path.join(path.dirname(real), `.${path.basename(real).slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
+  try {
+    const mode = await modeOf(real);
+    await writeFile(temporary, content, { flag: 'wx' });
+    if (mode !== undefined) await chmod(temporary, mode);
+    await flush(temporary);
+    await rename(temporary, real);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function modeOf(real: string): Promise<number | undefined> {
+  try {
+    return (await stat(real)).mode & 0o7777;
+  } catch {
+    return undefined;
+  }
+}
+
+async function flush(file: string): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
