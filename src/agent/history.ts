@@ -2,6 +2,8 @@ import type { Message, TokenUsage } from './models/model.ts';
 
 /** The messages a model sees, and how large they are. `onChange` is told what was added, or that everything was replaced. */
 export class History {
+  /** Every call id there has ever been, also of what is forgotten: clients key their cards by it. */
+  readonly callIds = new Set<string>();
   #messages: Message[];
   readonly #onChange: (change: HistoryChange) => void;
   /** What the service counted for the first `at` messages. */
@@ -10,6 +12,7 @@ export class History {
   constructor(messages: readonly Message[] = [], onChange: (change: HistoryChange) => void = () => {}) {
     this.#messages = [...messages];
     this.#onChange = onChange;
+    for (const message of messages) this.#remember(message);
   }
 
   get messages(): readonly Message[] {
@@ -18,6 +21,7 @@ export class History {
 
   add(message: Message): void {
     this.#messages.push(message);
+    this.#remember(message);
     this.#onChange({ type: 'added', message });
   }
 
@@ -25,6 +29,10 @@ export class History {
     this.#messages = [...messages];
     this.#measured = { at: 0, tokens: 0 };
     this.#onChange({ type: 'replaced', messages });
+  }
+
+  #remember(message: Message): void {
+    if (message.role === 'assistant') for (const call of message.calls) this.callIds.add(call.id);
   }
 
   /** The service's own count for everything up to and with the answer it has just given. */

@@ -49,7 +49,7 @@ export async function takeStep(scene: StepScene, n: number): Promise<readonly Ca
 
 async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
   const { face, history } = scene;
-  const answer = new Answer(face, idsOf(history));
+  const answer = new Answer(face, history.callIds);
   const request = { system: await scene.system(), history: history.messages, tools: scene.offers() };
   for await (const piece of scene.model.answer(request, scene.signal)) {
     scene.signal.throwIfAborted();
@@ -114,10 +114,4 @@ class Answer {
     this.#face.say({ type: 'call.began', id, name });
     return id;
   }
-}
-
-function idsOf(history: History): Set<string> {
-  const ids = new Set<string>();
-  for (const message of history.messages) if (message.role === 'assistant') for (const call of message.calls) ids.add(call.id);
-  return ids;
 }

@@ -30,7 +30,10 @@ export const globTool = defineTool({
     const name = shortPath(scene.workspace, place.path);
     const shown = name === '.' ? found : found.map((relative) => `${name}/${relative}`);
     const rest = more > 0 ? ` The first ${MOST} are listed; use a narrower pattern.` : '';
-    return done(shown.join('\n'), `${found.length + more} matches for ${input.pattern} in ${name}.${rest}`);
+    return done(
+      shown.join('\n'),
+      `${found.length + more} matches for ${input.pattern} in ${name === '.' ? 'the working directory' : name}.${rest}`,
+    );
   },
 });
 

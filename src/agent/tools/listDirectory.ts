@@ -37,7 +37,10 @@ export const listDirectoryTool = defineTool({
     const lines = visible.slice(0, MOST).map((entry) => (entry.directory ? `${entry.name}/` : `${entry.name}  ${entry.size}`));
     const left = entries.length - visible.length;
     const cut = visible.length > MOST ? ` The first ${MOST} are listed.` : '';
-    return done(lines.join('\n'), `${visible.length} entries in ${name}${left > 0 ? ` (${left} ignored)` : ''}.${cut}`);
+    return done(
+      lines.join('\n'),
+      `${visible.length} entries in ${name === '.' ? 'the working directory' : name}${left > 0 ? ` (${left} ignored)` : ''}.${cut}`,
+    );
   },
 });
 

@@ -14,7 +14,7 @@ export const guideModel: Model = {
   afterRejection: 'speak',
   answer: async function* (request, signal) {
     signal.throwIfAborted();
-    yield* piecesOf(moveFor(request), request);
+    yield* piecesOf(moveFor(request));
   },
 };
 
@@ -52,12 +52,9 @@ function resultsAfter(messages: readonly Message[]): readonly (readonly ToolMess
 }
 
 /** In small pieces, as a language model writes. */
-function* piecesOf(move: Move, request: ModelRequest): Generator<ModelPiece> {
+function* piecesOf(move: Move): Generator<ModelPiece> {
   for (const piece of move.text.match(/[\s\S]{1,24}(?=\s|$)|[\s\S]{1,24}/gu) ?? []) yield { type: 'text', text: piece };
-  const step = request.history.length;
-  for (const [at, { name, input }] of move.calls.entries()) {
-    yield { type: 'call', call: { id: `guide_${step}_${at}`, name, input: JSON.stringify(input) } };
-  }
+  for (const { name, input } of move.calls) yield { type: 'call', call: { id: '', name, input: JSON.stringify(input) } };
 }
 
 /** Stands in for a summary: the requests themselves. */
