@@ -13,6 +13,8 @@ export interface Profile {
   readonly headers: Readonly<Record<string, string>>;
   /** Settings that only the protocol understands. */
   readonly options?: Readonly<Record<string, string>>;
+  /** Folder its sessions work in; absent means the workspace folder. */
+  readonly cwd?: string;
 }
 export interface ReadProfiles {
   readonly profiles: readonly Profile[];
@@ -28,6 +30,7 @@ const entry = z.object({
   command: z.optional(text),
   args: z.optional(z.array(z.string())),
   env: z.optional(z.record(z.string(), z.string())),
+  cwd: z.optional(text),
   url: z.optional(text),
   headers: z.optional(z.record(z.string(), z.string())),
   options: z.optional(z.record(z.string(), z.string())),
@@ -47,7 +50,7 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
       problems.push(`${place}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`);
       return;
     }
-    const { id, name, protocol: protocolId, command, url, options } = parsed.data;
+    const { id, name, protocol: protocolId, command, cwd, url, options } = parsed.data;
     const protocol = Object.hasOwn(protocols, protocolId) ? protocols[protocolId] : undefined;
     if (!protocol) problems.push(`${place} (${name}): unknown protocol "${protocolId}"; known are ${Object.keys(protocols).join(', ')}`);
     else if (protocol.launch === 'process' && !command) problems.push(`${place} (${name}): ${protocolId} needs a command`);
@@ -62,6 +65,7 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
         env: parsed.data.env ?? {},
         headers: parsed.data.headers ?? {},
         ...(command === undefined ? {} : { command }),
+        ...(cwd === undefined ? {} : { cwd }),
         ...(url === undefined ? {} : { url }),
         ...(options === undefined ? {} : { options }),
       });
