@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Log } from '../base/log.ts';
+import type { ProfileLine } from '../bridge/contract.ts';
+import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
+import type { Launch } from '../protocols/adapter.ts';
+import { protocols } from '../protocols/registry.ts';
+import type { SessionId } from '../session/model.ts';
+import type { Secrets } from './secrets.ts';
+import { agentsSetting, defaultAgent, modelSettings } from './settings.ts';
+
+export const BUNDLED_AGENT = 'parley-agent';
+
+export interface AgentsDeps {
+  readonly secrets: Secrets;
+  readonly extensionPath: string;
+  readonly log: Log;
+}
+
+/** The agents a session can be started with: the bundled one, and those of the person's settings. */
+export class Agents {
+  readonly #deps: AgentsDeps;
+  readonly protocols = protocols;
+  #problems = '';
+
+  constructor(deps: AgentsDeps) {
+    this.#deps = deps;
+  }
+
+  all(): readonly Profile[] {
+    const { profiles, problems } = readProfiles(agentsSetting(), protocols);
+    this.#tell(problems);
+    return [this.#bundled(), ...profiles.filter((one) => one.id !== BUNDLED_AGENT)];
+  }
+
+  find(id: string): Profile | undefined {
+    return this.all().find((one) => one.id === id);
+  }
+
+  default(): Profile {
+    const all = this.all();
+    const wanted = defaultAgent();
+    return all.find((one) => one.id === wanted) ?? all.find((one) => one.name === wanted) ?? this.#bundled();
+  }
+
+  lines(): readonly ProfileLine[] {
+    const { id } = this.default();
+    return this.all().map((one) => ({ id: one.id, name: one.name, ...(one.id === id ? { isDefault: true as const } : {}) }));
+  }
+
+  async launch(profile: Profile, session: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
+    if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
+    return profile.id === BUNDLED_AGENT ? this.#launchBundled(session) : launchOf(profile, session.cwd);
+  }
+
+  #bundled(): Profile {
+    return { id: BUNDLED_AGENT, name: vscode.l10n.t('Parley Agent'), protocol: 'kimi-wire', args: [], env: {}, headers: {} };
+  }
+
+  /** The editor's own runtime runs it: no node needs to be installed. */
+  async #launchBundled({ id, cwd }: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
+    const script = path.join(this.#deps.extensionPath, 'dist', 'parley-agent.js');
+    if (!existsSync(script)) throw new Error(vscode.l10n.t('{0} is missing from this installation.', script));
+    const { baseUrl, name, contextSize } = modelSettings();
+    const key = await this.#deps.secrets.modelKey();
+    return {
+      kind: 'process',
+      command: process.execPath,
+      args: [script, '--wire', '--work-dir', cwd, '--session', id],
+      env: {
+        ELECTRON_RUN_AS_NODE: '1',
+        PARLEY_LOCALE: vscode.env.language,
+        PARLEY_MODEL_BASE_URL: baseUrl || undefined,
+        PARLEY_MODEL_NAME: name || undefined,
+        PARLEY_MODEL_API_KEY: key,
+        PARLEY_MODEL_CONTEXT: contextSize === undefined ? undefined : String(contextSize),
+      },
+      cwd,
+    };
+  }
+
+  /** Once per set of problems: this is read often. */
+  #tell(problems: readonly string[]): void {
+    const text = problems.join('\n');
+    if (text === this.#problems) return;
+    this.#problems = text;
+    if (!text) return;
+    for (const problem of problems) this.#deps.log.warn(problem);
+    const open = vscode.l10n.t('Open Settings');
+    const message = vscode.l10n.t('Some agents in the settings cannot be used: {0}', problems.join('; '));
+    void vscode.window.showWarningMessage(message, open).then((choice) => {
+      if (choice === open) void vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
+    });
+  }
+}

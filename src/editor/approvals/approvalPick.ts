@@ -1,0 +1,160 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, Option } from '../../session/model.ts';
+import { commandRows, optionRows, plainLabel, rejection } from './optionRows.ts';
+
+export interface ApprovalPickHost {
+  answer(answer: Answer): void;
+  /** It left the screen without an answer. */
+  dismissed(): void;
+  /** Asks for words to reject with. Leaves the pick first. */
+  feedback(option: Option): void;
+  openDiff(path?: string): void;
+  /** Shows a long text whole. */
+  openText(title: string, text: string): void;
+}
+export interface PickView extends Disposable {
+  setTitle(title: string): void;
+}
+
+interface Row extends vscode.QuickPickItem {
+  readonly option?: Option;
+  readonly open?: () => void;
+}
+
+/** Milliseconds after a stray key during which nothing is accepted. */
+const AFTER_TYPING = 400;
+
+/**
+ * One approval as a quick-pick. The first row, which is the active one, says what is asked and opens it: an Enter meant for elsewhere answers
+ * nothing. Typing does not filter, for the same reason. Whatever closes the pick without a chosen option is a dismissal.
+ */
+export function showApproval(ask: Approval, title: string, offersFeedback: boolean, host: ApprovalPickHost): PickView {
+  const life = new Lifetime();
+  const pick = life.own(vscode.window.createQuickPick<Row>());
+  const buttons = new Map<vscode.QuickInputButton, () => void>();
+  const rejecting = rejection(ask);
+  pick.title = title;
+  pick.placeholder = vscode.l10n.t('Choose with the arrow keys and Enter. Esc sets the question aside without answering it.');
+  pick.ignoreFocusOut = true;
+  pick.items = [...detailRows(ask, host), separator(vscode.l10n.t('Answer')), ...answerRows(ask, rejecting, offersFeedback)];
+  for (const [button, run] of titleButtons(ask, host)) buttons.set(button, run);
+  pick.buttons = [...buttons.keys()];
+  let typedAt = Number.NEGATIVE_INFINITY;
+  let settled = false;
+  const settle = (run: () => void) => {
+    if (settled) return;
+    settled = true;
+    life.dispose();
+    run();
+  };
+  life.own(
+    pick.onDidChangeValue((value) => {
+      if (value === '') return;
+      typedAt = performance.now();
+      pick.value = '';
+    }),
+  );
+  life.own(
+    pick.onDidAccept(() => {
+      const row = pick.selectedItems[0];
+      if (!row || performance.now() - typedAt < AFTER_TYPING) return;
+      if (row.open) return row.open();
+      const { option } = row;
+      if (option) settle(() => host.answer({ kind: 'option', optionId: option.id }));
+    }),
+  );
+  life.own(
+    pick.onDidTriggerItemButton(({ item }) => {
+      const { option } = item;
+      if (option) settle(() => host.feedback(option));
+    }),
+  );
+  life.own(pick.onDidTriggerButton((button) => buttons.get(button)?.()));
+  life.own(pick.onDidHide(() => settle(() => host.dismissed())));
+  pick.show();
+  return {
+    setTitle: (next) => {
+      pick.title = next;
+    },
+    dispose: () => settle(() => {}),
+  };
+}
+
+function separator(label: string): Row {
+  return { label, kind: vscode.QuickPickItemKind.Separator };
+}
+
+function answerRows(ask: Approval, rejecting: Option | undefined, offersFeedback: boolean): readonly Row[] {
+  const feedback = [{ iconPath: new vscode.ThemeIcon('comment'), tooltip: vscode.l10n.t('Reject with Feedback…') }];
+  return optionRows(ask).map((row) => ({ ...row, ...(offersFeedback && row.option === rejecting ? { buttons: feedback } : {}) }));
+}
+
+function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly [vscode.QuickInputButton, () => void])[] {
+  const { detail } = ask;
+  switch (detail.type) {
+    case 'command':
+      return [
+        [
+          { iconPath: new vscode.ThemeIcon('copy'), tooltip: vscode.l10n.t('Copy Command') },
+          () => void vscode.env.clipboard.writeText(detail.command),
+        ],
+      ];
+    case 'edit':
+      return [[{ iconPath: new vscode.ThemeIcon('diff'), tooltip: vscode.l10n.t('Open Diff') }, () => host.openDiff()]];
+    default:
+      return [];
+  }
+}
+
+/** What exactly is asked. Choosing one of these rows opens it and answers nothing. */
+function detailRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
+  const { detail } = ask;
+  switch (detail.type) {
+    case 'command': {
+      const open = () => host.openText(vscode.l10n.t('Command'), detail.command);
+      const where = detail.cwd === undefined ? {} : { detail: vscode.l10n.t('in {0}', detail.cwd) };
+      return textRows(detail.command, vscode.l10n.t('Command'), 'terminal', open, where);
+    }
+    case 'edit':
+      return [
+        separator(vscode.l10n.t('Files')),
+        ...detail.diffs
+          .map((diff) => diff.path)
+          .filter((path, at, all) => all.indexOf(path) === at)
+          .map((path) => ({
+            label: `$(diff) ${plainLabel(vscode.workspace.asRelativePath(path))}`,
+            description: vscode.l10n.t('Open diff'),
+            alwaysShow: true,
+            open: () => host.openDiff(path),
+          })),
+      ];
+    case 'mcp': {
+      const input = detail.input === undefined ? '' : (JSON.stringify(detail.input, null, 2) ?? '');
+      const text = `${detail.server} / ${detail.tool}${input && `\n${input}`}`;
+      return textRows(text, vscode.l10n.t('Tool'), 'plug', () => host.openText(ask.title, text), {});
+    }
+    case 'text': {
+      const text = detail.text.trim() ? detail.text : ask.title;
+      return textRows(text, vscode.l10n.t('Request'), 'info', () => host.openText(ask.title, text), {});
+    }
+    default: {
+      const unknown: never = detail;
+      return unknown;
+    }
+  }
+}
+
+function textRows(text: string, heading: string, icon: string, open: () => void, last: { readonly detail?: string }): readonly Row[] {
+  const { rows, more } = commandRows(text);
+  const lines: Row[] = rows.map((row, at) => ({
+    label: at === 0 ? `$(${icon}) ${row}` : `$(blank) ${row}`,
+    alwaysShow: true,
+    open,
+    ...(at === rows.length - 1 && more === 0 ? last : {}),
+  }));
+  if (more > 0)
+    lines.push({ label: `$(ellipsis) ${vscode.l10n.t('{0} more lines: open the whole text', more)}`, alwaysShow: true, open, ...last });
+  return [separator(heading), ...lines];
+}

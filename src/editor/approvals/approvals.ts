@@ -1,0 +1,204 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { Desk, DeskSession } from '../../live/surface.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, AskId, Option, Question, SessionId } from '../../session/model.ts';
+import type { QuickInputs } from '../quickInputs.ts';
+import { type PickView, showApproval } from './approvalPick.ts';
+import { acceptance, plainLabel, rejection } from './optionRows.ts';
+import { type QuestionProgress, showQuestion } from './questionPick.ts';
+import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
+
+export interface ApprovalsDeps {
+  readonly desk: Desk;
+  readonly inputs: QuickInputs;
+  /** Whether asks appear by themselves. */
+  readonly popUp: () => boolean;
+  /** Whether the diff of a proposed edit opens with the ask. */
+  readonly openDiffToo: () => boolean;
+  readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
+  readonly openText: (title: string, text: string) => void;
+  /** What the person made of the proposed text, when they changed it in the diff. */
+  readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
+}
+
+/** Open asks as native quick-picks, one after another. The asks live in the sessions; only what is on the screen is known here. */
+export class Approvals implements Disposable {
+  readonly #deps: ApprovalsDeps;
+  readonly #life = new Lifetime();
+  readonly #queue = new AskQueue();
+  readonly #progress = new Map<AskKey, QuestionProgress>();
+  #view: { readonly key: AskKey; readonly pick: PickView } | undefined;
+  /** Words are being typed for this one; its pick is away meanwhile. */
+  #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
+
+  constructor(deps: ApprovalsDeps) {
+    this.#deps = deps;
+    this.#life.own(
+      deps.desk.onChange((_, { event, before, now }) => {
+        if (before.asks !== now.asks || event.type === 'title.set') this.refresh();
+      }),
+    );
+    this.#life.own(deps.desk.onSessions(() => this.refresh()));
+    this.#life.own(deps.inputs.onFree(() => this.refresh()));
+    this.#life.onEnd(() => this.#view?.pick.dispose());
+    this.#life.onEnd(() => this.#feedback?.stop.abort());
+    this.refresh();
+  }
+
+  /** Shows this ask again. False when it is not open any more. */
+  show(sessionId: SessionId, askId: AskId): boolean {
+    this.refresh();
+    const key = keyOf(sessionId, askId);
+    if (this.#view?.key === key) return true;
+    const found = this.#queue.want(key);
+    this.refresh();
+    return found;
+  }
+
+  /** Shows what waits, beginning with the oldest. False when nothing waits. */
+  showPending(): boolean {
+    this.refresh();
+    const found = this.#queue.wantAll();
+    this.refresh();
+    return found;
+  }
+
+  /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
+  async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
+    const found = this.#openAsks().find((one) => one.sessionId === sessionId && one.ask.id === askId);
+    if (found?.ask.kind !== 'approval') return false;
+    const option = how === 'accept' ? acceptance(found.ask) : rejection(found.ask);
+    if (!option) return false;
+    await this.#answer(found, { kind: 'option', optionId: option.id });
+    return true;
+  }
+
+  /** How many approvals of a session were answered so. */
+  async decideAll(sessionId: SessionId, how: 'accept' | 'reject'): Promise<number> {
+    const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && one.ask.kind === 'approval');
+    const done = await Promise.all(waiting.map((one) => this.decide(sessionId, one.ask.id, how)));
+    return done.filter(Boolean).length;
+  }
+
+  refresh(): void {
+    if (this.#life.ended) return;
+    this.#queue.update(this.#openAsks());
+    const open = new Set(this.#queue.open.map(keyOfOpen));
+    for (const key of [...this.#progress.keys()]) if (!open.has(key)) this.#progress.delete(key);
+    if (this.#feedback && !open.has(this.#feedback.key)) this.#feedback.stop.abort();
+    const next = this.#queue.next(this.#deps.popUp());
+    const key = next && keyOfOpen(next);
+    if (this.#view && this.#view.key !== key) this.#takeDown();
+    if (!next || !key) return;
+    if (this.#view) return this.#view.pick.setTitle(this.#titleOf(next));
+    // One of our own inputs is open: this one waits, it does not close what the person is doing.
+    if (this.#deps.inputs.busy) return;
+    this.#put(next, key);
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #takeDown(): void {
+    const view = this.#view;
+    this.#view = undefined;
+    view?.pick.dispose();
+  }
+
+  #put(one: OpenAsk, key: AskKey): void {
+    this.#queue.show(one);
+    const { ask, sessionId } = one;
+    const host = {
+      answer: (answer: Answer) => {
+        this.#view = undefined;
+        void this.#answer(one, answer);
+      },
+      dismissed: () => {
+        this.#view = undefined;
+        this.#queue.dismissed();
+      },
+      openText: this.#deps.openText,
+    };
+    const title = this.#titleOf(one);
+    if (ask.kind === 'question') {
+      this.#view = { key, pick: showQuestion(ask, title, this.#progressOf(key), host) };
+      return;
+    }
+    const { diffs } = ask.detail.type === 'edit' ? ask.detail : { diffs: [] };
+    if (diffs.length > 0 && this.#deps.openDiffToo()) this.#deps.openDiff(sessionId, ask.id);
+    const pick = showApproval(ask, title, this.#offersFeedback(sessionId), {
+      ...host,
+      openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
+      feedback: (option) => {
+        this.#view = undefined;
+        void this.#rejectWithWords(one, ask, option);
+      },
+    });
+    this.#view = { key, pick };
+  }
+
+  async #rejectWithWords(one: OpenAsk, ask: Approval, option: Option): Promise<void> {
+    const key = keyOfOpen(one);
+    const stop = new AbortController();
+    this.#feedback = { key, stop };
+    const feedback = await this.#deps.inputs.input({
+      title: this.#titleOf(one),
+      prompt: vscode.l10n.t('What should the agent do instead? It is told together with the rejection.'),
+      signal: stop.signal,
+      check: (text) => (text.trim() ? undefined : vscode.l10n.t('Type something, or press Esc to go back.')),
+    });
+    this.#feedback = undefined;
+    if (this.#life.ended || stop.signal.aborted) return;
+    if (feedback === undefined) this.show(one.sessionId, ask.id);
+    else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
+  }
+
+  async #answer(one: OpenAsk, answer: Answer): Promise<void> {
+    const { ask, sessionId } = one;
+    this.#queue.answered(keyOfOpen(one));
+    this.#progress.delete(keyOfOpen(one));
+    const edited = ask.kind === 'approval' && answer.kind === 'option' && (await this.#editedFor(sessionId, ask, answer.optionId));
+    const whole = edited === false || edited === undefined ? answer : { ...answer, edited };
+    this.#deps.desk.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
+    this.refresh();
+  }
+
+  async #editedFor(sessionId: SessionId, ask: Approval, optionId: string): Promise<string | undefined> {
+    const option = ask.options.find((one) => one.id === optionId);
+    if (!ask.editable || !option?.effect.startsWith('allow')) return undefined;
+    return this.#deps.edited(sessionId, ask.id);
+  }
+
+  #openAsks(): readonly OpenAsk[] {
+    return this.#deps.desk.all.flatMap((sessionId) =>
+      (this.#deps.desk.get(sessionId)?.store.now.asks ?? []).map((ask) => ({ sessionId, ask })),
+    );
+  }
+
+  #progressOf(key: AskKey): QuestionProgress {
+    const known = this.#progress.get(key);
+    if (known) return known;
+    const fresh: QuestionProgress = { step: 0, values: new Map(), drafts: new Map() };
+    this.#progress.set(key, fresh);
+    return fresh;
+  }
+
+  #offersFeedback(sessionId: SessionId): boolean {
+    const link = this.#deps.desk.get(sessionId)?.store.now.link;
+    return link?.state === 'ready' && link.offers.feedback === true;
+  }
+
+  #titleOf({ sessionId, ask }: OpenAsk): string {
+    const session = this.#deps.desk.get(sessionId);
+    const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
+    const text = `${askerOf(session, ask)}: ${plainLabel(ask.title)}`;
+    return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
+  }
+}
+
+function askerOf(session: DeskSession | undefined, ask: Approval | Question): string {
+  const agent = session?.store.now.agent.name ?? '';
+  return ask.asker ? `${agent} › ${plainLabel(ask.asker)}` : agent;
+}

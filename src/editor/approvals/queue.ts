@@ -1,0 +1,98 @@
+import type { Ask, AskId, SessionId } from '../../session/model.ts';
+
+/** One open ask and whose it is. */
+export interface OpenAsk {
+  readonly sessionId: SessionId;
+  readonly ask: Ask;
+}
+export type AskKey = string;
+
+export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
+  return JSON.stringify([sessionId, askId]);
+}
+
+/**
+ * Which open ask is shown, one after another, oldest first. It holds no facts of its own about asks: `update` tells it what is open. Being set aside
+ * is not an answer; an ask that was set aside or answered comes back only when the person asks for it.
+ */
+export class AskQueue {
+  #open: readonly OpenAsk[] = [];
+  #aside = new Set<AskKey>();
+  #shown: AskKey | undefined;
+  #wanted: AskKey | undefined;
+
+  get open(): readonly OpenAsk[] {
+    return this.#open;
+  }
+
+  get shown(): AskKey | undefined {
+    return this.#shown;
+  }
+
+  /** The open asks now, in any order; those that were known before come first. What is gone is forgotten. */
+  update(open: readonly OpenAsk[]): void {
+    const keys = new Set(open.map(keyOfOpen));
+    const known = new Map(this.#open.map((one, at) => [keyOfOpen(one), at]));
+    const placeIn = (one: OpenAsk) => known.get(keyOfOpen(one)) ?? known.size;
+    this.#open = [...open].sort((a, b) => placeIn(a) - placeIn(b));
+    this.#aside = new Set([...this.#aside].filter((key) => keys.has(key)));
+    if (this.#shown !== undefined && !keys.has(this.#shown)) this.#shown = undefined;
+    if (this.#wanted !== undefined && !keys.has(this.#wanted)) this.#wanted = undefined;
+  }
+
+  /** The ask to show now. Without `popUp` only what was asked for. */
+  next(popUp: boolean): OpenAsk | undefined {
+    if (this.#wanted !== undefined) return this.#find(this.#wanted);
+    if (this.#shown !== undefined) return this.#find(this.#shown);
+    return popUp ? this.#open.find((one) => !this.#aside.has(keyOfOpen(one))) : undefined;
+  }
+
+  /** It is on the screen from now on. */
+  show(one: OpenAsk): void {
+    this.#shown = keyOfOpen(one);
+    this.#wanted = undefined;
+  }
+
+  /**
+   * The shown one left the screen without an answer. All that wait are set aside with it: showing the next one at once would close whatever the
+   * person has just opened instead.
+   */
+  dismissed(): void {
+    this.#shown = undefined;
+    this.#aside = new Set(this.#open.map(keyOfOpen));
+  }
+
+  /** An answer was sent; the ask is open until the agent has taken it. */
+  answered(key: AskKey): void {
+    if (this.#shown === key) this.#shown = undefined;
+    this.#aside.add(key);
+  }
+
+  /** The person wants to see this one, now. False when it is not open any more. */
+  want(key: AskKey): boolean {
+    if (!this.#find(key)) return false;
+    this.#wanted = key;
+    return true;
+  }
+
+  /** The person wants to see what waits, beginning with the oldest. False when nothing waits. */
+  wantAll(): boolean {
+    this.#aside.clear();
+    const first = this.#open[0];
+    if (first && this.#shown === undefined) this.#wanted = keyOfOpen(first);
+    return first !== undefined;
+  }
+
+  /** 1-based place among the open ones. */
+  placeOf(key: AskKey): { readonly place: number; readonly of: number } {
+    return { place: this.#open.findIndex((one) => keyOfOpen(one) === key) + 1, of: this.#open.length };
+  }
+
+  #find(key: AskKey): OpenAsk | undefined {
+    return this.#open.find((one) => keyOfOpen(one) === key);
+  }
+}
+
+export function keyOfOpen(one: OpenAsk): AskKey {
+  return keyOf(one.sessionId, one.ask.id);
+}

@@ -1,0 +1,56 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Content } from '../session/model.ts';
+import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
+import { ChatView } from './chatView.ts';
+
+/** The chat as other surfaces see it: one view, and the link to the page that is in it just now. */
+export class Chat implements Disposable {
+  readonly #life = new Lifetime();
+  readonly #view: ChatView;
+  #link: ChatLink | undefined;
+  /** What is put in before the view was ever opened. */
+  #early: Content[] = [];
+
+  constructor(extensionUri: vscode.Uri, deps: Omit<ChatLinkDeps, 'hello'>) {
+    this.#view = this.#life.own(
+      new ChatView(extensionUri, (page) => {
+        const link = new ChatLink(page, { ...deps, hello });
+        this.#link = link;
+        for (const content of this.#early.splice(0)) link.insert(content);
+        return link;
+      }),
+    );
+    this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#link?.greetAgain()));
+  }
+
+  setWaiting(count: number): void {
+    this.#view.setWaiting(count);
+  }
+
+  agentsChanged(): void {
+    this.#link?.greetAgain();
+  }
+
+  async focus(): Promise<void> {
+    await this.#view.reveal();
+    this.#link?.focus();
+  }
+
+  async insert(contents: readonly Content[]): Promise<void> {
+    if (contents.length === 0) return;
+    for (const content of contents) {
+      if (this.#link) this.#link.insert(content);
+      else this.#early.push(content);
+    }
+    await this.focus();
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+}
+
+function hello(): ReturnType<ChatLinkDeps['hello']> {
+  return { type: 'hello', strings: vscode.l10n.bundle ?? {}, language: vscode.env.language, trusted: vscode.workspace.isTrusted };
+}

@@ -1,0 +1,144 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Answers } from '../bridge/contract.ts';
+import type { LiveSession } from '../live/liveSession.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { Remedy, SessionId } from '../session/model.ts';
+import type { Agents } from './agents.ts';
+import type { Approvals } from './approvals/approvals.ts';
+import type { CommandId } from './commands.ts';
+import { FileFinder } from './findFiles.ts';
+import { inWorkspace, namedBy } from './reach.ts';
+import { revertFile } from './review/revert.ts';
+import type { Review } from './review/review.ts';
+import type { Starter } from './starter.ts';
+
+export interface ChatAnswersDeps {
+  readonly sessions: Sessions;
+  readonly agents: Agents;
+  readonly approvals: Approvals;
+  readonly review: Review;
+  readonly starter: Starter;
+  readonly newId: () => string;
+  readonly run: (command: CommandId) => unknown;
+}
+
+/** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
+export function chatAnswers(deps: ChatAnswersDeps): Answers {
+  const { sessions, agents, approvals, review, starter } = deps;
+  const files = new FileFinder();
+  const known = (id: SessionId): LiveSession => {
+    const session = sessions.get(id);
+    if (!session) throw new Error(vscode.l10n.t('That session is not open any more.'));
+    return session;
+  };
+  return {
+    findFiles: ({ query }) => files.find(query),
+    hints: ({ sessionId, text, cursor }) => known(sessionId).hints(text, Math.min(cursor, text.length)),
+    open: async ({ path: file, line }) => {
+      const wanted = absolute(file, sessions);
+      if (!inWorkspace(wanted) && !sessions.all.some((id) => namedBy(known(id).store.now, wanted))) {
+        throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
+      }
+      await reveal(wanted, line);
+      return null;
+    },
+    openLink: async ({ uri }) => {
+      const parsed = vscode.Uri.parse(uri, true);
+      if (!['http', 'https', 'mailto'].includes(parsed.scheme))
+        throw new Error(vscode.l10n.t('Links of the kind {0} are not opened.', parsed.scheme));
+      await vscode.env.openExternal(parsed);
+      return null;
+    },
+    review: async ({ sessionId, path: file, askId, turnId }) => {
+      known(sessionId);
+      if (askId !== undefined) await review.openAsk(sessionId, askId, file, true);
+      else if (turnId !== undefined) await review.openTurn(sessionId, turnId, file);
+      return null;
+    },
+    revert: async ({ sessionId, turnId, path: file }) => {
+      await revertFile(known(sessionId).store.now, turnId, file);
+      return null;
+    },
+    insertAtCursor: async ({ text }) => {
+      const editor = vscode.window.activeTextEditor;
+      if (!editor) throw new Error(vscode.l10n.t('Open a file first; the text goes to its cursor.'));
+      await editor.edit((edit) => {
+        for (const selection of editor.selections) edit.replace(selection, text);
+      });
+      await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active, preview: false });
+      return null;
+    },
+    showAsk: async ({ sessionId, askId }) => {
+      known(sessionId);
+      approvals.show(sessionId, askId);
+      return null;
+    },
+    newSession: async ({ profile: id, pick }) => {
+      if (pick) await deps.run('pickAgent');
+      else await starter.start(id === undefined ? undefined : agents.find(id));
+      return null;
+    },
+    switchSession: async ({ sessionId }) => {
+      known(sessionId);
+      sessions.switchTo(sessionId);
+      return null;
+    },
+    closeSession: async ({ sessionId }) => {
+      await sessions.close(known(sessionId).id);
+      return null;
+    },
+    remedy: async ({ sessionId, remedy }) => {
+      await heal(known(sessionId), remedy, deps);
+      return null;
+    },
+    trustWorkspace: async () => {
+      await vscode.commands.executeCommand('workbench.trust.manage');
+      return null;
+    },
+  };
+}
+
+async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps): Promise<void> {
+  const last = session.store.now.turns.at(-1);
+  switch (remedy) {
+    case 'retry':
+      if (last) session.send({ type: 'prompt', turnId: deps.newId(), content: last.prompt });
+      return;
+    case 'continue':
+      return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue.') }] });
+    case 'restart':
+      return session.restart();
+    case 'signIn': {
+      const text = vscode.l10n.t('Sign in with the agent’s own program in a terminal, then restart the agent.');
+      const open = vscode.l10n.t('Open Terminal');
+      if ((await vscode.window.showInformationMessage(text, open)) === open)
+        vscode.window.createTerminal({ cwd: session.store.now.cwd }).show();
+      return;
+    }
+    case 'showLog':
+    case 'pickAgent':
+    case 'openSettings':
+    case 'configureModel':
+      await deps.run(remedy);
+      return;
+    default: {
+      const unknown: never = remedy;
+      return unknown;
+    }
+  }
+}
+
+function absolute(file: string, sessions: Sessions): string {
+  const cwd = sessions.active === undefined ? undefined : sessions.get(sessions.active)?.store.now.cwd;
+  return path.resolve(cwd ?? '/', file);
+}
+
+/** line is 1-based. */
+async function reveal(file: string, line: number | undefined): Promise<void> {
+  const uri = vscode.Uri.file(file);
+  if (line === undefined) return void (await vscode.commands.executeCommand('vscode.open', uri, { preview: true }));
+  const document = await vscode.workspace.openTextDocument(uri);
+  const at = new vscode.Position(Math.min(line, document.lineCount) - 1, 0);
+  await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(at, at) });
+}

@@ -1,0 +1,146 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
+import type { LiveSession } from '../live/liveSession.ts';
+import type { Sessions } from '../live/sessions.ts';
+import { changedFiles } from '../session/select.ts';
+import type { Agents } from './agents.ts';
+import type { Approvals } from './approvals/approvals.ts';
+import { fileContents, selectionContent } from './attach.ts';
+import type { Chat } from './chat.ts';
+import { configureModel } from './configureModel.ts';
+import type { Output } from './output.ts';
+import { pickAgent, switchSession } from './pickSession.ts';
+import type { QuickInputs } from './quickInputs.ts';
+import { revertFile } from './review/revert.ts';
+import type { Review } from './review/review.ts';
+import type { Secrets } from './secrets.ts';
+import { setTrace } from './settings.ts';
+import { runSlashCommand } from './slashCommand.ts';
+import type { Starter } from './starter.ts';
+
+export interface CommandDeps {
+  readonly sessions: Sessions;
+  readonly agents: Agents;
+  readonly starter: Starter;
+  readonly approvals: Approvals;
+  readonly review: Review;
+  readonly chat: Chat;
+  readonly inputs: QuickInputs;
+  readonly secrets: Secrets;
+  readonly output: Output;
+  readonly extensionId: string;
+  readonly newId: () => string;
+}
+
+/** Every command of the manifest and what it does. */
+export function commandTable(deps: CommandDeps) {
+  const { sessions, approvals, review, chat, inputs, starter } = deps;
+  const active = (): LiveSession | undefined => (sessions.active === undefined ? undefined : sessions.get(sessions.active));
+  const started = async (id: Promise<string | undefined>) => {
+    if ((await id) !== undefined) await chat.focus();
+  };
+  const decideDiff = async (how: 'accept' | 'reject', uri: unknown) => {
+    const subject = review.subjectOf(uri);
+    if (subject?.kind !== 'ask') return;
+    if (!(await approvals.decide(subject.sessionId, subject.askId, how))) approvals.show(subject.sessionId, subject.askId);
+  };
+  const decideAll = async (how: 'accept' | 'reject') => {
+    const session = active();
+    const count = session ? await approvals.decideAll(session.id, how) : 0;
+    if (count === 0) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+  };
+  return {
+    focusChat: () => chat.focus(),
+    newSession: () => started(starter.start()),
+    pickAgent: async () => {
+      const profile = await pickAgent(deps.agents, inputs);
+      if (profile) await started(starter.start(profile));
+    },
+    switchSession: async () => {
+      await starter.restore();
+      if (await switchSession(sessions, inputs)) await started(starter.start());
+      else await chat.focus();
+    },
+    closeSession: async () => {
+      if (sessions.active !== undefined) await sessions.close(sessions.active);
+    },
+    restartAgent: () => active()?.restart(),
+    stop: () => active()?.send({ type: 'cancel' }),
+    switchMode: async () => {
+      const session = active();
+      const mode = session?.store.now.mode;
+      if (!session || !mode) return;
+      const modeId = await inputs.pick(
+        mode.all.map((one) => ({
+          label: one.name,
+          description: one.id === mode.current ? vscode.l10n.t('current') : '',
+          detail: one.description ?? '',
+          value: one.id,
+        })),
+        { title: vscode.l10n.t('Switch Mode'), placeholder: session.store.now.agent.name },
+      );
+      if (modeId !== undefined) session.send({ type: 'setMode', modeId });
+    },
+    runSlashCommand: async () => {
+      const session = active();
+      if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
+    },
+    addSelection: async () => {
+      const content = selectionContent();
+      if (content) await chat.insert([content]);
+    },
+    addFile: async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),
+    showPending: () => {
+      if (!approvals.showPending()) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+    },
+    acceptAll: () => decideAll('accept'),
+    rejectAll: () => decideAll('reject'),
+    acceptDiff: (uri?: unknown) => decideDiff('accept', uri),
+    rejectDiff: (uri?: unknown) => decideDiff('reject', uri),
+    reviewChanges: async () => {
+      const session = active();
+      const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);
+      if (session && turn) await review.openTurn(session.id, turn.id);
+    },
+    revertDiff: async (uri?: unknown) => {
+      const subject = review.subjectOf(uri);
+      const session = subject && sessions.get(subject.sessionId);
+      if (subject?.kind === 'turn' && session) await revertFile(session.store.now, subject.turnId, subject.file);
+    },
+    configureModel: () => configureModel(inputs, deps.secrets),
+    forgetModelKey: async () => {
+      await deps.secrets.setModelKey(undefined);
+      void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
+    },
+    openSettings: () => vscode.commands.executeCommand('workbench.action.openSettings', `@ext:${deps.extensionId}`),
+    showLog: () => deps.output.show(),
+    toggleTrace: async () => {
+      const on = !deps.output.tracing;
+      await setTrace(on);
+      if (on) deps.output.showProtocol();
+      else void vscode.window.showInformationMessage(vscode.l10n.t('The protocol log is off.'));
+    },
+    openWalkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${deps.extensionId}#start`, false),
+  } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
+}
+export type CommandTable = ReturnType<typeof commandTable>;
+export type CommandId = keyof CommandTable;
+
+/** Registers the table. What a command throws is shown once, with its message. */
+export function registerCommands(table: CommandTable, log: Log): Disposable {
+  const life = new Lifetime();
+  for (const [id, run] of Object.entries<(...args: unknown[]) => unknown>(table)) {
+    life.own(
+      vscode.commands.registerCommand(`parley.${id}`, async (...args: unknown[]) => {
+        try {
+          await run(...args);
+        } catch (error) {
+          log.error(`The command ${id} failed`, error);
+          void vscode.window.showErrorMessage(messageOf(error));
+        }
+      }),
+    );
+  }
+  return life;
+}

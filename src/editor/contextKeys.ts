@@ -1,0 +1,44 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Desk } from '../live/surface.ts';
+import { changedFiles, isBusy, openApprovals } from '../session/select.ts';
+import type { Review } from './review/review.ts';
+
+/** Keeps the context keys in step that menus, keybindings and enablements look at. */
+export function keepContextKeys(desk: Desk, review: Review): Disposable {
+  const life = new Lifetime();
+  const known = new Map<string, unknown>();
+  const set = (key: string, value: boolean | number) => {
+    if (known.get(key) === value) return;
+    known.set(key, value);
+    void vscode.commands.executeCommand('setContext', `parley.${key}`, value);
+  };
+  const update = () => {
+    const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
+    const all = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []);
+    set('hasSession', session !== undefined);
+    set('busy', session !== undefined && isBusy(session));
+    set('hasModes', (session?.mode?.all.length ?? 0) > 1);
+    set('hasCommands', (session?.commands.length ?? 0) > 0);
+    set('hasChanges', session?.turns.some((turn) => changedFiles(turn).length > 0) ?? false);
+    set(
+      'asks',
+      all.reduce((sum, one) => sum + one.asks.length, 0),
+    );
+    set('approvals', session ? openApprovals(session).length : 0);
+    updateDiff();
+  };
+  const updateDiff = () => {
+    const subject = review.active;
+    set('diffAwaits', subject?.kind === 'ask');
+    set('diffReverts', subject?.kind === 'turn');
+  };
+  // Text that grows changes none of these.
+  life.own(desk.onChange((_, { event }) => event.type !== 'text.grew' && event.type !== 'call.inputGrew' && update()));
+  life.own(desk.onSessions(update));
+  life.own(vscode.window.tabGroups.onDidChangeTabs(updateDiff));
+  life.own(vscode.window.tabGroups.onDidChangeTabGroups(updateDiff));
+  life.own(review.onOpened(updateDiff));
+  update();
+  return life;
+}

@@ -1,0 +1,76 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Files } from '../protocols/ports.ts';
+import { inMannerOf } from '../session/diffs.ts';
+
+/** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
+export const editorFiles: Files = {
+  async read(file, part) {
+    const text = openDocument(file)?.getText() ?? (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    if (part?.line === undefined && part?.limit === undefined) return text;
+    const from = Math.max(0, (part.line ?? 1) - 1);
+    return text
+      .split('\n')
+      .slice(from, part.limit === undefined ? undefined : from + part.limit)
+      .join('\n');
+  },
+  async write(file, text) {
+    const document = openDocument(file);
+    if (document) return writeDocument(document, text);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, inMannerOf(text, await textOnDisk(file)));
+  },
+};
+
+/** The text as the person has it now: null when there is no such file, undefined when it cannot be read as text. */
+export async function presentText(file: string): Promise<string | null | undefined> {
+  try {
+    return await editorFiles.read(file);
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? null : undefined;
+  }
+}
+
+/** Addresses are compared as the editor does it, not as text: drive letters have no case. */
+export function openDocument(file: string): vscode.TextDocument | undefined {
+  const wanted = vscode.Uri.file(file).toString();
+  return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === wanted);
+}
+
+async function writeDocument(document: vscode.TextDocument, text: string): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  const change = smallestChange(document.getText(), inMannerOf(text, document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n'));
+  if (change) {
+    edit.replace(document.uri, new vscode.Range(document.positionAt(change.from), document.positionAt(change.to)), change.text);
+    if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`The editor did not take the change of ${document.fileName}`);
+  }
+  if (document.isDirty && !(await document.save())) throw new Error(`${document.fileName} could not be saved`);
+}
+
+/** What is between the common beginning and the common end. */
+export function smallestChange(
+  before: string,
+  after: string,
+): { readonly from: number; readonly to: number; readonly text: string } | undefined {
+  if (before === after) return undefined;
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from += 1;
+  let end = 0;
+  while (end < shorter - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  return { from, to: before.length - end, text: after.slice(from, after.length - end) };
+}
+
+async function textOnDisk(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import type { Disposable } from '../base/lifetime.ts';
+import type { Log } from '../base/log.ts';
+import type { SessionId } from '../session/model.ts';
+import { traceLine } from './redact.ts';
+import { traceOn } from './settings.ts';
+
+/** The log channel, and the protocol log, which has a channel of its own once it is asked for. */
+export class Output implements Disposable {
+  readonly #channel = vscode.window.createOutputChannel('Parley', { log: true });
+  #protocol: vscode.OutputChannel | undefined;
+  #tracing = traceOn();
+
+  readonly log: Log = {
+    trace: (message) => this.#channel.trace(message),
+    info: (message) => this.#channel.info(message),
+    warn: (message) => this.#channel.warn(message),
+    error: (message, cause) => {
+      if (cause instanceof Error) this.#channel.error(message, cause);
+      else this.#channel.error(cause === undefined ? message : `${message}: ${String(cause)}`);
+    },
+  };
+
+  readonly trace = (id: SessionId, way: 'in' | 'out', message: unknown): void => {
+    if (!this.#tracing) return;
+    this.#protocolChannel().appendLine(`${new Date().toISOString()} ${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`);
+  };
+
+  get tracing(): boolean {
+    return this.#tracing;
+  }
+
+  settingsChanged(): void {
+    this.#tracing = traceOn();
+    if (this.#tracing) this.#protocolChannel();
+  }
+
+  show(): void {
+    this.#channel.show(true);
+  }
+
+  showProtocol(): void {
+    this.#protocolChannel().show(true);
+  }
+
+  dispose(): void {
+    this.#channel.dispose();
+    this.#protocol?.dispose();
+  }
+
+  #protocolChannel(): vscode.OutputChannel {
+    this.#protocol ??= vscode.window.createOutputChannel('Parley Protocol', 'json');
+    return this.#protocol;
+  }
+}

@@ -1,0 +1,27 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Session } from '../session/model.ts';
+import { diffsOf } from '../session/select.ts';
+
+/** True for a file below one of the workspace's folders. */
+export function inWorkspace(file: string): boolean {
+  return vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path.resolve(file))) !== undefined;
+}
+
+/** True for a file that a session works on: below its folder, or named by one of its calls or asks. */
+export function namedBy(session: Session, file: string): boolean {
+  const wanted = path.resolve(session.cwd, file);
+  const within = path.relative(session.cwd, wanted);
+  if (within && !within.startsWith('..') && !path.isAbsolute(within)) return true;
+  const same = (other: string) => path.resolve(session.cwd, other) === wanted;
+  return (
+    session.turns.some((turn) =>
+      turn.parts.some(
+        (part) =>
+          part.kind === 'call' &&
+          (part.call.locations.some((location) => same(location.path)) || diffsOf(part.call).some((diff) => same(diff.path))),
+      ),
+    ) ||
+    session.asks.some((ask) => ask.kind === 'approval' && ask.detail.type === 'edit' && ask.detail.diffs.some((diff) => same(diff.path)))
+  );
+}

@@ -1,0 +1,88 @@
+import * as vscode from 'vscode';
+import type { Disposable } from '../../base/lifetime.ts';
+
+export const REVIEW_SCHEME = 'parley-review';
+
+interface Entry {
+  bytes: Uint8Array;
+  readonly editable: boolean;
+  mtime: number;
+}
+
+/** Texts that are nowhere on disk: sides of diffs and long texts. Read-only, unless a side may be edited before it is accepted. */
+export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
+  readonly #entries = new Map<string, Entry>();
+  readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.#changes.event;
+  readonly #registration = vscode.workspace.registerFileSystemProvider(REVIEW_SCHEME, this, { isCaseSensitive: true });
+
+  /** `key` keeps texts of one path apart; putting the same key again changes the text in place. */
+  put(key: string, path: string, text: string, editable = false): vscode.Uri {
+    const uri = vscode.Uri.from({
+      scheme: REVIEW_SCHEME,
+      path: path.startsWith('/') ? path : `/${path.replaceAll('\\', '/')}`,
+      query: key,
+    });
+    const known = this.#entries.get(uri.toString());
+    const bytes = new TextEncoder().encode(text);
+    if (known && sameBytes(known.bytes, bytes)) return uri;
+    this.#entries.set(uri.toString(), { bytes, editable, mtime: (known?.mtime ?? 0) + 1 });
+    if (known) this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+    return uri;
+  }
+
+  remove(uri: vscode.Uri): void {
+    this.#entries.delete(uri.toString());
+  }
+
+  stat(uri: vscode.Uri): vscode.FileStat {
+    const { bytes, editable, mtime } = this.#entry(uri);
+    const stat = { type: vscode.FileType.File, ctime: 0, mtime, size: bytes.length };
+    return editable ? stat : { ...stat, permissions: vscode.FilePermission.Readonly };
+  }
+
+  readFile(uri: vscode.Uri): Uint8Array {
+    return this.#entry(uri).bytes;
+  }
+
+  writeFile(uri: vscode.Uri, bytes: Uint8Array): void {
+    const entry = this.#entry(uri);
+    if (!entry.editable) throw vscode.FileSystemError.NoPermissions(uri);
+    entry.bytes = bytes;
+    entry.mtime += 1;
+    this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+  }
+
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => {});
+  }
+
+  readDirectory(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.FileNotADirectory(uri);
+  }
+  createDirectory(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+  delete(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+  rename(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+    this.#changes.dispose();
+    this.#entries.clear();
+  }
+
+  #entry(uri: vscode.Uri): Entry {
+    const entry = this.#entries.get(uri.toString());
+    if (!entry) throw vscode.FileSystemError.FileNotFound(uri);
+    return entry;
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}

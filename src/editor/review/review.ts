@@ -1,0 +1,226 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { Emitter } from '../../base/emitter.ts';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { Log } from '../../base/log.ts';
+import type { Desk } from '../../live/surface.ts';
+import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
+import type { Approval, AskId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
+import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts';
+import { openDocument, presentText } from '../files.ts';
+import type { ReviewDocuments } from './documents.ts';
+import { activeReview, closeReviews } from './tabs.ts';
+
+/** What an open diff is about: an ask that waits, or a file that a turn has changed. */
+export type Subject =
+  | {
+      readonly kind: 'ask';
+      readonly sessionId: SessionId;
+      readonly askId: AskId;
+      readonly file: string;
+      readonly editable: boolean;
+      readonly proposed: string;
+    }
+  | { readonly kind: 'turn'; readonly sessionId: SessionId; readonly turnId: TurnId; readonly file: string };
+
+interface Shown {
+  readonly subject: Subject;
+  readonly left: vscode.Uri;
+  readonly right: vscode.Uri;
+}
+
+/** Opens the native diff of what is proposed or was done, and knows which diff is about what. */
+export class Review implements Disposable {
+  readonly #desk: Desk;
+  readonly #documents: ReviewDocuments;
+  readonly #log: Log;
+  readonly #life = new Lifetime();
+  readonly #shown = new Map<string, Shown>();
+  readonly #opened = this.#life.own(new Emitter<void>());
+  /** A diff has come to the front. */
+  readonly onOpened = this.#opened.listen;
+
+  constructor(desk: Desk, documents: ReviewDocuments, log: Log) {
+    this.#desk = desk;
+    this.#documents = documents;
+    this.#log = log;
+    this.#life.own(
+      desk.onChange((_, { before, now }) => {
+        if (before.asks !== now.asks) this.#settle();
+      }),
+    );
+    this.#life.own(desk.onSessions(() => this.#settle()));
+    this.#life.own(vscode.window.tabGroups.onDidChangeTabs(({ closed }) => closed.length > 0 && this.#forgetClosed()));
+  }
+
+  /** What the diff in front is about, as long as that is still so. */
+  get active(): Subject | undefined {
+    const sides = activeReview();
+    return sides && this.#shown.get(idOf(sides.left, sides.right))?.subject;
+  }
+
+  /** What the diff of that right side is about; the one in front when no address is given. */
+  subjectOf(uri: unknown): Subject | undefined {
+    if (!(uri instanceof vscode.Uri)) return this.active;
+    const front = this.active;
+    const wanted = uri.toString();
+    const found = [...this.#shown.values()].filter((one) => one.right.toString() === wanted).map((one) => one.subject);
+    return found.find((one) => one === front) ?? (found.length === 1 ? found[0] : undefined);
+  }
+
+  /** Opens what a pending edit proposes: one file of it, or the first. The focus stays where it is, unless asked for. */
+  async openAsk(sessionId: SessionId, askId: AskId, file?: string, focus = false): Promise<void> {
+    const session = this.#desk.get(sessionId)?.store.now;
+    const ask = session && findAsk(session, askId);
+    if (!session || ask?.kind !== 'approval' || ask.detail.type !== 'edit') return;
+    const files = byFile(session, ask.detail.diffs);
+    const wanted = file === undefined ? [...files.keys()][0] : path.resolve(session.cwd, file);
+    const diffs = wanted === undefined ? undefined : files.get(wanted);
+    if (wanted === undefined || !diffs) return;
+    const located = pendingSides(diffs, await presentText(wanted));
+    if (!this.#stillOpen(sessionId, askId)) return;
+    const key = `${sessionId}/${askId}`;
+    const editable = ask.editable === true && files.size === 1 && located.ok && located.sides.after !== null;
+    const sides = this.#orExcerpt(located, diffs);
+    const left = this.#documents.put(`${key}/before`, wanted, sides.before ?? '');
+    const right = this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
+    const title = titleOf(wanted, located.ok ? proposalNote(sides) : vscode.l10n.t('excerpt'), ask);
+    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides.after ?? '' };
+    this.#shown.set(idOf(left, right), { subject, left, right });
+    await this.#open(left, right, title, focus);
+    if (!this.#stillOpen(sessionId, askId)) this.#settle();
+  }
+
+  /** Opens what a turn did: one file, or all of them in one editor. */
+  async openTurn(sessionId: SessionId, turnId: TurnId, file?: string): Promise<void> {
+    const session = this.#desk.get(sessionId)?.store.now;
+    const turn = session?.turns.find((one) => one.id === turnId);
+    if (!session || !turn) return;
+    const all = mergedFiles(session, changedFiles(turn));
+    const wanted = file === undefined ? all : all.filter((one) => one.path === path.resolve(session.cwd, file));
+    const opened = await Promise.all(wanted.map((one) => this.#turnSides(sessionId, turnId, one)));
+    const [first] = opened;
+    if (!first) {
+      void vscode.window.showInformationMessage(vscode.l10n.t('This turn has changed no files.'));
+      return;
+    }
+    if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), true);
+    const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
+    await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes of the turn'), resources);
+  }
+
+  /** The text of an editable proposal after the person has changed it; undefined when it is as it was proposed. */
+  async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
+    for (const { subject, right } of this.#shown.values()) {
+      if (subject.kind !== 'ask' || subject.sessionId !== sessionId || subject.askId !== askId || !subject.editable) continue;
+      const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString());
+      const text = document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right));
+      return plain(text) === plain(subject.proposed) ? undefined : plain(text);
+    }
+    return undefined;
+  }
+
+  /** Shows a text that is too long for a quick-pick. */
+  async openText(title: string, text: string): Promise<void> {
+    const uri = this.#documents.put(
+      'text',
+      `/${
+        title
+          .replace(/[/\\:*?"<>|\s]+/g, ' ')
+          .trim()
+          .slice(0, 60) || 'text'
+      }`,
+      text,
+    );
+    await vscode.window.showTextDocument(uri, { preview: true, preserveFocus: true });
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  async #open(left: vscode.Uri, right: vscode.Uri, title: string, focus: boolean): Promise<void> {
+    await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, preserveFocus: !focus });
+    this.#opened.fire();
+  }
+
+  async #turnSides(sessionId: SessionId, turnId: TurnId, changed: ChangedFile) {
+    const file = changed.path;
+    const present = await presentText(file);
+    const located = doneSides(changed.diffs, present);
+    const sides = this.#orExcerpt(located, changed.diffs);
+    const key = `${sessionId}/${turnId}`;
+    const left = this.#documents.put(`${key}/before`, file, sides.before ?? '');
+    const onDisk = located.ok && typeof present === 'string';
+    const right = onDisk
+      ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
+      : this.#documents.put(`${key}/after`, file, sides.after ?? '');
+    const subject: Subject = { kind: 'turn', sessionId, turnId, file };
+    this.#shown.set(idOf(left, right), { subject, left, right });
+    return { subject, left, right, note: located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt; the file has changed since') };
+  }
+
+  #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {
+    return located.ok ? located.sides : excerptSides(diffs);
+  }
+
+  #stillOpen(sessionId: SessionId, askId: AskId): boolean {
+    const session = this.#desk.get(sessionId)?.store.now;
+    return session !== undefined && findAsk(session, askId) !== undefined;
+  }
+
+  /** Tabs of asks that are settled go; what they showed is forgotten. */
+  #settle(): void {
+    const gone = [...this.#shown].filter(([, { subject }]) => subject.kind === 'ask' && !this.#stillOpen(subject.sessionId, subject.askId));
+    if (gone.length === 0) return;
+    const ids = new Set(gone.map(([id]) => id));
+    for (const id of ids) this.#shown.delete(id);
+    closeReviews(({ left, right }) => ids.has(idOf(left, right))).then(
+      () => {
+        for (const [, { left, right }] of gone) for (const uri of [left, right]) this.#documents.remove(uri);
+      },
+      (error: unknown) => this.#log.error('A diff could not be closed', error),
+    );
+  }
+
+  #forgetClosed(): void {
+    const open = new Set(
+      vscode.window.tabGroups.all.flatMap((group) =>
+        group.tabs.flatMap(({ input }) => (input instanceof vscode.TabInputTextDiff ? [idOf(input.original, input.modified)] : [])),
+      ),
+    );
+    for (const [id, { subject }] of this.#shown) if (subject.kind === 'turn' && !open.has(id)) this.#shown.delete(id);
+  }
+}
+
+function idOf(left: vscode.Uri, right: vscode.Uri): string {
+  return `${left.toString()}\n${right.toString()}`;
+}
+
+function byFile(session: Session, diffs: readonly Diff[]): ReadonlyMap<string, readonly Diff[]> {
+  const files = new Map<string, Diff[]>();
+  for (const diff of diffs) {
+    const file = path.resolve(session.cwd, diff.path);
+    files.set(file, [...(files.get(file) ?? []), diff]);
+  }
+  return files;
+}
+
+/** Absolute paths; one path written in two ways is one file. */
+export function mergedFiles(session: Session, files: readonly ChangedFile[]): readonly ChangedFile[] {
+  const all = byFile(
+    session,
+    files.flatMap((file) => file.diffs),
+  );
+  return [...all].map(([file, diffs]) => ({ path: file, diffs }));
+}
+
+function proposalNote({ before, after }: Sides): string {
+  if (before === null) return vscode.l10n.t('proposed new file');
+  return after === null ? vscode.l10n.t('proposed deletion') : vscode.l10n.t('proposed');
+}
+
+function titleOf(file: string, note: string, ask?: Approval): string {
+  const asker = ask?.asker ? `${ask.asker}: ` : '';
+  return `${asker}${path.basename(file)} (${note})`;
+}

@@ -1,0 +1,30 @@
+import * as vscode from 'vscode';
+import { REVIEW_SCHEME } from './documents.ts';
+
+/** The right side of a diff tab that shows one of our documents, or undefined for every other tab. */
+export function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; readonly right: vscode.Uri } | undefined {
+  const input = tab?.input;
+  if (!(input instanceof vscode.TabInputTextDiff)) return undefined;
+  const { original: left, modified: right } = input;
+  return left.scheme === REVIEW_SCHEME || right.scheme === REVIEW_SCHEME ? { left, right } : undefined;
+}
+
+export function activeReview(): ReturnType<typeof reviewSides> {
+  return reviewSides(vscode.window.tabGroups.activeTabGroup.activeTab);
+}
+
+/** Closes diff tabs of ours; tabs of the person are never touched. Changed text in them is saved into memory first, so that nothing asks. */
+export async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
+  const closing = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter((tab) => {
+      const sides = reviewSides(tab);
+      return sides !== undefined && matches(sides);
+    });
+  for (const tab of closing) {
+    const right = reviewSides(tab)?.right.toString();
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right);
+    if (document?.isDirty && document.uri.scheme === REVIEW_SCHEME) await document.save();
+  }
+  if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
+}

@@ -1,0 +1,27 @@
+import type * as vscode from 'vscode';
+
+const MODEL_KEY = 'parley.model.apiKey';
+
+/** Keys and tokens, in the editor's own secret storage. */
+export class Secrets {
+  readonly #storage: vscode.SecretStorage;
+
+  constructor(storage: vscode.SecretStorage) {
+    this.#storage = storage;
+  }
+
+  async modelKey(): Promise<string | undefined> {
+    return this.#storage.get(MODEL_KEY);
+  }
+
+  async setModelKey(key: string | undefined): Promise<void> {
+    if (key) await this.#storage.store(MODEL_KEY, key);
+    else await this.#storage.delete(MODEL_KEY);
+  }
+
+  onModelKey(listener: () => void): vscode.Disposable {
+    return this.#storage.onDidChange((event) => {
+      if (event.key === MODEL_KEY) listener();
+    });
+  }
+}

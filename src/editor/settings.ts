@@ -1,0 +1,93 @@
+import * as vscode from 'vscode';
+import * as z from 'zod/mini';
+import type { ApprovalRule } from '../session/policy.ts';
+
+/** Typed reading of the configuration; nobody else calls getConfiguration. A value of the wrong type counts as not set. */
+
+export interface ModelSettings {
+  readonly baseUrl: string;
+  readonly name: string;
+  /** Tokens. */
+  readonly contextSize?: number;
+}
+
+const rule = z.object({
+  kind: z.enum(['command', 'edit', 'mcp', 'read', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']),
+  pattern: z.optional(z.string().check(z.minLength(1))),
+  decision: z.enum(['allow', 'reject']),
+});
+
+/** The list as it is written in the user settings; `readProfiles` checks it. */
+export function agentsSetting(): unknown {
+  return personal('agents');
+}
+
+export function defaultAgent(): string {
+  const value: unknown = vscode.workspace.getConfiguration('parley').get('defaultAgent');
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+export function modelSettings(): ModelSettings {
+  const contextSize = personal('model.contextSize');
+  return {
+    baseUrl: textOf(personal('model.baseUrl')),
+    name: textOf(personal('model.name')),
+    ...(typeof contextSize === 'number' && contextSize > 0 ? { contextSize } : {}),
+  };
+}
+
+export async function setModel(model: ModelSettings): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration('parley');
+  await configuration.update('model.baseUrl', model.baseUrl || undefined, vscode.ConfigurationTarget.Global);
+  await configuration.update('model.name', model.name || undefined, vscode.ConfigurationTarget.Global);
+  await configuration.update('model.contextSize', model.contextSize, vscode.ConfigurationTarget.Global);
+}
+
+/** Rules of the person; entries that are none are left out. Never from a workspace. */
+export function approvalRules(): readonly ApprovalRule[] {
+  const value = personal('approvals.rules');
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((one: unknown) => {
+    const parsed = rule.safeParse(one);
+    if (!parsed.success) return [];
+    const { kind, decision, pattern } = parsed.data;
+    return [pattern === undefined ? { kind, decision } : { kind, decision, pattern }];
+  });
+}
+
+export function approvalsPopUp(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('approvals.popUp') !== false;
+}
+
+export function approvalsOpenDiff(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('approvals.openDiff') !== false;
+}
+
+export function traceOn(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('trace') === 'messages';
+}
+
+export async function setTrace(on: boolean): Promise<void> {
+  await vscode.workspace.getConfiguration('parley').update('trace', on ? 'messages' : undefined, vscode.ConfigurationTarget.Global);
+}
+
+/** Globs that the person keeps out of searches. */
+export function searchExcludes(): readonly string[] {
+  const named = (section: string): Record<string, unknown> => vscode.workspace.getConfiguration(section).get('exclude') ?? {};
+  return Object.entries({ ...named('files'), ...named('search') }).flatMap(([glob, on]) => (on === true ? [glob] : []));
+}
+
+export function onSettings(section: string, listener: () => void): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((event) => {
+    if (event.affectsConfiguration(section)) listener();
+  });
+}
+
+/** What the person set for themselves. The scope in the manifest says the same; a workspace that tries anyway is not heard. */
+function personal(key: string): unknown {
+  return vscode.workspace.getConfiguration('parley').inspect(key)?.globalValue;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
+}

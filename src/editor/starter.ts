@@ -1,0 +1,66 @@
+import * as vscode from 'vscode';
+import type { Log } from '../base/log.ts';
+import type { Profile } from '../live/profiles.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { SessionId } from '../session/model.ts';
+import { isBusy } from '../session/select.ts';
+import { type Agents, BUNDLED_AGENT } from './agents.ts';
+import { explainNoFolder, hasFolder, sessionFolder } from './folder.ts';
+import type { QuickInputs } from './quickInputs.ts';
+
+/** Starts sessions, where that may be done: in a trusted workspace with a folder. */
+export class Starter {
+  readonly #sessions: Sessions;
+  readonly #agents: Agents;
+  readonly #inputs: QuickInputs;
+  readonly #log: Log;
+  #restored: Promise<void> | undefined;
+
+  constructor(sessions: Sessions, agents: Agents, inputs: QuickInputs, log: Log) {
+    this.#sessions = sessions;
+    this.#agents = agents;
+    this.#inputs = inputs;
+    this.#log = log;
+  }
+
+  /** What was open in this window comes back, once. */
+  restore(): Promise<void> {
+    if (!vscode.workspace.isTrusted) return Promise.resolve();
+    this.#restored ??= this.#sessions.restore().catch((error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+    return this.#restored;
+  }
+
+  /** The chat is on the screen: there should be something to type into. */
+  async chatShown(): Promise<void> {
+    await this.restore();
+    if (this.#sessions.all.length > 0 || !vscode.workspace.isTrusted || !hasFolder()) return;
+    await this.start(this.#agents.default(), false);
+  }
+
+  async start(profile: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {
+    await this.restore();
+    if (!vscode.workspace.isTrusted) {
+      await vscode.commands.executeCommand('workbench.trust.manage');
+      return undefined;
+    }
+    if (!hasFolder()) {
+      await explainNoFolder();
+      return undefined;
+    }
+    const cwd = profile.cwd ?? (await sessionFolder(this.#inputs, ask));
+    return cwd === undefined ? undefined : this.#sessions.open(profile, cwd);
+  }
+
+  /** Settings of the bundled agent's model changed: sessions at rest start it again, for the others the person decides. */
+  async modelChanged(): Promise<void> {
+    const mine = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).filter((one) => one.profile === BUNDLED_AGENT);
+    const running = mine.filter((one) => one.store.now.link.state !== 'closed');
+    const busy = running.filter((one) => isBusy(one.store.now));
+    for (const session of running) if (!busy.includes(session)) void session.restart();
+    if (busy.length === 0) return;
+    const restart = vscode.l10n.t('Restart Now');
+    const text = vscode.l10n.t('The agent is at work with the earlier model settings. Restart it now? What it is doing is interrupted.');
+    if ((await vscode.window.showInformationMessage(text, restart)) !== restart) return;
+    for (const session of busy) void session.restart();
+  }
+}

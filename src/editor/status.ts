@@ -1,0 +1,58 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Desk } from '../live/surface.ts';
+import type { Session } from '../session/model.ts';
+import { runningTurn, titleOf } from '../session/select.ts';
+
+/** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
+export function showStatus(desk: Desk, waiting: (count: number) => void): Disposable {
+  const life = new Lifetime();
+  const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
+  item.name = 'Parley';
+  let shown = '';
+  let count = -1;
+  const update = () => {
+    const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
+    const asks = desk.all.reduce((sum, id) => sum + (desk.get(id)?.store.now.asks.length ?? 0), 0);
+    if (asks !== count) {
+      count = asks;
+      waiting(asks);
+    }
+    const words = session ? describe(session, asks) : '';
+    if (words === shown) return;
+    shown = words;
+    if (!session) return item.hide();
+    item.text = words;
+    item.tooltip = [session.agent.name, titleOf(session), asks > 0 ? vscode.l10n.t('Click to see what waits.') : '']
+      .filter(Boolean)
+      .join('\n');
+    item.accessibilityInformation = { label: words.replace(/\$\([^)]*\)\s*/g, ''), role: 'button' };
+    item.command = asks > 0 ? 'parley.showPending' : 'parley.focusChat';
+    item.backgroundColor = asks > 0 ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+    item.show();
+  };
+  life.own(
+    desk.onChange(
+      (_, { before, now }) =>
+        (before.turns === now.turns ||
+          before.turns.at(-1)?.status !== now.turns.at(-1)?.status ||
+          before.asks !== now.asks ||
+          before.link !== now.link) &&
+        update(),
+    ),
+  );
+  life.own(desk.onSessions(update));
+  update();
+  return life;
+}
+
+function describe(session: Session, asks: number): string {
+  const { name } = session.agent;
+  if (asks > 0)
+    return `$(bell-dot) ${asks === 1 ? vscode.l10n.t('{0}: 1 approval waits', name) : vscode.l10n.t('{0}: {1} approvals wait', name, asks)}`;
+  if (session.link.state === 'opening') return `$(loading~spin) ${vscode.l10n.t('{0}: starting', name)}`;
+  if (session.link.state === 'closed') return `$(debug-disconnect) ${vscode.l10n.t('{0}: not running', name)}`;
+  const turn = runningTurn(session);
+  if (turn?.stopping) return `$(loading~spin) ${vscode.l10n.t('{0}: stopping', name)}`;
+  return turn ? `$(loading~spin) ${vscode.l10n.t('{0}: at work', name)}` : `$(comment-discussion) ${name}`;
+}

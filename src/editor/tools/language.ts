@@ -1,0 +1,136 @@
+import * as vscode from 'vscode';
+import * as z from 'zod/mini';
+import type { Tool } from '../../protocols/ports.ts';
+import type { ToolContext } from './index.ts';
+import type { Lsp } from './lsp.ts';
+import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+
+const MOST_DIAGNOSTICS = 200;
+const MOST_LOCATIONS = 200;
+/** Milliseconds for a language server to say something about a file that was not open. */
+const FIRST_LOOK = 4000;
+const POSITIONS = 'Input lines and columns are 1-based. Positions in the answer are LSP: 0-based lines and characters.';
+
+const place = z.strictObject({
+  path: pathField,
+  line: lineField('Line of the symbol.'),
+  column: z.optional(z.int().check(z.gte(1), z.describe('Column of the symbol, 1-based. Leave it out when `symbol` is given.'))),
+  symbol: z.optional(
+    z.string().check(z.minLength(1), z.maxLength(500), z.describe('The name as it stands on that line, instead of a column.')),
+  ),
+});
+const severities = { error: 0, warning: 1, information: 2, hint: 3 } as const;
+
+/** Tools that ask the editor's language services. */
+export function languageTools({ cwd }: ToolContext, lsp: () => Lsp): readonly Tool[] {
+  return [
+    toolOf({
+      cwd,
+      kind: 'read',
+      name: 'get_diagnostics',
+      description: `Errors and warnings the editor knows, of one file or of the whole workspace, as LSP diagnostics. ${POSITIONS}`,
+      input: z.strictObject({
+        path: z.optional(pathField),
+        severity: z.optional(
+          z.enum(['error', 'warning', 'information', 'hint']).check(z.describe('The least severe kind wanted; hint when left out.')),
+        ),
+      }),
+      run: async ({ path, severity = 'hint' }, signal) => {
+        const all = path === undefined ? vscode.languages.getDiagnostics() : [await diagnosticsOf(cwd, path, signal)];
+        const files: { path: string; diagnostics: readonly unknown[] }[] = [];
+        let count = 0;
+        let left = MOST_DIAGNOSTICS;
+        for (const [uri, list] of all) {
+          const wanted = list.filter((one) => one.severity <= severities[severity]);
+          count += wanted.length;
+          const shown = wanted.slice(0, left);
+          left -= shown.length;
+          if (shown.length > 0)
+            files.push({ path: uri.scheme === 'file' ? uri.fsPath : uri.toString(), diagnostics: lsp().diagnostics(shown) });
+        }
+        return fine({ count, files, ...(count > MOST_DIAGNOSTICS ? { cut: `only the first ${MOST_DIAGNOSTICS} are listed` } : {}) });
+      },
+    }),
+    toolOf({
+      cwd,
+      kind: 'search',
+      name: 'go_to_definition',
+      description: `Where a symbol is defined, as LSP locations. Give its line and either its column or its name. ${POSITIONS}`,
+      input: place,
+      run: async (input) => located(cwd, input, (uri, at) => lsp().definitions(uri, at)),
+    }),
+    toolOf({
+      cwd,
+      kind: 'search',
+      name: 'find_references',
+      description: `Where a symbol is used, as LSP locations. Give its line and either its column or its name. ${POSITIONS}`,
+      input: place,
+      run: async (input) => located(cwd, input, (uri, at) => lsp().references(uri, at)),
+    }),
+    toolOf({
+      cwd,
+      kind: 'read',
+      name: 'document_symbols',
+      description: `The outline of a file as LSP document symbols; kinds are the numbers of the LSP. ${POSITIONS}`,
+      input: z.strictObject({ path: pathField }),
+      run: async ({ path }) => {
+        const document = await documentAt(cwd, path);
+        return fine({ path: document.uri.fsPath, symbols: await lsp().symbols(document.uri) });
+      },
+    }),
+  ];
+}
+
+async function located(
+  cwd: string,
+  input: z.output<typeof place>,
+  find: (uri: vscode.Uri, at: vscode.Position) => Promise<readonly unknown[]>,
+) {
+  const document = await documentAt(cwd, input.path);
+  if (input.line > document.lineCount) return { ok: false, text: `${input.path} has only ${document.lineCount} lines` };
+  const line = document.lineAt(input.line - 1);
+  const column = input.symbol === undefined ? (input.column ?? 0) - 1 : wordAt(line.text, input.symbol);
+  if (column < 0) {
+    const why =
+      input.symbol === undefined
+        ? 'Give a column or a symbol'
+        : `"${input.symbol}" does not stand on line ${input.line}: ${line.text.trim()}`;
+    return { ok: false, text: why };
+  }
+  const all = await find(document.uri, line.range.start.translate(0, Math.min(column, line.text.length)));
+  return fine({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
+}
+
+/** 0-based column of the name, as a word of its own where there is one. */
+export function wordAt(line: string, name: string): number {
+  const edge = (character: string | undefined) => character === undefined || !/[\p{L}\p{N}_$]/u.test(character);
+  for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + 1)) {
+    if (edge(line[at - 1]) && edge(line[at + name.length])) return at;
+  }
+  return line.indexOf(name);
+}
+
+/** Language servers look at open files: one that is not open is opened unseen and given a moment. */
+async function diagnosticsOf(cwd: string, path: string, signal: AbortSignal): Promise<[vscode.Uri, vscode.Diagnostic[]]> {
+  const wanted = vscode.Uri.file(resolved(cwd, path));
+  const known = vscode.workspace.textDocuments.some((document) => document.uri.toString() === wanted.toString());
+  const { uri } = await documentAt(cwd, path);
+  if (!known && vscode.languages.getDiagnostics(uri).length === 0) await firstDiagnostics(uri, signal);
+  return [uri, vscode.languages.getDiagnostics(uri)];
+}
+
+function firstDiagnostics(uri: vscode.Uri, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      heard.dispose();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, FIRST_LOOK);
+    const heard = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      if (uris.some((one) => one.toString() === uri.toString())) end();
+    });
+    signal.addEventListener('abort', end);
+  });
+}

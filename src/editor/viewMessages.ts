@@ -1,0 +1,84 @@
+import * as z from 'zod/mini';
+import type { FromView } from '../bridge/contract.ts';
+
+/** What the webview may say. It is not trusted: everything is checked and bounded before anything else looks at it. */
+
+const LONGEST_TEXT = 2 * 1024 * 1024;
+const LARGEST_IMAGE = 16 * 1024 * 1024;
+
+const id = z.string().check(z.minLength(1), z.maxLength(512));
+const text = z.string().check(z.maxLength(LONGEST_TEXT));
+const short = z.string().check(z.maxLength(4096));
+const whole = z.number().check(z.int(), z.gte(1));
+const nothing = z.strictObject({});
+
+const content = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text }),
+  z.strictObject({ type: z.literal('image'), mime: short, data: z.string().check(z.maxLength(LARGEST_IMAGE)) }),
+  z.strictObject({ type: z.literal('audio'), mime: short, data: z.string().check(z.maxLength(LARGEST_IMAGE)) }),
+  z.strictObject({
+    type: z.literal('file'),
+    path: short,
+    text: z.optional(text),
+    lines: z.optional(z.tuple([whole, whole])),
+  }),
+  z.strictObject({ type: z.literal('link'), uri: short, title: z.optional(short) }),
+]);
+const contents = z.array(content).check(z.maxLength(200));
+
+const answer = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('option'), optionId: id, edited: z.optional(text), feedback: z.optional(text) }),
+  z.strictObject({ kind: z.literal('fields'), values: z.record(id, z.array(text).check(z.maxLength(200))) }),
+  z.strictObject({ kind: z.literal('cancelled') }),
+]);
+const intent = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('prompt'), turnId: id, content: contents }),
+  z.strictObject({ type: z.literal('command'), turnId: id, path: z.array(id).check(z.minLength(1), z.maxLength(8)), args: text }),
+  z.strictObject({ type: z.literal('steer'), turnId: id, content: contents }),
+  z.strictObject({ type: z.literal('unqueue'), turnId: id }),
+  z.strictObject({ type: z.literal('cancel') }),
+  z.strictObject({ type: z.literal('answer'), askId: id, answer }),
+  z.strictObject({ type: z.literal('setMode'), modeId: id }),
+]);
+
+const remedy = z.enum(['retry', 'continue', 'restart', 'showLog', 'pickAgent', 'openSettings', 'configureModel', 'signIn']);
+const call = <M extends string, P extends z.core.$ZodType>(method: M, params: P) =>
+  z.strictObject({ type: z.literal('call'), id: z.number(), method: z.literal(method), params });
+const calls = z.discriminatedUnion('method', [
+  call('findFiles', z.strictObject({ query: short })),
+  call('hints', z.strictObject({ sessionId: id, text, cursor: z.number().check(z.int(), z.gte(0)) })),
+  call('open', z.strictObject({ path: short, line: z.optional(whole) })),
+  call('openLink', z.strictObject({ uri: short })),
+  call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
+  call('revert', z.strictObject({ sessionId: id, turnId: id, path: short })),
+  call('insertAtCursor', z.strictObject({ text })),
+  call('showAsk', z.strictObject({ sessionId: id, askId: id })),
+  call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
+  call('switchSession', z.strictObject({ sessionId: id })),
+  call('closeSession', z.strictObject({ sessionId: id })),
+  call('remedy', z.strictObject({ sessionId: id, remedy })),
+  call('trustWorkspace', nothing),
+]);
+const message = z.union([
+  z.strictObject({ type: z.literal('ready') }),
+  z.strictObject({ type: z.literal('resync'), sessionId: id }),
+  z.strictObject({ type: z.literal('intent'), sessionId: id, intent }),
+  calls,
+]);
+
+export type ReadMessage = { readonly message: FromView } | { readonly problem: string; readonly callId?: number };
+
+/** A call that is off names its number, so that the view can be told. */
+export function readFromView(value: unknown): ReadMessage {
+  const parsed = message.safeParse(value);
+  // zod types an absent field as `| undefined`; a strict object that came as JSON has no such field.
+  if (parsed.success) return { message: parsed.data as FromView };
+  const callId = callIdOf(value);
+  const problem = 'a message that this build does not understand';
+  return callId === undefined ? { problem } : { problem, callId };
+}
+
+function callIdOf(value: unknown): number | undefined {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return undefined;
+  return typeof value.id === 'number' ? value.id : undefined;
+}

@@ -1,0 +1,120 @@
+import { createHash, randomUUID } from 'node:crypto';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { Lifetime } from './base/lifetime.ts';
+import { Agents } from './editor/agents.ts';
+import { Approvals } from './editor/approvals/approvals.ts';
+import { Chat } from './editor/chat.ts';
+import { chatAnswers } from './editor/chatAnswers.ts';
+import { type CommandTable, commandTable, registerCommands } from './editor/commands.ts';
+import { keepContextKeys } from './editor/contextKeys.ts';
+import { editorFiles } from './editor/files.ts';
+import { Output } from './editor/output.ts';
+import { QuickInputs } from './editor/quickInputs.ts';
+import { ReviewDocuments } from './editor/review/documents.ts';
+import { Review } from './editor/review/review.ts';
+import { Secrets } from './editor/secrets.ts';
+import { approvalRules, approvalsOpenDiff, approvalsPopUp, onSettings } from './editor/settings.ts';
+import { Starter } from './editor/starter.ts';
+import { showStatus } from './editor/status.ts';
+import { liveTexts } from './editor/texts.ts';
+import { editorTools } from './editor/tools/index.ts';
+import { childTerminals } from './live/childTerminals.ts';
+import { Journal } from './live/journal.ts';
+import { Sessions } from './live/sessions.ts';
+
+/** Milliseconds that settings which are written one after another are gathered. */
+const SETTINGS_REST = 400;
+
+let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefined;
+
+/** Builds everything once, in order, into one Lifetime. */
+export function activate(context: vscode.ExtensionContext): void {
+  const life = new Lifetime();
+  context.subscriptions.push(life);
+  const output = life.own(new Output());
+  const { log } = output;
+  const secrets = new Secrets(context.secrets);
+  const inputs = life.own(new QuickInputs());
+  const documents = life.own(new ReviewDocuments());
+  const agents = new Agents({ secrets, extensionPath: context.extensionPath, log });
+  const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
+  const sessions = life.own(
+    new Sessions({
+      protocols: agents.protocols,
+      profile: (id) => agents.find(id),
+      launch: (profile, session) => agents.launch(profile, session),
+      ports: ({ cwd }) => ({
+        tools: editorTools({ cwd, extensionPath: context.extensionPath, documents }),
+        files: editorFiles,
+        terminals: childTerminals({ cwd }),
+      }),
+      rules: approvalRules,
+      client: { name: 'Parley', version },
+      log,
+      trace: output.trace,
+      now: Date.now,
+      newId: randomUUID,
+      texts: liveTexts(),
+      journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
+      windowKey: windowKey(),
+    }),
+  );
+  running = { life, sessions };
+  const review = life.own(new Review(sessions, documents, log));
+  const starter = new Starter(sessions, agents, inputs, log);
+  const failed = (what: string) => (error: unknown) => log.error(what, error);
+  const approvals = life.own(
+    new Approvals({
+      desk: sessions,
+      inputs,
+      popUp: approvalsPopUp,
+      openDiffToo: approvalsOpenDiff,
+      openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
+      openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
+      edited: (sessionId, askId) => review.edited(sessionId, askId),
+    }),
+  );
+  let table: CommandTable | undefined;
+  const answers = chatAnswers({ sessions, agents, approvals, review, starter, newId: randomUUID, run: (id) => table?.[id]() });
+  const chat = life.own(
+    new Chat(context.extensionUri, {
+      desk: sessions,
+      answers,
+      profiles: () => agents.lines(),
+      ready: () => void starter.chatShown().catch(failed('A session could not be started')),
+      log,
+    }),
+  );
+  const extensionId = context.extension.id;
+  table = commandTable({ sessions, agents, starter, approvals, review, chat, inputs, secrets, output, extensionId, newId: randomUUID });
+  life.own(registerCommands(table, log));
+  life.own(keepContextKeys(sessions, review));
+  life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
+  let rest: NodeJS.Timeout | undefined;
+  const modelChanged = () => {
+    clearTimeout(rest);
+    rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
+  };
+  life.onEnd(() => clearTimeout(rest));
+  life.own(onSettings('parley.model', modelChanged));
+  life.own(secrets.onModelKey(modelChanged));
+  life.own(onSettings('parley.trace', () => output.settingsChanged()));
+  life.own(onSettings('parley.agents', () => chat.agentsChanged()));
+  life.own(onSettings('parley.defaultAgent', () => chat.agentsChanged()));
+  life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
+}
+
+/** The editor waits for this: agents end with the window. */
+export async function deactivate(): Promise<void> {
+  const ending = running;
+  running = undefined;
+  ending?.life.dispose();
+  await ending?.sessions.gone();
+}
+
+/** The same window after a reload, whichever way it was opened: by the folders it shows. */
+function windowKey(): string {
+  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
+  return createHash('sha256').update(folders.sort().join('\n')).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,169 @@
+import { applyPatch, reversePatch, structuredPatch } from 'diff';
+import type { Diff } from './model.ts';
+
+/** Both sides of one file, whole, with \n line ends. null means that there is no such file. */
+export interface Sides {
+  readonly before: string | null;
+  readonly after: string | null;
+}
+export type Located =
+  | { readonly ok: true; readonly sides: Sides }
+  | { readonly ok: false; readonly why: 'changed' | 'ambiguous' | 'unreadable' };
+
+const CHANGED: Located = { ok: false, why: 'changed' };
+
+/**
+ * What a proposal would make of a file as it is now. `diffs` are of one path; `present` is its text now, null when there is no such file,
+ * undefined when it cannot be read.
+ */
+export function pendingSides(diffs: readonly Diff[], present: string | null | undefined): Located {
+  const whole = diffs.findLast((diff) => !diff.excerpt && !diff.summary);
+  if (diffs.some((diff) => diff.summary)) return CHANGED;
+  if (present === undefined) return whole ? sides(whole.before, whole.after) : { ok: false, why: 'unreadable' };
+  const before = present === null ? null : plain(present);
+  if (whole) return sides(before, whole.after === null ? null : plain(whole.after));
+  const after = applyAll(diffs, before);
+  return typeof after === 'string' ? sides(before, after) : after;
+}
+
+/** What carried-out changes have made of a file: `diffs` oldest first, `present` as above. The after side is the file as it is now. */
+export function doneSides(diffs: readonly Diff[], present: string | null | undefined): Located {
+  if (present === undefined) return { ok: false, why: 'unreadable' };
+  const after = present === null ? null : plain(present);
+  let text: string | null = after;
+  for (const diff of diffs.toReversed()) {
+    const earlier = undo(diff, text);
+    if (earlier === undefined) return CHANGED;
+    text = earlier;
+  }
+  return sides(text, after);
+}
+
+/** The excerpts themselves, for a file in which they cannot be found. */
+export function excerptSides(diffs: readonly Diff[]): Sides {
+  const side = (texts: readonly (string | null)[]) =>
+    texts.every((text) => text === null) ? null : texts.map((text) => text ?? '').join('\n⋯\n');
+  return { before: side(diffs.map((diff) => diff.before)), after: side(diffs.map((diff) => diff.after)) };
+}
+
+/** Text with \n line ends and without a byte order mark, as diffs have it. */
+export function plain(text: string): string {
+  return text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n');
+}
+
+/** `text` in the manner of `like`: its line ends, where most of them are \r\n, and its byte order mark. */
+export function inMannerOf(text: string, like: string): string {
+  const crlf = like.split('\r\n').length - 1;
+  const lf = like.split('\n').length - 1 - crlf;
+  const lines = crlf > lf ? plain(text).replace(/\n/g, '\r\n') : plain(text);
+  return like.startsWith('\uFEFF') ? `\uFEFF${lines}` : lines;
+}
+
+function sides(before: string | null, after: string | null): Located {
+  return { ok: true, sides: { before, after } };
+}
+
+/** Excerpts of one proposal all count in the text before it; where that does not fit, each counts in what the one before it made. */
+function applyAll(diffs: readonly Diff[], before: string | null): string | Located {
+  if (before === null) return diffs.length === 1 && diffs[0]?.before === null ? plain(diffs[0].after ?? '') : CHANGED;
+  const spots: Spot[] = [];
+  let why: Located | undefined;
+  for (const diff of diffs) {
+    const spot = locate(before, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine);
+    if (typeof spot === 'object') spots.push(spot);
+    else why = { ok: false, why: spot };
+  }
+  spots.sort((a, b) => a.from - b.from);
+  const apart = spots.every((spot, at) => at === 0 || (spots[at - 1]?.to ?? 0) <= spot.from);
+  if (!why && apart) return spots.reduceRight(replace, before);
+  let text = before;
+  for (const diff of diffs) {
+    const spot = locate(text, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine);
+    if (typeof spot !== 'object') return why ?? { ok: false, why: spot };
+    text = replace(text, spot);
+  }
+  return text;
+}
+
+/** The text before a carried-out change, or undefined when the change is not there any more as it was made. */
+function undo(diff: Diff, text: string | null): string | null | undefined {
+  if (diff.summary) return undefined;
+  const { excerpt } = diff;
+  const before = diff.before === null ? null : plain(diff.before);
+  const after = diff.after === null ? null : plain(diff.after);
+  if (!excerpt) return undoWhole(before, after, text);
+  if (text === null) return undefined;
+  const spot = locate(text, after ?? '', before ?? '', excerpt.afterLine);
+  return typeof spot === 'object' ? replace(text, spot) : undefined;
+}
+
+/** What the person has changed elsewhere in the file since stays. */
+function undoWhole(before: string | null, after: string | null, text: string | null): string | null | undefined {
+  if (text === after) return before;
+  if (text === null || after === null || before === null) return undefined;
+  const undone = applyPatch(text, reversePatch(structuredPatch('', '', before, after, '', '', { context: 3 })), {
+    autoConvertLineEndings: false,
+  });
+  return undone === false ? undefined : undone;
+}
+
+/** from..to are UTF-16 offsets of what is replaced. */
+interface Spot {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+function replace(text: string, spot: Spot): string {
+  return text.slice(0, spot.from) + spot.text + text.slice(spot.to);
+}
+
+/** Where `old` stands in the text: at its line if it is named and fits, else at the only or nearest place; whole lines are preferred. */
+function locate(text: string, old: string, next: string, line: number | undefined): Spot | 'changed' | 'ambiguous' {
+  const at = line === undefined ? undefined : lineStart(text, line);
+  if (old === '') return insertion(text, next, line, at);
+  if (at !== undefined && text.startsWith(old, at)) return spotAt(text, at, old, next, true);
+  const all = occurrences(text, old);
+  const aligned = all.filter((from) => isAligned(text, from, from + old.length));
+  const places = aligned.length > 0 ? aligned : all;
+  if (places.length === 0) return 'changed';
+  if (places.length > 1 && at === undefined) return 'ambiguous';
+  const nearest = places.reduce((a, b) => (Math.abs(b - (at ?? 0)) < Math.abs(a - (at ?? 0)) ? b : a));
+  return spotAt(text, nearest, old, next, line !== undefined);
+}
+
+/** Lines that are taken away where their place is known go with their line end. */
+function spotAt(text: string, from: number, old: string, next: string, asLines: boolean): Spot {
+  const to = from + old.length;
+  if (next !== '' || !asLines || old.endsWith('\n') || !isAligned(text, from, to)) return { from, to, text: next };
+  if (to < text.length) return { from, to: to + 1, text: '' };
+  return { from: Math.max(0, from - 1), to, text: '' };
+}
+
+function insertion(text: string, next: string, line: number | undefined, at: number | undefined): Spot | 'changed' {
+  if (text === '') return { from: 0, to: 0, text: next };
+  if (line === undefined) return 'changed';
+  if (at === undefined) return { from: text.length, to: text.length, text: text.endsWith('\n') ? next : `\n${next}` };
+  return { from: at, to: at, text: next.endsWith('\n') ? next : `${next}\n` };
+}
+
+/** Offset at which a 1-based line begins; undefined when the text has no such line. */
+function lineStart(text: string, line: number): number | undefined {
+  let at = 0;
+  for (let now = 1; now < line; now += 1) {
+    const end = text.indexOf('\n', at);
+    if (end < 0) return undefined;
+    at = end + 1;
+  }
+  return at;
+}
+
+function occurrences(text: string, wanted: string): readonly number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) found.push(at);
+  return found;
+}
+
+function isAligned(text: string, from: number, to: number): boolean {
+  return (from === 0 || text[from - 1] === '\n') && (to === text.length || text[to] === '\n' || text[to - 1] === '\n');
+}
