@@ -39,6 +39,7 @@ const intent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancel') }),
   z.strictObject({ type: z.literal('answer'), askId: id, answer }),
   z.strictObject({ type: z.literal('setMode'), modeId: id }),
+  z.strictObject({ type: z.literal('setOption'), optionId: id, value: z.union([z.boolean(), short]) }),
 ]);
 
 const remedy = z.enum(['retry', 'continue', 'restart', 'showLog', 'pickAgent', 'openSettings', 'configureModel', 'signIn']);
