@@ -1,0 +1,66 @@
+import type { Call, FromView, SessionLine, ToView } from '../../../src/bridge/contract.ts';
+import type { SessionEvent } from '../../../src/session/events.ts';
+import { reduce } from '../../../src/session/reduce.ts';
+import { sessions } from './sessions.ts';
+import themes from './themes.json';
+
+/** Plays the extension host for the built view: ?session=NAME&theme=NAME&trusted=no. Everything the view sends is in `page.sent`. */
+const query = new URLSearchParams(location.search);
+const theme = themes[(query.get('theme') ?? 'dark') as keyof typeof themes];
+for (const [name, value] of Object.entries(theme.variables)) document.documentElement.style.setProperty(name, value);
+document.addEventListener('DOMContentLoaded', () => document.body.classList.add(...theme.body.split(' ')));
+
+let shown = sessions[query.get('session') ?? 'everything'];
+let seq = 0;
+const sent: FromView[] = [];
+const lines: readonly SessionLine[] = [
+  { id: 's1', title: shown?.title ?? '', agent: 'Parley Agent', state: 'busy', asks: 0, at: 2 },
+  { id: 's2', title: 'Explain the build', agent: 'Kimi', state: 'ready', asks: 2, at: 1 },
+];
+
+function post(message: ToView): void {
+  window.postMessage(message, '*');
+}
+
+function show(): void {
+  post({
+    type: 'sessions',
+    list: shown ? lines : [],
+    ...(shown ? { active: shown.id } : {}),
+    profiles: [
+      { id: 'parley', name: 'Parley Agent', isDefault: true },
+      { id: 'kimi', name: 'Kimi' },
+    ],
+  });
+  if (shown) post({ type: 'snapshot', sessionId: shown.id, seq, session: shown });
+}
+
+function patch(events: readonly SessionEvent[]): void {
+  if (!shown || events.length === 0) return;
+  shown = events.reduce(reduce, shown);
+  post({ type: 'patch', sessionId: shown.id, from: seq + 1, seq: seq + events.length, events });
+  seq += events.length;
+}
+
+function answer(message: Call): void {
+  const files = ['src/server.ts', 'src/config.ts', 'test/server.test.ts'].filter(
+    (path) => message.method !== 'findFiles' || path.includes(message.params.query),
+  );
+  const result = message.method === 'findFiles' ? files.map((path) => ({ path: `/work/sample/${path}`, label: path })) : null;
+  post({ type: 'reply', id: message.id, result });
+}
+
+Object.assign(window, {
+  page: { sent, patch, post },
+  acquireVsCodeApi: () => ({
+    postMessage(message: FromView) {
+      sent.push(message);
+      if (message.type === 'call') answer(message);
+      if (message.type !== 'ready') return;
+      post({ type: 'hello', strings: {}, language: 'en', trusted: query.get('trusted') !== 'no' });
+      show();
+    },
+    getState: () => JSON.parse(sessionStorage.getItem('state') ?? 'null') as unknown,
+    setState: (state: unknown) => sessionStorage.setItem('state', JSON.stringify(state)),
+  }),
+});

@@ -1,0 +1,55 @@
+import type { Call, Calls } from '../src/bridge/contract.ts';
+import type { Mirror } from '../src/bridge/mirror.ts';
+import type { Host } from './host.ts';
+import { absolute } from './links.ts';
+import { t } from './strings.ts';
+import type { Ui } from './ui.ts';
+import type { Act } from './view.ts';
+
+export interface ActNeeds {
+  readonly host: Host;
+  readonly mirror: Mirror;
+  readonly ui: Ui;
+  readonly changed: () => void;
+  /** Tells the person something, in sight and aloud. */
+  readonly say: (text: string, level: 'info' | 'error') => void;
+}
+
+/** What templates may set going, for whichever session is shown when it happens. */
+export function actions({ host, mirror, ui, changed, say }: ActNeeds): Act {
+  const call = <M extends Call['method']>(method: M, params: Calls[M]['params']) => {
+    host.call(method, params).catch((error: unknown) => say(error instanceof Error ? error.message : String(error), 'error'));
+  };
+  const withSession = (act: (sessionId: string) => void) => {
+    if (mirror.session) act(mirror.session.id);
+  };
+  const remember: Act['remember'] = (change) => {
+    ui.change(mirror.session?.id ?? '', change);
+    changed();
+  };
+  return {
+    remember,
+    unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
+    intent: (intent) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent })),
+    open: (path, line) => {
+      const whole = absolute(path, mirror.session?.cwd ?? '');
+      call('open', line === undefined ? { path: whole } : { path: whole, line });
+    },
+    openLink: (uri) => call('openLink', { uri }),
+    review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
+    revert: (turnId, path) => withSession((sessionId) => call('revert', { sessionId, turnId, path })),
+    remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
+    showAsk: (askId) => withSession((sessionId) => call('showAsk', { sessionId, askId })),
+    copy: (text) => {
+      navigator.clipboard.writeText(text).then(
+        () => say(t('Copied'), 'info'),
+        () => say(t('Copying did not work.'), 'error'),
+      );
+    },
+    insertAtCursor: (text) => call('insertAtCursor', { text }),
+    newSession: (how) => call('newSession', how),
+    switchSession: (sessionId) => call('switchSession', { sessionId }),
+    closeSession: (sessionId) => call('closeSession', { sessionId }),
+    trust: () => call('trustWorkspace', {}),
+  };
+}

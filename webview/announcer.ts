@@ -1,0 +1,28 @@
+import type { SessionEvent } from '../src/session/events.ts';
+import { t } from './strings.ts';
+
+/** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
+export function announcement(events: readonly SessionEvent[]): string | undefined {
+  const said = events.flatMap((event) => {
+    switch (event.type) {
+      case 'turn.ended':
+        if (event.status === 'done') return [t('The agent has answered.')];
+        return [event.status === 'cancelled' ? t('Stopped') : t('The turn failed: {0}', event.error?.message ?? '')];
+      case 'ask.opened':
+        return [
+          event.ask.kind === 'approval'
+            ? t('The agent asks for approval: {0}', event.ask.title)
+            : t('The agent asks: {0}', event.ask.title),
+        ];
+      case 'link.ready':
+        return [t('{0} is ready.', event.agent.name)];
+      case 'link.closed':
+        return [event.reason];
+      case 'notice':
+        return event.notice.level === 'info' ? [] : [event.notice.text];
+      default:
+        return [];
+    }
+  });
+  return said.length > 0 ? said.join(' ').slice(0, 500) : undefined;
+}

@@ -1,0 +1,258 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
+import type { Content, QueuedPrompt } from '../src/session/model.ts';
+import { isBusy, runningTurn } from '../src/session/select.ts';
+import { contentOf, droppedPaths } from './attach.ts';
+import { commandHint } from './commandMenu.ts';
+import { Completion } from './completion.ts';
+import type { Host } from './host.ts';
+import { iconOf } from './icons.ts';
+import { mentioned } from './mentions.ts';
+import { MENU_ID, menuView, optionId } from './menu.ts';
+import { modeView, usageView } from './meters.ts';
+import { chip, chipLabel } from './parts/content.ts';
+import { queueView } from './queue.ts';
+import { t } from './strings.ts';
+import type { View } from './view.ts';
+
+export interface ComposerNeeds {
+  readonly host: Pick<Host, 'call'>;
+  readonly changed: () => void;
+  /** Gives the content to the agent: as a prompt, or into the running turn. */
+  readonly send: (content: readonly Content[], how: 'prompt' | 'steer') => void;
+  readonly problem: (text: string) => void;
+}
+
+/** The input box: text, attachments, menus, history. What is typed lives in the view's memory, so that it outlives a reload. */
+export class Composer {
+  readonly #needs: ComposerNeeds;
+  readonly #completion: Completion;
+  #view: View | undefined;
+  /** How far back in the history; 0 is what is being typed, which waits in #typed. */
+  #back = 0;
+  #typed = '';
+
+  constructor(needs: ComposerNeeds) {
+    this.#needs = needs;
+    this.#completion = new Completion(needs.host, needs.changed);
+  }
+
+  template(view: View): TemplateResult {
+    this.#view = view;
+    const { session, memory } = view;
+    const busy = isBusy(session);
+    const offers = session.link.state === 'ready' ? session.link.offers : {};
+    const { menu, at } = this.#completion;
+    const hint = commandHint(memory.draft, session.commands);
+    const idle = memory.draft.trim() === '' && memory.attachments.length === 0;
+    return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
+      ${queueView(view, (prompt) => this.#edit(prompt))}
+      ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
+      <div class="composer-box">
+        ${
+          memory.attachments.length === 0
+            ? nothing
+            : html`<ul class="chips" aria-label=${t('Attachments')}>
+                ${memory.attachments.map((content, index) => this.#attachment(view, content, index))}
+              </ul>`
+        }
+        <textarea rows="1" class="composer-text" dir="auto" role="combobox" aria-autocomplete="list" aria-haspopup="listbox"
+          aria-label=${t('Message to the agent')} aria-expanded=${menu ? 'true' : 'false'} aria-controls=${menu ? MENU_ID : nothing}
+          aria-activedescendant=${menu ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
+          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
+        ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
+        <div class="composer-bar">
+          ${modeView(view)} ${usageView(view)}
+          <span class="space"></span>
+          ${
+            busy && offers.steer && !idle
+              ? html`<button class="icon-button" type="button" title=${t('Say it now, into the running turn (Ctrl+Enter)')} aria-label=${t('Say it now, into the running turn')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
+              : nothing
+          }
+          ${
+            busy
+              ? html`<button class="icon-button stop" type="button" ?disabled=${runningTurn(session)?.stopping === true} title=${t('Stop')} aria-label=${t('Stop')} @click=${() => view.act.intent({ type: 'cancel' })}>${iconOf('stop')}</button>`
+              : nothing
+          }
+          <button class="icon-button send" type="button" ?disabled=${idle} title=${busy ? t('Send when this turn has ended') : t('Send')} aria-label=${busy ? t('Send when this turn has ended') : t('Send')} @click=${() => this.#send('prompt')}>${iconOf('send')}</button>
+        </div>
+      </div>
+    </div>`;
+  }
+
+  focus(): void {
+    document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+  }
+
+  /** Text goes in at the caret, anything else becomes an attachment. */
+  insert(content: Content): void {
+    const view = this.#view;
+    if (!view) return;
+    if (content.type !== 'text') return view.act.remember({ attachments: [...view.memory.attachments, content] });
+    const area = this.#area;
+    const { draft } = view.memory;
+    const from = area?.selectionStart ?? draft.length;
+    this.#write(draft.slice(0, from) + content.text + draft.slice(area?.selectionEnd ?? from), from + content.text.length);
+  }
+
+  get #area(): HTMLTextAreaElement | null {
+    return document.querySelector<HTMLTextAreaElement>('.composer-text');
+  }
+
+  #attachment(view: View, content: Content, index: number): TemplateResult {
+    const label = t('Remove {0}', chipLabel(content, view.session.cwd));
+    const remove = () => view.act.remember({ attachments: view.memory.attachments.filter((_, other) => other !== index) });
+    return html`<li class="attachment">${chip(view, content)}<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${remove}>${iconOf('cross')}</button></li>`;
+  }
+
+  /** Writes the draft and puts the caret, at once: keys may follow before the next frame. */
+  #write(draft: string, caret: number): void {
+    const area = this.#area;
+    if (area) {
+      area.value = draft;
+      area.setSelectionRange(caret, caret);
+    }
+    this.#view?.act.remember({ draft });
+  }
+
+  readonly #input = (event: Event): void => {
+    const area = event.target as HTMLTextAreaElement;
+    this.#back = 0;
+    this.#view?.act.remember({ draft: area.value });
+    this.#look(area);
+  };
+
+  readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
+
+  #look(area: HTMLTextAreaElement): void {
+    if (this.#view) this.#completion.look(this.#view.session, area.value, area.selectionStart);
+  }
+
+  readonly #key = (event: KeyboardEvent): void => {
+    // While an input method composes, every key belongs to it; 229 is what some of them send for Enter.
+    if (event.isComposing || event.keyCode === 229) return;
+    const area = event.target as HTMLTextAreaElement;
+    if (this.#completion.menu && this.#menuKey(event, area)) return;
+    if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
+    } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
+      this.#recall(event, this.#back + 1, 'start');
+    } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
+      this.#recall(event, this.#back - 1, 'end');
+    } else if (event.key === 'ArrowUp' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
+      this.#recall(event, this.#back + 1, 'end');
+    }
+  };
+
+  /** True when the key was the menu's. */
+  #menuKey(event: KeyboardEvent, area: HTMLTextAreaElement): boolean {
+    const completion = this.#completion;
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') completion.move(event.key === 'ArrowDown' ? 1 : -1);
+    else if (event.key === 'Escape') completion.close();
+    else if ((event.key === 'Enter' && !event.shiftKey) || (event.key === 'Tab' && !event.shiftKey)) {
+      const item = completion.menu?.items[completion.at];
+      // A command that is already whole is sent, not completed.
+      if (
+        event.key === 'Enter' &&
+        item &&
+        completion.menu?.kind === 'command' &&
+        item.insert.trim() === area.value.slice(completion.menu.from).trim()
+      ) {
+        completion.close();
+        return false;
+      }
+      this.#choose(completion.at);
+    } else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+
+  #choose(index: number): void {
+    const { menu } = this.#completion;
+    const item = menu?.items[index];
+    const area = this.#area;
+    if (!menu || !item || !area) return;
+    this.#completion.take(item);
+    this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);
+    area.focus();
+    this.#look(area);
+  }
+
+  #recall(event: KeyboardEvent, back: number, caret: 'start' | 'end'): void {
+    const said = historyOf(this.#view);
+    if (back > said.length) return;
+    event.preventDefault();
+    if (this.#back === 0) this.#typed = this.#view?.memory.draft ?? '';
+    this.#back = back;
+    const text = back === 0 ? this.#typed : (said.at(-back) ?? '');
+    this.#write(text, caret === 'start' ? 0 : text.length);
+  }
+
+  #send(how: 'prompt' | 'steer'): void {
+    const view = this.#view;
+    if (!view) return;
+    const text = view.memory.draft.trim();
+    const content: Content[] = [
+      ...(text === '' ? [] : [{ type: 'text', text } as const]),
+      ...mentioned(text, this.#completion.paths),
+      ...view.memory.attachments,
+    ];
+    if (content.length === 0) return;
+    this.#back = 0;
+    this.#completion.reset();
+    view.act.remember({ draft: '', attachments: [] });
+    this.#needs.send(content, how);
+  }
+
+  #edit({ turnId, content }: QueuedPrompt): void {
+    const view = this.#view;
+    if (!view) return;
+    view.act.intent({ type: 'unqueue', turnId });
+    const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+    const draft = [view.memory.draft, text].filter(Boolean).join('\n\n');
+    view.act.remember({ attachments: [...view.memory.attachments, ...content.filter((one) => one.type !== 'text')] });
+    this.#write(draft, draft.length);
+    this.focus();
+  }
+
+  readonly #paste = (event: ClipboardEvent): void => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void this.#attach(files);
+  };
+
+  readonly #drop = (event: DragEvent): void => {
+    event.preventDefault();
+    if (!event.dataTransfer) return;
+    const paths = droppedPaths(event.dataTransfer);
+    if (paths.length === 0) void this.#attach([...event.dataTransfer.files]);
+    for (const path of paths) this.insert(path);
+    this.focus();
+  };
+
+  async #attach(files: readonly File[]): Promise<void> {
+    const link = this.#view?.session.link;
+    const images = link?.state === 'ready' && link.offers.images === true;
+    for (const file of files) {
+      const content = await contentOf(file, images);
+      if (content) this.insert(content);
+      else if (file.type.startsWith('image/') && !images) this.#needs.problem(t('This agent takes no pictures.'));
+      else this.#needs.problem(t('{0} cannot be attached: it is too large or not text.', file.name));
+    }
+  }
+}
+
+/** What the person said before, oldest first. */
+function historyOf(view: View | undefined): readonly string[] {
+  const prompts = [
+    ...(view?.session.turns ?? []).map((turn) => turn.prompt),
+    ...(view?.session.queue ?? []).map((waiting) => waiting.content),
+  ];
+  return prompts.flatMap((prompt) => {
+    const text = prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+    return text === '' ? [] : [text];
+  });
+}

@@ -1,0 +1,81 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Link, Notice } from '../src/session/model.ts';
+import { iconOf } from './icons.ts';
+import { approvalView } from './parts/approval.ts';
+import { noticeView, remedies } from './parts/fault.ts';
+import { fold } from './parts/fold.ts';
+import { plainText } from './parts/plainText.ts';
+import { questionView } from './parts/question.ts';
+import { t } from './strings.ts';
+import { isUnfolded, type View } from './view.ts';
+import { visibleText } from './visible.ts';
+
+const NOTICES_SHOWN = 3;
+
+/** Everything the agent waits for, always in sight, above the composer. */
+export function asksView(view: View): TemplateResult | typeof nothing {
+  const { asks } = view.session;
+  if (asks.length === 0) return nothing;
+  return html`<div class="asks" role="region" aria-label=${t('Waiting for you')}>
+    ${asks.length > 1 ? html`<p class="faint">${t('{0} things wait for you', asks.length)}</p>` : nothing}
+    ${repeat(
+      asks,
+      (ask) => ask.id,
+      (ask) => (ask.kind === 'approval' ? approvalView(view, ask) : questionView(view, ask)),
+    )}
+  </div>`;
+}
+
+/** How the connection stands, when there is something to say about it. */
+export function linkView(view: View): TemplateResult | typeof nothing {
+  const { link, agent } = view.session;
+  switch (link.state) {
+    case 'opening':
+      return html`<div class="banner"><span class="spinner" aria-hidden="true"></span><bdi>${link.note ?? t('Starting {0}…', agent.name)}</bdi></div>`;
+    case 'closed':
+      return closedView(view, link);
+    case 'ready':
+      return toolsView(view, link);
+  }
+}
+
+function closedView(view: View, link: Extract<Link, { state: 'closed' }>): TemplateResult {
+  const { detail } = link;
+  return html`<section class="banner closed" aria-label=${t('The agent has ended')}>
+    <p>${visibleText(link.reason)}</p>
+    ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
+    ${remedies(view, link.next)}
+  </section>`;
+}
+
+function toolsView(view: View, link: Extract<Link, { state: 'ready' }>): TemplateResult | typeof nothing {
+  const rejected = link.offers.tools?.rejected ?? [];
+  if (rejected.length === 0) return nothing;
+  return html`<div class="banner quiet">
+    ${fold(view, {
+      key: 'link:tools',
+      summary: t('{0} editor tools were not taken by the agent', rejected.length),
+      body: () =>
+        html`<ul>${rejected.map(({ name, reason }) => html`<li><code>${visibleText(name)}</code>: <bdi>${visibleText(reason)}</bdi></li>`)}</ul>`,
+    })}
+  </div>`;
+}
+
+/** The latest notices that were not put away. */
+export function noticesView(view: View): TemplateResult | typeof nothing {
+  const open = view.session.notices.filter((notice) => !isUnfolded(view.memory, keyOf(notice), false)).slice(-NOTICES_SHOWN);
+  if (open.length === 0) return nothing;
+  return html`<div class="notices">
+    ${open.map(
+      (notice) => html`<div class="notice">
+        ${noticeView(view, keyOf(notice), notice)}
+        <button class="icon-button" type="button" title=${t('Dismiss')} aria-label=${t('Dismiss')} @click=${() => view.act.unfold(keyOf(notice), true)}>${iconOf('cross')}</button>
+      </div>`,
+    )}
+  </div>`;
+}
+
+function keyOf(notice: Notice): string {
+  return `dismissed:${notice.text.slice(0, 200)}`;
+}

@@ -1,0 +1,57 @@
+import type { Call, Calls, FromView, ToView } from '../src/bridge/contract.ts';
+
+/** What the editor gives a webview; handed out once per page. */
+export interface EditorApi {
+  postMessage(message: unknown): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+declare function acquireVsCodeApi(): EditorApi;
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** The extension host, as the view sees it: messages out, messages in, questions with answers, and state that outlives a reload. */
+export class Host {
+  readonly #api: EditorApi;
+  readonly #waiting = new Map<number, Waiting>();
+  #calls = 0;
+
+  constructor(api: EditorApi = acquireVsCodeApi()) {
+    this.#api = api;
+  }
+
+  post(message: FromView): void {
+    this.#api.postMessage(message);
+  }
+
+  /** Rejects with the host's message when it cannot do it. */
+  call<M extends keyof Calls>(method: M, params: Calls[M]['params']): Promise<Calls[M]['result']> {
+    this.#calls += 1;
+    const id = this.#calls;
+    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    this.post({ type: 'call', id, method, params } as Call);
+    return answer as Promise<Calls[M]['result']>;
+  }
+
+  /** Every message but the answers to calls, which go to whoever called. */
+  onMessage(listener: (message: ToView) => void): void {
+    window.addEventListener('message', (event: MessageEvent<ToView>) => {
+      const message = event.data;
+      if (message.type !== 'reply' && message.type !== 'failed') return listener(message);
+      const waiting = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (message.type === 'reply') waiting?.resolve(message.result);
+      else waiting?.reject(new Error(message.message));
+    });
+  }
+
+  get saved(): unknown {
+    return this.#api.getState();
+  }
+  save(state: unknown): void {
+    this.#api.setState(state);
+  }
+}

@@ -1,0 +1,55 @@
+/** Where a link in an agent's text may lead. Anything else stays text. */
+export type Target =
+  | { readonly kind: 'web'; readonly uri: string }
+  | { readonly kind: 'file'; readonly path: string; readonly line?: number };
+
+const LONGEST = 4096;
+
+/** http(s), mailto and paths of files are links; every other scheme, fragments and empty addresses are not. */
+export function targetOf(href: string): Target | undefined {
+  const address = href.trim();
+  if (address === '' || address.length > LONGEST || address.startsWith('#') || address.startsWith('//')) return undefined;
+  if (/^(?:https?:\/\/|mailto:)/i.test(address)) return { kind: 'web', uri: address };
+  const file = /^file:\/\//i.test(address) ? address.replace(/^file:\/\/(?:localhost)?/i, '').replace(/^\/(?=[a-z]:)/i, '') : address;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(file) && !/^[a-z]:[\\/]/i.test(file) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(file)) return undefined;
+  return fileTarget(decoded(file));
+}
+
+/** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
+function fileTarget(address: string): Target | undefined {
+  const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?:[:-]\d+)*)?$/.exec(address);
+  const path = found?.[1]?.split('?')[0];
+  if (!path || /[\0\r\n]/.test(path)) return undefined;
+  const line = Number(found?.[2] ?? found?.[3] ?? 0);
+  return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
+}
+
+/** A target when a piece of inline code reads like the path of a file: it has a folder and an ending, or an ending and a line. */
+export function pathInCode(text: string): Target | undefined {
+  if (text.length > 200) return undefined;
+  const isPath = /^(?:~?\.{0,2}\/)?(?:[\w@.+-]+\/)+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/.test(text);
+  const hasLine = /^[\w@.+-]+\.[a-z]\w{0,7}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)$/i.test(text);
+  return isPath || hasLine ? fileTarget(text) : undefined;
+}
+
+/** The path as the host wants it: absolute, with the session's folder in front of a relative one. */
+export function absolute(path: string, cwd: string): string {
+  if (/^(?:[a-z]:)?[\\/]/i.test(path)) return path;
+  const separator = cwd.includes('\\') && !cwd.includes('/') ? '\\' : '/';
+  const tail = path.replace(/^\.[\\/]/, '');
+  return cwd === '' ? tail : `${cwd.replace(/[\\/]$/, '')}${separator}${tail}`;
+}
+
+/** A path for people: relative to the session's folder when it lies inside. */
+export function relative(path: string, cwd: string): string {
+  const base = cwd.replace(/[\\/]$/, '');
+  return base !== '' && path.startsWith(base) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

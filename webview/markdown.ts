@@ -1,0 +1,105 @@
+import DOMPurify from 'dompurify';
+import { Lexer, Marked, type Token, type TokensList } from 'marked';
+import { CodeBlock } from './codeBlock.ts';
+import { pathInCode, type Target, targetOf } from './links.ts';
+
+/** Tags that may be written as HTML inside a paragraph; all other HTML is shown as the text it is. */
+const PLAIN_TAG = /^<\/?(?:br|kbd|sub|sup|b|i|em|strong|code|del|ins|mark|small)\s*\/?>$/i;
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    html({ text }) {
+      return PLAIN_TAG.test(text.trim()) ? text : escaped(text);
+    },
+    // No picture is fetched: it would tell a stranger that the answer was read.
+    image({ href, text }) {
+      return `<a href="${escaped(href)}">${escaped(text || href)}</a>`;
+    },
+    checkbox({ checked }) {
+      return checked ? '☑ ' : '☐ ';
+    },
+    code({ text, lang }) {
+      return `<pre title="${escaped(lang ?? '')}">\n${escaped(text)}</pre>`;
+    },
+  },
+});
+
+/** Link definitions seen so far: label -> where it leads. */
+export type Definitions = TokensList['links'];
+
+/** Splits markdown into blocks; their `raw` joined is the text. Line ends must be \n. */
+export function blocksOf(text: string, definitions: Definitions): readonly Token[] {
+  const lexer = new Lexer(marked.defaults);
+  Object.assign(lexer.tokens.links, definitions);
+  return lexer.lex(text);
+}
+
+/** Blocks as nodes that can do nothing but be read, and links that only this view follows. */
+export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
+  const fragment = DOMPurify.sanitize(marked.parser([...blocks]), {
+    RETURN_DOM_FRAGMENT: true,
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ['href', 'title', 'start', 'align'],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+  });
+  for (const link of fragment.querySelectorAll('a')) aim(link);
+  for (const code of fragment.querySelectorAll('code')) offerPath(code);
+  for (const table of fragment.querySelectorAll('table')) frameTable(table);
+  return fragment;
+}
+
+const TAGS =
+  'a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre s small strong sub sup table tbody td th thead tr ul'.split(
+    ' ',
+  );
+
+/** Turns the code listings of a drawn block into code blocks. */
+export function dressCode(drawn: ParentNode): readonly CodeBlock[] {
+  return [...drawn.querySelectorAll('pre')].map((pre) => {
+    const block = new CodeBlock(pre.getAttribute('title') ?? '');
+    block.append(pre.textContent ?? '');
+    pre.replaceWith(block.box);
+    return block;
+  });
+}
+
+const targets = new WeakMap<Element, Target>();
+
+/** Where a link inside drawn markdown leads. */
+export function targetAt(element: Element): Target | undefined {
+  const link = element.closest('a');
+  return link ? targets.get(link) : undefined;
+}
+
+function aim(link: HTMLAnchorElement): void {
+  const target = targetOf(link.getAttribute('href') ?? '');
+  if (!target) return link.replaceWith(...link.childNodes);
+  targets.set(link, target);
+  // What is shown may say something else than where it leads.
+  link.title = target.kind === 'web' ? target.uri : `${target.path}${target.line === undefined ? '' : `:${target.line}`}`;
+  link.setAttribute('href', target.kind === 'web' ? target.uri : '#');
+}
+
+function offerPath(code: HTMLElement): void {
+  const target = code.closest('a, pre') ? undefined : pathInCode(code.textContent ?? '');
+  if (!target) return;
+  const link = document.createElement('a');
+  link.setAttribute('href', '#');
+  targets.set(link, target);
+  code.replaceWith(link);
+  link.append(code);
+}
+
+function frameTable(table: HTMLTableElement): void {
+  const frame = document.createElement('div');
+  frame.className = 'table-frame';
+  frame.tabIndex = 0;
+  table.replaceWith(frame);
+  frame.append(table);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,40 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { t } from './strings.ts';
+
+/** A line of the menu above the composer. */
+export interface MenuItem {
+  readonly label: string;
+  readonly detail?: string;
+  /** What comes after the label, in a fainter voice. */
+  readonly hint?: string;
+  /** What stands in the text in place of `from`..`to` once the item is chosen. */
+  readonly insert: string;
+  /** The file it names, when it is one. */
+  readonly path?: string;
+}
+export interface Menu {
+  readonly kind: 'command' | 'file' | 'hint';
+  readonly items: readonly MenuItem[];
+  readonly from: number;
+  readonly to: number;
+}
+
+export function optionId(index: number): string {
+  return `menu-option-${index}`;
+}
+export const MENU_ID = 'composer-menu';
+
+/** The list above the composer. Focus stays in the composer; the chosen line is told through aria-activedescendant. */
+export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
+  const label = menu.kind === 'file' ? t('Files') : menu.kind === 'command' ? t('Commands') : t('Suggestions');
+  return html`<div class="menu" role="listbox" id=${MENU_ID} aria-label=${label}>
+    ${menu.items.map(
+      (item, index) =>
+        html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'}
+          @mousedown=${(event: Event) => event.preventDefault()} @click=${() => choose(index)}>
+          <span class="menu-label"><bdi>${item.label}</bdi>${item.hint ? html` <span class="faint">${item.hint}</span>` : nothing}</span>
+          ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
+        </div>`,
+    )}
+  </div>`;
+}

@@ -1,0 +1,111 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
+import { iconOf } from '../icons.ts';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible, visibleText } from '../visible.ts';
+import { pretty } from './content.ts';
+import { diffCard } from './diffCard.ts';
+import { plainText } from './plainText.ts';
+
+/** Fields of a half-given answer to an approval. */
+const FEEDBACK = 'feedback';
+const EDITED = 'edited';
+
+/** Something the agent may only do when the person says so. Nothing but a press on one of the agent's own options answers it. */
+export function approvalView(view: View, ask: Approval): TemplateResult {
+  const { session, act } = view;
+  const offers = session.link.state === 'ready' ? session.link.offers : {};
+  const given = view.memory.answers[ask.id] ?? {};
+  const giveWords = offers.feedback && ask.options.some(isRejection);
+  const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
+  return html`<section class="ask approval" role="group" aria-label=${visibleText(ask.title)} data-ask=${ask.id}>
+    <h3>${iconOf('hand')}<bdi>${visible(ask.title)}</bdi></h3>
+    ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
+    ${detailView(view, ask, given[EDITED]?.[0])}
+    ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
+    <div class="actions">
+      ${ask.options.map(
+        (option, index) =>
+          html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${option.description ?? ''} data-option=${option.id}
+            @click=${(event: MouseEvent) => answer(view, ask, option, event)}>${visibleText(option.label)}</vscode-button>`,
+      )}
+    </div>
+    <div class="side-actions">
+      ${giveWords && !wordsOpen ? html`<button class="text-button" type="button" @click=${() => act.unfold(`${ask.id}:words`, true)}>${t('Reject with feedback…')}</button>` : nothing}
+      ${ask.detail.type === 'edit' ? html`<button class="text-button" type="button" @click=${() => act.review({ askId: ask.id })}>${iconOf('diff')}${t('Open diff')}</button>` : nothing}
+      ${ask.detail.type === 'command' ? copyButton(view, ask.detail.command) : nothing}
+      <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
+    </div>
+  </section>`;
+}
+
+function copyButton(view: View, command: string): TemplateResult {
+  return html`<button class="text-button" type="button" @click=${() => view.act.copy(command)}>${iconOf('copy')}${t('Copy command')}</button>`;
+}
+
+function isRejection(option: Option): boolean {
+  return option.effect === 'reject_once' || option.effect === 'reject_always';
+}
+
+function firstAllowing(ask: Approval): number {
+  return ask.options.findIndex((option) => option.effect === 'allow_once');
+}
+
+function answer(view: View, ask: Approval, option: Option, event: MouseEvent): void {
+  // The second press of a double click may land on the next ask.
+  if (event.detail > 1) return;
+  const given = view.memory.answers[ask.id] ?? {};
+  const feedback = given[FEEDBACK]?.[0]?.trim() ?? '';
+  const edited = ask.editable ? given[EDITED]?.[0] : undefined;
+  const rejected = isRejection(option);
+  view.act.intent({
+    type: 'answer',
+    askId: ask.id,
+    answer: {
+      kind: 'option',
+      optionId: option.id,
+      ...(rejected && feedback !== '' ? { feedback } : {}),
+      ...(!rejected && edited !== undefined && edited !== originalOf(ask.detail) ? { edited } : {}),
+    },
+  });
+}
+
+function originalOf(detail: ApprovalDetail): string | undefined {
+  return detail.type === 'command' ? detail.command : undefined;
+}
+
+function keep(view: View, ask: Approval, field: string, value: string): void {
+  const { answers } = view.memory;
+  view.act.remember({ answers: { ...answers, [ask.id]: { ...answers[ask.id], [field]: [value] } } });
+}
+
+function words(view: View, ask: Approval, value: string): TemplateResult {
+  return html`<vscode-text-area class="wide" rows="2" resize="vertical" .value=${value} placeholder=${t('What should the agent do instead?')}
+    @input=${(event: Event) => keep(view, ask, FEEDBACK, (event.target as HTMLTextAreaElement).value)}>${t('Feedback, sent when you reject')}</vscode-text-area>`;
+}
+
+function detailView(view: View, ask: Approval, edited: string | undefined): TemplateResult {
+  const { detail } = ask;
+  const key = `ask:${ask.id}`;
+  switch (detail.type) {
+    case 'command':
+      return html`<pre class="command" tabindex="0" dir="ltr"><code>${visible(detail.command)}</code></pre>
+        ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
+        ${ask.editable ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
+    case 'edit':
+      return html`${detail.diffs.map((diff, index) =>
+        diffCard(view, `${key}/${index}`, diff, () => view.act.review({ askId: ask.id, path: diff.path })),
+      )}`;
+    case 'mcp':
+      return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>
+        ${detail.input === undefined ? nothing : plainText(view, key, visibleText(pretty(detail.input)))}`;
+    case 'text':
+      return plainText(view, key, visibleText(detail.text));
+  }
+}
+
+function commandEditor(view: View, ask: Approval, value: string): TemplateResult {
+  return html`<vscode-text-area class="wide" rows="2" resize="vertical" .value=${value}
+    @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}>${t('Change the command before it runs')}</vscode-text-area>`;
+}

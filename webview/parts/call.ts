@@ -1,0 +1,137 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Output, ToolCall } from '../../src/session/model.ts';
+import { isSettled } from '../../src/session/parts.ts';
+import { plainOutput } from '../ansi.ts';
+import { type IconName, iconOf } from '../icons.ts';
+import { relative } from '../links.ts';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible, visibleText } from '../visible.ts';
+import { contentView, pretty } from './content.ts';
+import { diffCard } from './diffCard.ts';
+import { faultView } from './fault.ts';
+import { fold } from './fold.ts';
+import { plainText } from './plainText.ts';
+import { terminalView } from './terminal.ts';
+
+/** A tool call. `inside` draws what a sub-agent did under it; `steps` says how many things that are. */
+export function callView(view: View, turnId: string, call: ToolCall, steps: number, inside: () => unknown): TemplateResult {
+  const key = `${turnId}/${call.id}`;
+  const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
+  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(call, steps));
+  const place = call.locations[0];
+  return html`<section class="call call-${call.status}" aria-label=${t('Tool call: {0}', titleOf(call))}>
+    <div class="call-head">
+      <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
+        @click=${() => view.act.unfold(key, !open)}>
+        ${iconOf(call.kind)}<bdi class="call-title">${visible(titleOf(call))}</bdi>
+        ${steps > 0 ? html`<span class="faint">${t('{0} steps', steps)}</span>` : nothing}
+      </button>
+      ${
+        place
+          ? html`<button class="icon-button" type="button" title=${openLabel(place.path, place.line, view)} aria-label=${openLabel(place.path, place.line, view)}
+              @click=${() => view.act.open(place.path, place.line)}>${iconOf('open')}</button>`
+          : nothing
+      }
+      ${statusView(call)}
+    </div>
+    ${
+      open
+        ? html`<div class="call-body">
+            ${call.error ? faultView(view, key, call.error) : nothing} ${inputView(view, key, call)}
+            ${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output))}
+            ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing} ${places(view, call)}
+          </div>`
+        : nothing
+    }
+  </section>`;
+}
+
+function titleOf(call: ToolCall): string {
+  return call.title || call.name;
+}
+
+function openLabel(path: string, line: number | undefined, view: View): string {
+  return t('Open {0}', visibleText(relative(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
+}
+
+/** What the person is likely to want to see: changes, work under way, what went wrong. */
+function usuallyOpen(call: ToolCall, steps: number): boolean {
+  if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
+  return !isSettled(call) && (steps > 0 || call.output.some((output) => output.kind === 'terminal'));
+}
+
+const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
+  pending: undefined,
+  running: undefined,
+  waiting: 'hand',
+  done: 'check',
+  failed: 'error',
+  rejected: 'blocked',
+  cancelled: 'stop',
+};
+
+function statusView(call: ToolCall): TemplateResult {
+  const icon = STATUS[call.status];
+  const text = statusText(call.status);
+  const wordy = call.status === 'waiting' || call.status === 'rejected' || call.status === 'cancelled' || call.status === 'failed';
+  return html`<span class="call-status" title=${text}>
+    ${icon ? iconOf(icon) : html`<span class="spinner" aria-hidden="true"></span>`}<span class=${wordy ? '' : 'sr-only'}>${text}</span>
+  </span>`;
+}
+
+function statusText(status: ToolCall['status']): string {
+  switch (status) {
+    case 'pending':
+      return t('Pending');
+    case 'waiting':
+      return t('Waiting for you');
+    case 'running':
+      return t('Running');
+    case 'done':
+      return t('Done');
+    case 'failed':
+      return t('Failed');
+    case 'rejected':
+      return t('Rejected');
+    case 'cancelled':
+      return t('Cancelled');
+  }
+}
+
+function inputView(view: View, key: string, call: ToolCall): TemplateResult | typeof nothing {
+  if (call.inputText === '' && call.input === undefined) return nothing;
+  return fold(view, {
+    key: `${key}:input`,
+    summary: t('Input'),
+    body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
+  });
+}
+
+function outputView(view: View, turnId: string, key: string, call: ToolCall, output: Output): TemplateResult {
+  switch (output.kind) {
+    case 'content': {
+      const { content } = output;
+      if (content.type === 'text' && !/^(?:```|~~~)/m.test(content.text)) return plainText(view, key, plainOutput(content.text));
+      return contentView(view, key, content, isSettled(call));
+    }
+    case 'diff':
+      return diffCard(view, key, output.diff, () => view.act.review({ turnId, path: output.diff.path }));
+    case 'terminal':
+      return terminalView(view, key, view.session.terminals[output.terminalId]);
+    case 'json':
+      return plainText(view, key, visibleText(pretty(output.value)));
+  }
+}
+
+function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
+  if (call.locations.length < 2) return nothing;
+  return html`<div class="chips">
+    ${call.locations.slice(0, 20).map(
+      ({ path, line }) =>
+        html`<button class="chip" type="button" @click=${() => view.act.open(path, line)}>
+          ${iconOf('file')}<bdi class="chip-text">${visible(relative(path, view.session.cwd))}${line === undefined ? '' : `:${line}`}</bdi>
+        </button>`,
+    )}
+  </div>`;
+}

@@ -1,0 +1,48 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Turn } from '../../src/session/model.ts';
+import { changedFiles } from '../../src/session/select.ts';
+import { iconOf } from '../icons.ts';
+import { relative } from '../links.ts';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible, visibleText } from '../visible.ts';
+import { counts } from './diffCard.ts';
+
+/** The files a turn changed, with their diffs and a way back. Taking back asks once more. */
+export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
+  const files = changedFiles(turn);
+  if (files.length === 0 || turn.status === 'running') return nothing;
+  return html`<section class="changes" aria-label=${t('Changed files')}>
+    <h4>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h4>
+    <ul>
+      ${files.map(({ path, diffs }) => {
+        const shown = relative(path, view.session.cwd);
+        const key = `${turn.id}:revert:${path}`;
+        return html`<li>
+          <button class="path-button" type="button" title=${visibleText(path)} @click=${() => view.act.open(path)}><bdi>${visible(shown)}</bdi></button>
+          ${counts(diffs)}
+          <button class="icon-button" type="button" title=${t('Open diff')} aria-label=${t('Open diff of {0}', visibleText(shown))}
+            @click=${() => view.act.review({ turnId: turn.id, path })}>${iconOf('diff')}</button>
+          ${isUnfolded(view.memory, key, false) ? confirm(view, turn.id, path, key) : undo(view, shown, key)}
+        </li>`;
+      })}
+    </ul>
+  </section>`;
+}
+
+function undo(view: View, shown: string, key: string): TemplateResult {
+  const label = t('Take back the changes to {0}', visibleText(shown));
+  return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${() => view.act.unfold(key, true)}>${iconOf('undo')}</button>`;
+}
+
+function confirm(view: View, turnId: string, path: string, key: string): TemplateResult {
+  const revert = () => {
+    view.act.unfold(key, false);
+    view.act.revert(turnId, path);
+  };
+  return html`<span class="confirm" role="group" aria-label=${t('Take back?')}>
+    <span>${t('Take back?')}</span>
+    <button class="text-button danger" type="button" @click=${revert}>${t('Take back')}</button>
+    <button class="text-button" type="button" @click=${() => view.act.unfold(key, false)}>${t('Keep')}</button>
+  </span>`;
+}

@@ -1,0 +1,92 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Content } from '../../src/session/model.ts';
+import { iconOf } from '../icons.ts';
+import { relative, targetOf } from '../links.ts';
+import { t } from '../strings.ts';
+import type { View } from '../view.ts';
+import { visible, visibleText } from '../visible.ts';
+import { fold } from './fold.ts';
+import { plainText } from './plainText.ts';
+import { textView } from './text.ts';
+
+/** Only pictures that cannot carry script; svg in an image element cannot either, but brings its own fonts and links. */
+const PICTURES = /^image\/(?:png|jpe?g|gif|webp|bmp|avif)$/i;
+
+/** One piece of content from an agent. `key` is unique in the session. */
+export function contentView(view: View, key: string, content: Content, done: boolean): TemplateResult {
+  switch (content.type) {
+    case 'text':
+      return textView(content.text, done);
+    case 'image':
+      return PICTURES.test(content.mime)
+        ? html`<img class="picture" alt=${t('Image from the agent')} src="data:${content.mime};base64,${content.data}" />`
+        : unknownView(view, key, content.mime, content.mime);
+    case 'audio':
+      return /^audio\/[\w.+-]+$/.test(content.mime)
+        ? html`<audio class="sound" controls src="data:${content.mime};base64,${content.data}"></audio>`
+        : unknownView(view, key, content.mime, content.mime);
+    case 'file':
+    case 'link':
+      return html`<div class="chips">${chip(view, content)}</div>${
+        content.type === 'file' && content.text !== undefined ? plainText(view, `${key}:text`, content.text) : nothing
+      }`;
+    case 'raw':
+      return unknownView(view, key, content.label, content.value);
+  }
+}
+
+function unknownView(view: View, key: string, label: string, value: unknown): TemplateResult {
+  return fold(view, {
+    key: `${key}:raw`,
+    look: 'raw',
+    summary: html`${iconOf('info')}<bdi>${visible(label)}</bdi>`,
+    body: () => plainText(view, `${key}:rawText`, pretty(value)),
+  });
+}
+
+/** A short stand-in for an attachment: opens what it names. */
+export function chip(view: View, content: Content): TemplateResult {
+  const label = chipLabel(content, view.session.cwd);
+  const text = html`<bdi class="chip-text">${visible(label)}</bdi>`;
+  switch (content.type) {
+    case 'file':
+      return html`<button class="chip" type="button" title=${visibleText(content.path)} @click=${() => view.act.open(content.path, content.lines?.[0])}>
+        ${iconOf('file')}${text}
+      </button>`;
+    case 'link': {
+      const target = targetOf(content.uri);
+      if (!target) return html`<span class="chip" title=${visibleText(content.uri)}>${iconOf('link')}${text}</span>`;
+      const follow = () => (target.kind === 'web' ? view.act.openLink(target.uri) : view.act.open(target.path, target.line));
+      return html`<button class="chip" type="button" title=${visibleText(content.uri)} @click=${follow}>${iconOf('link')}${text}</button>`;
+    }
+    case 'image':
+      return PICTURES.test(content.mime)
+        ? html`<span class="chip chip-image"><img alt=${label} src="data:${content.mime};base64,${content.data}" /></span>`
+        : html`<span class="chip">${iconOf('file')}${text}</span>`;
+    default:
+      return html`<span class="chip">${iconOf('clip')}${text}</span>`;
+  }
+}
+
+/** What an attachment is called. */
+export function chipLabel(content: Content, cwd: string): string {
+  switch (content.type) {
+    case 'text':
+      return content.text.trim().split('\n', 1)[0]?.slice(0, 80) ?? '';
+    case 'image':
+      return t('Image');
+    case 'audio':
+      return t('Audio');
+    case 'file':
+      return `${relative(content.path, cwd)}${content.lines ? `:${content.lines[0]}-${content.lines[1]}` : ''}`;
+    case 'link':
+      return content.title || content.uri;
+    case 'raw':
+      return content.label;
+  }
+}
+
+/** A value as people read it. */
+export function pretty(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
+}

@@ -1,0 +1,68 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Diff } from '../../src/session/model.ts';
+import { type DiffLine, hunksOf } from '../hunks.ts';
+import { iconOf } from '../icons.ts';
+import { relative } from '../links.ts';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible, visibleText } from '../visible.ts';
+import { plainText } from './plainText.ts';
+
+const LINES_SHOWN = 40;
+
+/** One file's change: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. */
+export function diffCard(view: View, key: string, diff: Diff, openDiff: () => void): TemplateResult {
+  const path = relative(diff.path, view.session.cwd);
+  return html`<div class="diff">
+    <div class="diff-head">
+      <button class="path-button" type="button" title=${visibleText(diff.path)} @click=${() => view.act.open(diff.path, diff.excerpt?.afterLine)}>
+        <bdi>${visible(path)}</bdi>
+      </button>
+      ${diff.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
+      ${diff.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
+      ${diff.summary ? nothing : counts([diff])}
+      <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
+    </div>
+    ${diff.summary ? plainText(view, `${key}:summary`, diff.after ?? diff.before ?? '') : lines(view, key, diff)}
+  </div>`;
+}
+
+/** `+N −M` over all diffs of one file. */
+export function counts(diffs: readonly Diff[]): TemplateResult | typeof nothing {
+  const all = diffs.filter((diff) => !diff.summary).map(hunksOf);
+  if (all.length === 0 || all.some((one) => one.tooLong)) return nothing;
+  const added = all.reduce((sum, one) => sum + one.added, 0);
+  const removed = all.reduce((sum, one) => sum + one.removed, 0);
+  return html`<span class="counts" role="img" aria-label=${t('{0} lines added, {1} removed', added, removed)}>
+    <span class="plus">+${added}</span> <span class="minus">−${removed}</span>
+  </span>`;
+}
+
+function lines(view: View, key: string, diff: Diff): TemplateResult {
+  const { hunks, tooLong } = hunksOf(diff);
+  if (tooLong) return html`<p class="faint">${t('This change is too long to show here.')}</p>`;
+  if (hunks.length === 0) return html`<p class="faint">${t('No lines change.')}</p>`;
+  const total = hunks.reduce((sum, hunk) => sum + hunk.length, 0);
+  const whole = total <= LINES_SHOWN || isUnfolded(view.memory, `${key}:lines`, false);
+  let left = whole ? Number.POSITIVE_INFINITY : LINES_SHOWN;
+  const shown = hunks.map((hunk) => {
+    const some = hunk.slice(0, left);
+    left -= some.length;
+    return some;
+  });
+  return html`<div class="diff-lines" tabindex="0" role="region" aria-label=${t('Changed lines')} dir="ltr">
+      ${shown.filter((hunk) => hunk.length > 0).map((hunk) => html`<div class="hunk">${hunk.map(line)}</div>`)}
+    </div>
+    ${
+      total > LINES_SHOWN
+        ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:lines`, !whole)}>
+            ${whole ? t('Show less') : t('Show all {0} lines', total)}
+          </button>`
+        : nothing
+    }`;
+}
+
+function line({ sign, text, before, after }: DiffLine): TemplateResult {
+  const look = sign === '+' ? 'line-added' : sign === '-' ? 'line-removed' : 'line-kept';
+  return html`<div class="line ${look}"><span class="number">${after ?? before ?? ''}</span><span class="sign">${sign}</span><span class="line-text">${visible(text)}</span></div>`;
+}

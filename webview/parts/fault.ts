@@ -1,0 +1,60 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
+import { iconOf } from '../icons.ts';
+import { t } from '../strings.ts';
+import type { View } from '../view.ts';
+import { visible } from '../visible.ts';
+import { plainText } from './plainText.ts';
+
+/** Buttons for what can be done about it. */
+export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {
+  if (!next || next.length === 0) return nothing;
+  return html`<div class="actions">
+    ${next.map(
+      (remedy, index) =>
+        html`<vscode-button appearance=${index === 0 ? 'primary' : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
+    )}
+  </div>`;
+}
+
+function remedyLabel(remedy: Remedy): string {
+  switch (remedy) {
+    case 'retry':
+      return t('Try again');
+    case 'continue':
+      return t('Continue');
+    case 'restart':
+      return t('Restart agent');
+    case 'showLog':
+      return t('Show log');
+    case 'pickAgent':
+      return t('Choose another agent');
+    case 'openSettings':
+      return t('Open settings');
+    case 'configureModel':
+      return t('Set up a model');
+    case 'signIn':
+      return t('Sign in');
+  }
+}
+
+export function faultView(view: View, key: string, fault: Fault): TemplateResult {
+  return html`<div class="fault level-error">
+    ${iconOf('error')}
+    <div class="fault-text">
+      <span class="sr-only">${t('Error')}: </span>${plainText(view, `${key}:fault`, fault.message)}
+      ${fault.code === undefined ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
+      ${remedies(view, fault.next)}
+    </div>
+  </div>`;
+}
+
+export function noticeView(view: View, key: string, notice: Notice): TemplateResult {
+  const name = notice.level === 'error' ? t('Error') : notice.level === 'warn' ? t('Warning') : t('Note');
+  return html`<div class="fault level-${notice.level}">
+    ${iconOf(notice.level === 'error' ? 'error' : notice.level === 'warn' ? 'warning' : 'info')}
+    <div class="fault-text">
+      <span class="sr-only">${name}: </span>${plainText(view, `${key}:notice`, notice.text)} ${remedies(view, notice.next)}
+    </div>
+  </div>`;
+}

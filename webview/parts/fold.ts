@@ -1,0 +1,25 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { isUnfolded, type View } from '../view.ts';
+
+export interface FoldOptions {
+  /** Stays the same for the same thing, across reloads. */
+  readonly key: string;
+  readonly summary: unknown;
+  readonly body: () => unknown;
+  /** Open until the person says otherwise. */
+  readonly open?: boolean;
+  readonly look?: string;
+}
+
+/** Something folded. Its body does not exist while it is closed. */
+export function fold(view: View, { key, summary, body, open: usually = false, look = '' }: FoldOptions): TemplateResult {
+  const open = isUnfolded(view.memory, key, usually);
+  const toggled = (event: Event) => {
+    const now = (event.currentTarget as HTMLDetailsElement).open;
+    if (now !== open) view.act.unfold(key, now);
+  };
+  return html`<details class="fold ${look}" ?open=${open} @toggle=${toggled}>
+    <summary>${summary}</summary>
+    ${open ? html`<div class="fold-body">${body()}</div>` : nothing}
+  </details>`;
+}

@@ -1,0 +1,39 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+
+const LINES = 20;
+const CHARACTERS = 4000;
+/** More than this is never put into the page, in UTF-16 units. */
+const LONGEST = 400_000;
+
+/** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. */
+export function plainText(view: View, key: string, text: string): TemplateResult {
+  const cut = cutAt(text);
+  const whole = cut >= text.length || isUnfolded(view.memory, key, false);
+  const shown = whole ? text.slice(0, LONGEST) : text.slice(0, cut);
+  const more = cut < text.length;
+  return html`<pre class="plain" tabindex="0" dir="auto">${shown}${whole && text.length > LONGEST ? '…' : nothing}</pre>
+    ${
+      more
+        ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(key, !whole)}>
+            ${whole ? t('Show less') : t('Show all {0} lines', countLines(text))}
+          </button>`
+        : nothing
+    }`;
+}
+
+function cutAt(text: string): number {
+  let at = -1;
+  for (let line = 0; line < LINES; line += 1) {
+    at = text.indexOf('\n', at + 1);
+    if (at < 0) return Math.min(text.length, CHARACTERS);
+  }
+  return Math.min(at, CHARACTERS);
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}

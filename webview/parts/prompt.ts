@@ -1,0 +1,17 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Content } from '../../src/session/model.ts';
+import { t } from '../strings.ts';
+import type { View } from '../view.ts';
+import { chip } from './content.ts';
+import { plainText } from './plainText.ts';
+
+/** What the person said: the text as it was typed, and what was attached to it. */
+export function promptView(view: View, key: string, content: readonly Content[], label: string = t('You')): TemplateResult {
+  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  const attached = content.filter((one) => one.type !== 'text');
+  return html`<div class="prompt">
+    <h3 class="sr-only">${label}</h3>
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
+    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
+  </div>`;
+}

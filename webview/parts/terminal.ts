@@ -1,0 +1,39 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Terminal } from '../../src/session/model.ts';
+import { plainOutput } from '../ansi.ts';
+import { iconOf } from '../icons.ts';
+import { t } from '../strings.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible } from '../visible.ts';
+
+const TAIL = 4000;
+const LINES = 15;
+
+/** A terminal the agent runs: its command, the end of its output, how it ended. */
+export function terminalView(view: View, key: string, terminal: Terminal | undefined): TemplateResult {
+  if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
+  const whole = isUnfolded(view.memory, `${key}:whole`, false);
+  const output = plainOutput(whole ? terminal.tail : terminal.tail.slice(-TAIL)).replace(/\n+$/, '');
+  const lines = output.split('\n');
+  const cut = terminal.tail.length > TAIL || lines.length > LINES;
+  const shown = whole ? output : lines.slice(-LINES).join('\n');
+  return html`<div class="terminal">
+    ${terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr">${iconOf('execute')}<code>${visible(terminal.command)}</code></div>`}
+    ${
+      cut || terminal.dropped > 0
+        ? html`<div class="faint terminal-more">
+            ${terminal.dropped > 0 && whole ? t('Earlier output was dropped.') : nothing}
+            ${cut ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:whole`, !whole)}>${whole ? t('Show the end only') : t('Show all output')}</button>` : nothing}
+          </div>`
+        : nothing
+    }
+    ${shown === '' ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown}</pre>`}
+    <div class="faint">${exitText(terminal)}</div>
+  </div>`;
+}
+
+function exitText({ exit }: Terminal): string {
+  if (!exit) return t('Running…');
+  if (exit.signal !== null) return t('Ended by {0}', exit.signal);
+  return exit.code === null ? t('Ended') : t('Exit code {0}', exit.code);
+}

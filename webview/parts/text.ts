@@ -1,0 +1,36 @@
+import { html, noChange, type TemplateResult } from 'lit';
+import { AsyncDirective, directive } from 'lit/async-directive.js';
+import type { ElementPart, PartInfo } from 'lit/directive.js';
+import { PartType } from 'lit/directive.js';
+import { MarkdownView } from '../markdownView.ts';
+
+class Markdown extends AsyncDirective {
+  #view: MarkdownView | undefined;
+
+  constructor(info: PartInfo) {
+    super(info);
+    if (info.type !== PartType.ELEMENT) throw new Error('markdown() belongs on an element');
+  }
+
+  override update(part: ElementPart, [text, done]: [text: string, done: boolean]): typeof noChange {
+    this.#view ??= new MarkdownView(part.element as HTMLElement);
+    this.#view.show(text, done);
+    return noChange;
+  }
+
+  render(_text: string, _done: boolean): typeof noChange {
+    return noChange;
+  }
+
+  protected override disconnected(): void {
+    this.#view?.stop();
+  }
+}
+
+/** Draws markdown into the element it stands on. The element's content belongs to it. */
+const markdown = directive(Markdown);
+
+/** Markdown from an agent; `done` once no more of it is expected. */
+export function textView(text: string, done: boolean): TemplateResult {
+  return html`<div class="markdown" dir="auto" ${markdown(text, done)}></div>`;
+}

@@ -1,0 +1,99 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Part, Turn } from '../../src/session/model.ts';
+import { t } from '../strings.ts';
+import type { View } from '../view.ts';
+import { callView } from './call.ts';
+import { changesView } from './changes.ts';
+import { contentView } from './content.ts';
+import { faultView, noticeView } from './fault.ts';
+import { promptView } from './prompt.ts';
+import { textView } from './text.ts';
+import { thoughtView } from './thought.ts';
+
+/** A turn: what the person said, what the agent did in its order, how it ended. */
+export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
+  const family = familyOf(turn);
+  const running = turn.status === 'running';
+  return html`<article class="turn ${running ? 'running' : 'settled'}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
+    ${guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))}
+    <div class="answer">
+      <h3 class="sr-only">${view.session.agent.name}</h3>
+      ${partsView(view, turn, family, undefined)} ${running ? activityView(turn) : nothing} ${endView(view, turn)}
+    </div>
+  </article>`;
+}
+
+/** Parts by the call they belong to; undefined for the agent's own. */
+type Family = ReadonlyMap<string | undefined, readonly Part[]>;
+const families = new WeakMap<Turn, Family>();
+
+function familyOf(turn: Turn): Family {
+  let family = families.get(turn) as Map<string | undefined, Part[]> | undefined;
+  if (family) return family;
+  family = new Map();
+  const calls = new Set(turn.parts.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
+  for (const part of turn.parts) {
+    // A part whose call is not in the turn is shown, not lost.
+    const parent = part.parent !== undefined && part.parent !== part.id && calls.has(part.parent) ? part.parent : undefined;
+    const siblings = family.get(parent);
+    if (siblings) siblings.push(part);
+    else family.set(parent, [part]);
+  }
+  families.set(turn, family);
+  return family;
+}
+
+function partsView(view: View, turn: Turn, family: Family, parent: string | undefined): unknown {
+  const parts = family.get(parent) ?? [];
+  const last = parts.at(-1);
+  return repeat(
+    parts,
+    (part) => part.id,
+    (part) => {
+      const growing = turn.status === 'running' && part === last;
+      const inside = part.kind === 'call' ? family.get(part.id) : undefined;
+      if (inside) return partView(view, turn, family, part, growing);
+      const terminals = part.kind === 'call' ? terminalsOf(view, part) : undefined;
+      return guard([part, growing, turn.status === 'running', view.memory.unfolded, ...(terminals ?? [])], () =>
+        partView(view, turn, family, part, growing),
+      );
+    },
+  );
+}
+
+function terminalsOf(view: View, part: Extract<Part, { kind: 'call' }>): readonly unknown[] {
+  return part.call.output.flatMap((output) => (output.kind === 'terminal' ? [view.session.terminals[output.terminalId]] : []));
+}
+
+function partView(view: View, turn: Turn, family: Family, part: Part, growing: boolean): unknown {
+  const done = turn.status !== 'running';
+  const key = `${turn.id}/${part.id}`;
+  switch (part.kind) {
+    case 'text':
+      return textView(part.text, done);
+    case 'thought':
+      return thoughtView(view, part, growing, done);
+    case 'content':
+      return contentView(view, key, part.content, done);
+    case 'prompt':
+      return promptView(view, key, part.content, t('You, while the agent was working'));
+    case 'notice':
+      return noticeView(view, key, part.notice);
+    case 'call':
+      return callView(view, turn.id, part.call, family.get(part.id)?.length ?? 0, () => partsView(view, turn, family, part.id));
+  }
+}
+
+function activityView(turn: Turn): TemplateResult {
+  const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
+  return html`<div class="activity"><span class="spinner" aria-hidden="true"></span><bdi>${text}</bdi></div>`;
+}
+
+function endView(view: View, turn: Turn): unknown {
+  return html`${turn.error ? faultView(view, turn.id, turn.error) : nothing}
+    ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}</p>` : nothing}
+    ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
+    ${changesView(view, turn)}`;
+}

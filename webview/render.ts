@@ -1,0 +1,223 @@
+import { html, nothing, render, type TemplateResult } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
+import type { ToView } from '../src/bridge/contract.ts';
+import { Mirror } from '../src/bridge/mirror.ts';
+import type { SessionEvent } from '../src/session/events.ts';
+import type { Content, Session } from '../src/session/model.ts';
+import { actions } from './actions.ts';
+import { announcement } from './announcer.ts';
+import { Composer } from './composer.ts';
+import { feedView, TURNS_AT_ONCE } from './feed.ts';
+import { followLinks } from './follow.ts';
+import { asksView, linkView, noticesView } from './frame.ts';
+import { headerView } from './header.ts';
+import type { Host } from './host.ts';
+import { iconOf } from './icons.ts';
+import { planView } from './parts/plan.ts';
+import { Scroller } from './scroller.ts';
+import { setStrings, t } from './strings.ts';
+import { Ui } from './ui.ts';
+import type { Act, View } from './view.ts';
+import { welcomeView } from './welcome.ts';
+
+const SAID_FOR_MS = 6000;
+/** Stands in for a session while there is none, so that one can type before one begins. */
+const NOBODY: Session = {
+  id: '',
+  title: '',
+  agent: { protocol: '', name: '' },
+  cwd: '',
+  link: { state: 'ready', offers: {} },
+  turns: [],
+  asks: [],
+  queue: [],
+  commands: [],
+  terminals: {},
+  notices: [],
+};
+
+/** The chat: what the host says goes into the mirror, and at most once a frame the whole is drawn from it. */
+export class Chat {
+  readonly #root: HTMLElement;
+  readonly #mirror: Mirror;
+  readonly #ui: Ui;
+  readonly #act: Act;
+  readonly #composer: Composer;
+  #scroller: Scroller | undefined;
+  #shownSession = '';
+  #shownTurns = TURNS_AT_ONCE;
+  #trusted = true;
+  #known = false;
+  #listOpen = false;
+  #frame = 0;
+  #said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
+  #announced = '';
+  #saidTimer: ReturnType<typeof setTimeout> | undefined;
+  /** What was sent while there was no session; goes to the next one. */
+  #waiting: readonly Content[] | undefined;
+
+  constructor(host: Host, root: HTMLElement) {
+    this.#root = root;
+    this.#ui = new Ui(host);
+    this.#mirror = new Mirror((message) => host.post(message));
+    const changed = () => this.#schedule();
+    const say = (text: string, level: 'info' | 'error') => this.#say(text, level);
+    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, say });
+    this.#composer = new Composer({
+      host,
+      changed,
+      send: (content, how) => this.#send(content, how),
+      problem: (text) => say(text, 'error'),
+    });
+    this.#mirror.onChange((events) => this.#changed(events));
+    followLinks(root, this.#act);
+    host.onMessage((message) => this.#take(message));
+    window.addEventListener('pagehide', () => this.#ui.flush());
+    this.draw();
+    host.post({ type: 'ready' });
+  }
+
+  /** Draws at once; everything else waits for the next frame. */
+  draw(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const session = this.#mirror.session ?? NOBODY;
+    if (session.id !== this.#shownSession) this.#switch(session);
+    const view: View = { session, memory: this.#ui.memory(session.id), act: this.#act };
+    render(this.#template(view), this.#root);
+    this.#watch();
+  }
+
+  #template(view: View): TemplateResult {
+    const { session } = view;
+    const header = { listOpen: this.#listOpen, toggleList: (open: boolean) => this.#toggleList(open) };
+    return html`${headerView(this.#mirror, this.#act, header)} ${linkView(view)}
+      <main class="scroller">
+        ${keyed(
+          session.id,
+          html`<div class="content">
+            ${
+              session.turns.length === 0
+                ? this.#known
+                  ? welcomeView(this.#mirror.profiles, session.id !== '', this.#trusted, this.#act, (text) =>
+                      this.#send([{ type: 'text', text }], 'prompt'),
+                    )
+                  : nothing
+                : feedView(view, this.#shownTurns, () => this.#earlier())
+            }
+          </div>`,
+        )}
+      </main>
+      <div class="dock">
+        ${
+          this.#scroller && !this.#scroller.pinned
+            ? html`<button class="jump" type="button" @click=${() => this.#scroller?.pin()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
+            : nothing
+        }
+        ${noticesView(view)} ${planView(view, session.plan)} ${asksView(view)}
+        ${this.#said ? html`<div class="said said-${this.#said.level}">${this.#said.text}</div>` : nothing}
+        ${this.#composer.template(view)}
+      </div>
+      <div class="sr-only" role="status" aria-live="polite">${this.#announced}</div>`;
+  }
+
+  #take(message: ToView): void {
+    switch (message.type) {
+      case 'hello':
+        setStrings(message.strings);
+        document.documentElement.lang = message.language;
+        this.#trusted = message.trusted;
+        this.#known = true;
+        return this.#schedule();
+      case 'insert':
+        this.#composer.insert(message.content);
+        return this.#composer.focus();
+      case 'focus':
+        return this.#composer.focus();
+      default:
+        return this.#mirror.take(message);
+    }
+  }
+
+  #changed(events: readonly SessionEvent[] | undefined): void {
+    const text = events && announcement(events);
+    if (text) this.#announced = text;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#frame ||= requestAnimationFrame(() => this.draw());
+  }
+
+  #switch(session: Session): void {
+    this.#shownSession = session.id;
+    this.#shownTurns = TURNS_AT_ONCE;
+    this.#scroller = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting && session.id !== '') this.#send(waiting, 'prompt');
+  }
+
+  /** After the first paint of a session: the scroller belongs to its elements. */
+  #watch(): void {
+    if (this.#scroller) return;
+    const box = this.#root.querySelector<HTMLElement>('.scroller');
+    const content = box?.querySelector<HTMLElement>('.content');
+    if (!box || !content) return;
+    const scroller = new Scroller(box, content, () => this.#scrolled());
+    this.#scroller = scroller;
+    const { scroll } = this.#ui.memory(this.#shownSession);
+    const turns = this.#mirror.session?.turns ?? [];
+    const at = scroll ? turns.findIndex((turn) => turn.id === scroll.turnId) : -1;
+    if (!scroll || at < 0) return scroller.pin();
+    if (turns.length - at > this.#shownTurns) {
+      this.#shownTurns = turns.length - at + TURNS_AT_ONCE;
+      this.draw();
+    }
+    scroller.restore(scroll);
+    this.#schedule();
+  }
+
+  #scrolled(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const place = scroller.pinned ? undefined : scroller.place;
+    if (place) this.#ui.change(this.#shownSession, { scroll: place });
+    else this.#ui.forgetScroll(this.#shownSession);
+    if (!scroller.pinned && scroller.nearTop) this.#earlier();
+    this.#schedule();
+  }
+
+  #earlier(): void {
+    if (this.#shownTurns >= (this.#mirror.session?.turns.length ?? 0)) return;
+    const place = this.#scroller?.place;
+    this.#shownTurns += TURNS_AT_ONCE;
+    this.draw();
+    if (place) this.#scroller?.restore(place);
+  }
+
+  #send(content: readonly Content[], how: 'prompt' | 'steer'): void {
+    if (!this.#mirror.session) {
+      this.#waiting = content;
+      return this.#act.newSession({});
+    }
+    this.#act.intent({ type: how, turnId: crypto.randomUUID(), content });
+    this.#scroller?.pin();
+  }
+
+  #toggleList(open: boolean): void {
+    this.#listOpen = open;
+    this.#schedule();
+  }
+
+  #say(text: string, level: 'info' | 'error'): void {
+    clearTimeout(this.#saidTimer);
+    this.#said = { text, level };
+    this.#announced = text;
+    this.#saidTimer = setTimeout(() => {
+      this.#said = undefined;
+      this.#schedule();
+    }, SAID_FOR_MS);
+    this.#schedule();
+  }
+}

@@ -1,0 +1,68 @@
+import type { Content, SessionId } from '../src/session/model.ts';
+import type { Host } from './host.ts';
+
+/** What the view itself remembers of a session; never facts of the session. Replaced, never changed in place. */
+export interface SessionMemory {
+  readonly draft: string;
+  readonly attachments: readonly Content[];
+  /** Key of a foldable thing -> open or not, where the person chose. */
+  readonly unfolded: Readonly<Record<string, boolean>>;
+  /** Half-given answers: ask id -> field id -> values. */
+  readonly answers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** The turn at the top edge and how far it is scrolled; absent when at the end. */
+  readonly scroll?: { readonly turnId: string; readonly offset: number };
+}
+const EMPTY: SessionMemory = { draft: '', attachments: [], unfolded: {}, answers: {} };
+
+const SESSIONS_KEPT = 20;
+const SAVE_AFTER_MS = 300;
+/** Larger attachments are not kept across a reload, in characters of JSON. */
+const LARGEST_SAVED = 500_000;
+
+/** The memory of the view, kept across reloads by the editor. */
+export class Ui {
+  readonly #host: Pick<Host, 'saved' | 'save'>;
+  readonly #memories: Map<SessionId, SessionMemory>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(host: Pick<Host, 'saved' | 'save'>) {
+    this.#host = host;
+    this.#memories = new Map(read(host.saved));
+  }
+
+  /** '' is the place of what is typed while there is no session. */
+  memory(id: SessionId): SessionMemory {
+    return this.#memories.get(id) ?? EMPTY;
+  }
+
+  change(id: SessionId, change: Partial<SessionMemory>): void {
+    const next = { ...this.memory(id), ...change };
+    this.#memories.delete(id);
+    this.#memories.set(id, next);
+    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+  }
+
+  forgetScroll(id: SessionId): void {
+    const { scroll: _, ...rest } = this.memory(id);
+    this.#memories.set(id, rest);
+    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const kept = [...this.#memories].slice(-SESSIONS_KEPT).map(([id, memory]) => {
+      const fits = JSON.stringify(memory.attachments).length <= LARGEST_SAVED;
+      return [id, fits ? memory : { ...memory, attachments: [] }];
+    });
+    this.#host.save({ memories: kept });
+  }
+}
+
+function read(saved: unknown): [SessionId, SessionMemory][] {
+  if (typeof saved !== 'object' || saved === null || !('memories' in saved) || !Array.isArray(saved.memories)) return [];
+  return saved.memories.flatMap((entry: unknown): [SessionId, SessionMemory][] => {
+    if (!Array.isArray(entry) || typeof entry[0] !== 'string' || typeof entry[1] !== 'object' || entry[1] === null) return [];
+    return [[entry[0], { ...EMPTY, ...(entry[1] as Partial<SessionMemory>) }]];
+  });
+}

@@ -1,0 +1,38 @@
+import type { Calls } from '../src/bridge/contract.ts';
+import type { Intent } from '../src/session/intents.ts';
+import type { Remedy, Session } from '../src/session/model.ts';
+import type { SessionMemory } from './ui.ts';
+
+/** What a template may look at besides its own piece of the session, and what it may set going. */
+export interface View {
+  readonly session: Session;
+  readonly memory: SessionMemory;
+  readonly act: Act;
+}
+
+/** What the person can set going. Stays the same object for as long as the page lives, so that templates may keep it. */
+export interface Act {
+  intent(intent: Intent): void;
+  /** Paths may be relative to the session's folder. */
+  open(path: string, line?: number): void;
+  openLink(uri: string): void;
+  review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
+  revert(turnId: string, path: string): void;
+  remedy(remedy: Remedy): void;
+  showAsk(askId: string): void;
+  copy(text: string): void;
+  insertAtCursor(text: string): void;
+  /** Remembers whether something is unfolded. */
+  unfold(key: string, open: boolean): void;
+  /** Changes what the view remembers of this session. */
+  remember(change: Partial<SessionMemory>): void;
+  newSession(how: Calls['newSession']['params']): void;
+  switchSession(id: string): void;
+  closeSession(id: string): void;
+  trust(): void;
+}
+
+/** Whether something is unfolded: what the person chose, otherwise `usually`. */
+export function isUnfolded(memory: SessionMemory, key: string, usually: boolean): boolean {
+  return memory.unfolded[key] ?? usually;
+}
