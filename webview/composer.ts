@@ -1,5 +1,5 @@
-import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt } from '../src/session/model.ts';
 import { isBusy, runningTurn } from '../src/session/select.ts';
 import { contentOf, droppedPaths } from './attach.ts';

@@ -1,6 +1,6 @@
-import { html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Session, Turn } from '../src/session/model.ts';
 import { turnView } from './parts/turn.ts';
 import { t } from './strings.ts';

@@ -1,5 +1,5 @@
-import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Link, Notice } from '../src/session/model.ts';
 import { iconOf } from './icons.ts';
 import { approvalView } from './parts/approval.ts';

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { SessionLine } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
 import type { Session } from '../src/session/model.ts';

@@ -1,4 +1,4 @@
-import { html, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit/html.js';
 
 /** Outlines on a 16 × 16 grid, drawn with the text's colour. */
 const shapes = {

@@ -20,7 +20,7 @@ const marked = new Marked({
       return checked ? '☑ ' : '☐ ';
     },
     code({ text, lang }) {
-      return `<pre title="${escaped(lang ?? '')}">\n${escaped(text)}</pre>`;
+      return `<pre title="${escaped(lang ?? '')}"><code>${escaped(text)}</code></pre>`;
     },
   },
 });

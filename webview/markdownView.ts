@@ -123,12 +123,18 @@ export class MarkdownView {
 
   #box(block: Token, old: Box | undefined): Box {
     if (old?.raw === block.raw) return old;
-    const element = old?.element ?? document.createElement('div');
+    const { raw } = block;
+    if (block.type === 'code') {
+      const code = new CodeBlock(block.lang ?? '');
+      code.append(block.text === '' || block.text.endsWith('\n') ? block.text : `${block.text}\n`);
+      return { raw, element: code.box, codes: [code] };
+    }
+    const element = old?.element.className === 'block' ? old.element : document.createElement('div');
     element.className = 'block';
     const drawn = drawBlocks([block]);
     const codes = dressCode(drawn);
     element.replaceChildren(drawn);
-    return { raw: block.raw, element, codes };
+    return { raw, element, codes };
   }
 
   #finish(blocks: readonly Token[], boxes: readonly (Box | undefined)[]): void {
@@ -153,7 +159,7 @@ export class MarkdownView {
   #link(defined: readonly string[]): void {
     for (const box of this.#finished) {
       const raw = box.raw.toLowerCase();
-      if (!defined.some((label) => raw.includes(label))) continue;
+      if (!box.element.classList.contains('block') || !defined.some((label) => raw.includes(label))) continue;
       const drawn = drawBlocks(blocksOf(box.raw, this.#definitions));
       for (const code of dressCode(drawn)) code.finish();
       box.element.replaceChildren(drawn);

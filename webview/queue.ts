@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { QueuedPrompt } from '../src/session/model.ts';
 import { isBusy } from '../src/session/select.ts';
 import { iconOf } from './icons.ts';

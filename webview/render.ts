@@ -1,5 +1,5 @@
-import { html, nothing, render, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
+import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';

@@ -1,4 +1,4 @@
-import { html, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit/html.js';
 
 /** Control, bidirectional and invisible characters: what can make a command or a path read as another one. Tab and line feed are fine. */
 const HIDDEN =

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ProfileLine } from '../src/bridge/contract.ts';
 import { t } from './strings.ts';
 import type { Act } from './view.ts';

@@ -8,9 +8,9 @@ export async function build(tally: Tally): Promise<boolean> {
   return !built.includes(false);
 }
 
-/** Type-checks the three programs and lints everything. */
+/** Type-checks the programs and lints everything. */
 export async function check(tally: Tally): Promise<void> {
-  for (const project of ['.', 'src/session', 'webview']) {
+  for (const project of ['.', 'src/session', 'webview', 'test/webview']) {
     await tally.step(`typecheck ${project}`, () => npm('exec', '--no', '--', 'tsc', '-p', project, '--pretty', 'false'));
   }
   await tally.step('lint', () => npm('run', '-s', 'lint', '--', '--colors=off'));

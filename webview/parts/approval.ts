@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
 import { plainOutput } from '../ansi.ts';

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Turn } from '../../src/session/model.ts';
 import { changedFiles } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';

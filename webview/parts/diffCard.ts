@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff } from '../../src/session/model.ts';
 import { type DiffLine, hunksOf } from '../hunks.ts';
 import { iconOf } from '../icons.ts';

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content } from '../../src/session/model.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';

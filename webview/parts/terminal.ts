@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Terminal } from '../../src/session/model.ts';
 import { plainOutput } from '../ansi.ts';
 import { iconOf } from '../icons.ts';

@@ -1,7 +1,7 @@
-import { html, noChange, type TemplateResult } from 'lit';
 import { AsyncDirective, directive } from 'lit/async-directive.js';
 import type { ElementPart, PartInfo } from 'lit/directive.js';
 import { PartType } from 'lit/directive.js';
+import { html, noChange, type TemplateResult } from 'lit/html.js';
 import { MarkdownView } from '../markdownView.ts';
 
 class Markdown extends AsyncDirective {

@@ -1,4 +1,4 @@
-import { html, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit/html.js';
 import type { Part } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';

@@ -1,6 +1,6 @@
-import { html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Part, Turn } from '../../src/session/model.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';

@@ -1,0 +1,133 @@
+import './dom.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MarkdownView } from '../../webview/markdownView.ts';
+import { MARKDOWN } from './page/sessions.ts';
+
+function oneShot(text: string): string {
+  const root = document.createElement('div');
+  new MarkdownView(root).show(text, true);
+  return root.innerHTML;
+}
+
+function inPieces(text: string, cuts: readonly number[]): string {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  for (const cut of cuts) view.show(text.slice(0, cut), false);
+  view.show(text, true);
+  return root.innerHTML;
+}
+
+/** Same numbers every time. */
+function randoms(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1664525 + 1013904223) % 4294967296;
+    return state / 4294967296;
+  };
+}
+
+const NASTY = [
+  MARKDOWN,
+  'a\r\nb\r\n\r\n```js\r\nlet x;\r\n```\r\nend\r',
+  '- a\n\n- b\n\n  ```py\n  print()\n  ```\n- c\n\ntext\n===\n\n1. x\n\n   y\n2. z\n',
+  '~~~~md\n```js\nnot closed here\n```\n~~~\nstill\n~~~~~  \nafter\n\n```a`b\n\n````\nx\n```\ny\n`````\nz',
+  '[a][1] and [b]\n\npara\n\n[1]: https://example.com/1\n[b]: <https://example.com/b>\n\nagain [a][1]\n',
+  '| a | b |\n|---|:-:|\n| 1 | `x|y` |\n\n| not a table\n\n***\n\n* * *\n\n> q\n> > r\n\n> s\nlazy\n',
+  '<details>\n<summary>more</summary>\n\ninside\n\n</details>\n\n<!-- hidden\n\nstill -->\n\na <kbd>x</kbd> b<br>c <u>d</u>\n',
+  '    indented\n\n    more\n\ntext\n\n\tcode\n   \n  ```\n  fence with two spaces\n  ```\n',
+  '```\nno end\n\n``',
+  '```ts\nconst a = 1;\n```',
+  '# a\n## b\n\n\n\nc\n---\n- [x] d\n- [ ] e\n\n***f** g*\n\n日本語のテキスト。\n\n- 一\n- 二\n',
+  '```\n```\n```\n\n```\n',
+  'x\n```\n  a\n ```` \ny',
+];
+
+test('markdown that comes in pieces is drawn as if it had come at once', () => {
+  const random = randoms(7);
+  for (const text of NASTY) {
+    const expected = oneShot(text);
+    assert.equal(
+      inPieces(
+        text,
+        [...text].map((_, at) => at),
+      ),
+      expected,
+      `letter by letter: ${text.slice(0, 40)}`,
+    );
+    for (let cut = 1; cut < text.length; cut += 2) assert.equal(inPieces(text, [cut]), expected, `cut at ${cut}: ${text.slice(0, 40)}`);
+  }
+  for (let round = 0; round < 60; round += 1) {
+    const text = Array.from({ length: 4 }, () => NASTY[Math.floor(random() * NASTY.length)]).join(random() < 0.5 ? '\n' : '\n\n');
+    const cuts = Array.from({ length: 12 }, () => Math.floor(random() * text.length)).sort((a, b) => a - b);
+    assert.equal(inPieces(text, cuts), oneShot(text), JSON.stringify({ text, cuts }));
+  }
+});
+
+test('finished blocks keep their elements while the text grows', () => {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  view.show('# Title\n\nFirst.\n\nSecond.\n\n```js\nlet a;\n', false);
+  const [title, first] = root.children;
+  const line = root.querySelector('.code-piece')?.firstChild;
+  view.show('# Title\n\nFirst.\n\nSecond.\n\n```js\nlet a;\nlet b;\n```\n\nThird.\n\nFourth.', false);
+  assert.equal(root.children[0], title);
+  assert.equal(root.children[1], first);
+  assert.ok(title?.classList.contains('finished'));
+  assert.equal(line?.textContent, 'let a;\nlet b;\n');
+});
+
+test('a long fence lives in pieces of a hundred lines', () => {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  const lines = Array.from({ length: 450 }, (_, n) => `line ${n}\n`);
+  let text = '```\n';
+  for (const line of lines) {
+    text += line;
+    view.show(text, false);
+  }
+  assert.equal(root.querySelectorAll('.code-piece').length, 5);
+  assert.equal(root.querySelector('code')?.textContent, lines.join(''));
+});
+
+test('a text that is another one than before is drawn anew', () => {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  view.show('The first try', false);
+  view.show('Another answer', false);
+  assert.equal(root.textContent?.trim(), 'Another answer');
+});
+
+test('nothing in a text can run, load or leave', () => {
+  const texts = [
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '![beacon](https://evil.test/pixel.png)',
+    '[x](javascript:alert(1)) [y](JaVaScRiPt:alert(1)) [z](data:text/html,hi) [c](command:workbench.action.quit) [v](vscode://x.y)',
+    '<style>body{display:none}</style>',
+    '<a href="javascript:alert(1)" onclick="alert(1)">x</a>',
+    '<iframe src="https://evil.test"></iframe><form action="https://evil.test"><input></form>',
+    '<svg onload=alert(1)><use href="data:x"/></svg>',
+    '<b onmouseover=alert(1) style="position:fixed">b</b>',
+    '```html\n<img src=x onerror=alert(1)>\n```',
+    '```"><img src=x onerror=alert(1)>\ncode\n```',
+    '| <img src=x onerror=alert(1)> |\n|---|\n| <script>1</script> |',
+    '[a]: javascript:alert(1)\n\n[a]',
+    '<math><mtext></mtext><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
+    '&lt;img src=x onerror=alert(1)&gt;',
+  ];
+  for (const text of texts) {
+    const root = document.createElement('div');
+    new MarkdownView(root).show(text, true);
+    for (const element of root.querySelectorAll('*')) {
+      assert.ok(
+        !/^(?:script|style|img|iframe|form|input|object|embed|link|meta|video|audio|use|math)$/i.test(element.tagName),
+        `${text} -> ${element.outerHTML}`,
+      );
+      for (const { name, value } of element.attributes) {
+        assert.ok(!name.startsWith('on') && name !== 'style' && name !== 'src', `${text} -> ${element.outerHTML}`);
+        assert.ok(name !== 'href' || /^(?:https?:|mailto:|#$)/.test(value), `${text} -> ${element.outerHTML}`);
+      }
+    }
+  }
+});
