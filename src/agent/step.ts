@@ -94,10 +94,10 @@ class Answer {
         if (this.#open?.given === piece.id) this.#face.say({ type: 'call.grew', id: this.#open.id, text: piece.text });
         return;
       case 'call': {
-        const { name, input } = piece.call;
+        const { name, input, meta } = piece.call;
         const id = this.#open?.given === piece.call.id ? this.#open.id : this.#begin(piece.call.id, name);
         this.#open = undefined;
-        this.calls.push({ id, name, input });
+        this.calls.push({ id, name, input, ...(meta === undefined ? {} : { meta }) });
         this.#face.say({ type: 'call.ready', id, name, input });
         return;
       }

@@ -44,11 +44,12 @@ export interface ToolMessage {
   readonly rejected?: true;
 }
 
-/** `input` is the JSON text as the model wrote it, which may be broken. */
+/** `input` is the JSON text as the model wrote it, which may be broken. `meta` is what its service wants to see again with the call. */
 export interface Call {
   readonly id: string;
   readonly name: string;
   readonly input: string;
+  readonly meta?: Readonly<Record<string, unknown>>;
 }
 
 /** `call.began`, `call.grew`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */

@@ -1,4 +1,11 @@
-import { ModelError, type ModelPiece, type ModelRequest } from './model.ts';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { jsonSchema, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
+import { HttpClient } from '../../transport/http.ts';
+import { CallsInOrder } from './callsInOrder.ts';
+import { httpFetch } from './httpFetch.ts';
+import type { ModelPiece, ModelRequest, ToolOffer } from './model.ts';
+import { modelFailure } from './modelFailure.ts';
+import { messagesOf } from './modelMessages.ts';
 
 /** Where a model is served. `contextSize` in tokens. */
 export interface Endpoint {
@@ -8,7 +15,73 @@ export interface Endpoint {
   readonly contextSize: number;
 }
 
-export async function* answerFrom(endpoint: Endpoint, _request: ModelRequest, _signal: AbortSignal): AsyncGenerator<ModelPiece> {
-  yield { type: 'text', text: '' };
-  throw new ModelError('no_model', endpoint.name);
+// The SDK would write its warnings to the console.
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
+/** One answer of an OpenAI-compatible service. Tries once: trying again is the loop's business. Throws ModelError. */
+export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPiece> {
+  signal.throwIfAborted();
+  const client = new HttpClient();
+  try {
+    const provider = createOpenAICompatible({
+      name: 'model',
+      baseURL: endpoint.baseUrl.replace(/\/+$/, ''),
+      includeUsage: true,
+      fetch: httpFetch(client),
+      ...(endpoint.apiKey === undefined ? {} : { apiKey: endpoint.apiKey }),
+    });
+    const { fullStream } = streamText({
+      model: provider(endpoint.name),
+      system: request.system,
+      messages: messagesOf(request.history),
+      tools: toolsOf(request.tools),
+      maxRetries: 0,
+      abortSignal: signal,
+      onError: () => {},
+    });
+    const calls = new CallsInOrder();
+    for await (const part of fullStream) yield* piecesOf(part, calls);
+    signal.throwIfAborted();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw modelFailure(error, endpoint);
+  } finally {
+    client.dispose();
+  }
+}
+
+function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generator<ModelPiece> {
+  switch (part.type) {
+    case 'text-delta':
+      yield { type: 'text', text: part.text };
+      return;
+    case 'reasoning-delta':
+      yield { type: 'thought', text: part.text };
+      return;
+    case 'tool-input-start':
+      yield* calls.begin(part.id, part.toolName);
+      return;
+    case 'tool-input-delta':
+      yield* calls.grow(part.id, part.delta);
+      return;
+    case 'tool-call':
+      yield* calls.end(part.toolCallId, part.toolName, part.input, part.providerMetadata);
+      return;
+    case 'finish-step': {
+      const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = part.usage;
+      if (inputTokens + outputTokens > 0) {
+        yield { type: 'used', usage: { input: inputTokens, cached: inputTokenDetails?.cacheReadTokens ?? 0, output: outputTokens } };
+      }
+      return;
+    }
+    case 'error':
+      throw part.error;
+  }
+}
+
+/** Declared without a way to run: the loop runs them. */
+function toolsOf(offers: readonly ToolOffer[]): ToolSet {
+  return Object.fromEntries(
+    offers.map(({ name, description, parameters }) => [name, tool({ description, inputSchema: jsonSchema<unknown>({ ...parameters }) })]),
+  );
 }

@@ -1,0 +1,73 @@
+import { APICallError } from 'ai';
+import { retryAfter } from '../../transport/http.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
+import { ModelError } from './model.ts';
+import type { Endpoint } from './openaiCompatible.ts';
+
+const MOST = 500;
+
+/** Whatever the SDK threw, in words a person can act on. */
+export function modelFailure(error: unknown, endpoint: Endpoint): ModelError {
+  if (error instanceof ModelError) return error;
+  const failure = inChain(error, (one) => one instanceof HttpFailure);
+  if (failure instanceof HttpFailure) return connectionFailure(failure);
+  const answered = inChain(error, (one) => APICallError.isInstance(one) && one.statusCode !== undefined);
+  if (APICallError.isInstance(answered)) return statusFailure(answered, endpoint);
+  const text = error instanceof Error ? error.message : JSON.stringify(error);
+  const reason = error instanceof Error ? error.name : 'StreamError';
+  return new ModelError('service', `The answer of ${endpoint.name} broke off: ${text.slice(0, MOST)}`, { retry: true, reason });
+}
+
+function connectionFailure(failure: HttpFailure): ModelError {
+  const lasting =
+    failure.kind === 'refused' || failure.kind === 'unknownHost' || failure.kind === 'address' || failure.kind === 'certificate';
+  const advice = lasting ? ' Start the model server, or correct the setting parley.model.baseUrl.' : '';
+  return new ModelError('service', `${failure.message}${advice}`, {
+    retry: !lasting && failure.kind !== 'aborted',
+    reason: 'ConnectionError',
+  });
+}
+
+function statusFailure(error: APICallError, { baseUrl, name }: Endpoint): ModelError {
+  const status = error.statusCode ?? 0;
+  const said = error.message === '' ? '' : ` It says: ${error.message.slice(0, MOST)}`;
+  const more = { status, reason: `HTTP ${status}` };
+  if (status === 401 || status === 403) {
+    return new ModelError(
+      'login',
+      `${baseUrl} refused the key (HTTP ${status}). Run “Parley: Configure Model” and give a valid one.${said}`,
+      more,
+    );
+  }
+  if (status === 404) {
+    return new ModelError(
+      'service',
+      `${baseUrl} has no model “${name}” (HTTP 404). Check the settings parley.model.name and parley.model.baseUrl (most end in /v1).${said}`,
+      more,
+    );
+  }
+  if (status === 408 || status === 409 || status === 429 || status >= 500) {
+    const wait = retryAfter(error.responseHeaders ?? {}, Date.now());
+    const what = status === 429 ? 'has too many requests' : 'failed';
+    return new ModelError('service', `${baseUrl} ${what} (HTTP ${status}).${said}`, {
+      ...more,
+      retry: true,
+      ...(wait === undefined ? {} : { retryAfter: wait / 1000 }),
+    });
+  }
+  if (/image|vision|multimodal|audio/i.test(error.message))
+    return new ModelError('model_cannot', `${name} cannot take this input.${said}`, more);
+  const long = /context|too long|maximum.*tokens|prompt.*large/i.test(error.message)
+    ? ' The conversation may be too long for it: try /compact.'
+    : '';
+  return new ModelError('service', `${baseUrl} refused the request (HTTP ${status}).${said}${long}`, more);
+}
+
+/** The first thing in a chain of causes (and of gathered errors) that fits. */
+function inChain(error: unknown, fits: (one: unknown) => boolean): unknown {
+  for (let at = error, hops = 0; at !== undefined && at !== null && hops < 10; hops += 1) {
+    if (fits(at)) return at;
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return undefined;
+}
