@@ -75,7 +75,7 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       return null;
     },
     newSession: async ({ profile: id, pick }) => {
-      if (pick) await deps.run('pickAgent');
+      if (pick) await deps.run('parley.pickAgent');
       else await starter.start(id === undefined ? undefined : agents.find(id));
       return null;
     },
@@ -120,7 +120,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
     case 'pickAgent':
     case 'openSettings':
     case 'configureModel':
-      await deps.run(remedy);
+      await deps.run(`parley.${remedy}`);
       return;
     default: {
       const unknown: never = remedy;

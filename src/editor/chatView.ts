@@ -76,7 +76,7 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
     const policy = [
       `default-src 'none'`,
       `script-src 'nonce-${nonce}'`,
-      `style-src ${webview.cspSource}`,
+      `style-src ${webview.cspSource} 'nonce-${nonce}'`,
       `img-src ${webview.cspSource} data:`,
       `font-src ${webview.cspSource}`,
     ].join('; ');
@@ -90,7 +90,6 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
 <link rel="stylesheet" href="${escaped(address('main.css'))}">
 </head>
 <body>
-<div id="root"></div>
 <script nonce="${nonce}" src="${escaped(address('main.js'))}"></script>
 </body>
 </html>`;

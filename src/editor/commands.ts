@@ -51,23 +51,23 @@ export function commandTable(deps: CommandDeps) {
     if (count === 0) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
   };
   return {
-    focusChat: () => chat.focus(),
-    newSession: () => started(starter.start()),
-    pickAgent: async () => {
+    'parley.focusChat': () => chat.focus(),
+    'parley.newSession': () => started(starter.start()),
+    'parley.pickAgent': async () => {
       const profile = await pickAgent(deps.agents, inputs);
       if (profile) await started(starter.start(profile));
     },
-    switchSession: async () => {
+    'parley.switchSession': async () => {
       await starter.restore();
       if (await switchSession(sessions, inputs)) await started(starter.start());
       else await chat.focus();
     },
-    closeSession: async () => {
+    'parley.closeSession': async () => {
       if (sessions.active !== undefined) await sessions.close(sessions.active);
     },
-    restartAgent: () => active()?.restart(),
-    stop: () => active()?.send({ type: 'cancel' }),
-    switchMode: async () => {
+    'parley.restartAgent': () => active()?.restart(),
+    'parley.stop': () => active()?.send({ type: 'cancel' }),
+    'parley.switchMode': async () => {
       const session = active();
       const mode = session?.store.now.mode;
       if (!session || !mode) return;
@@ -82,46 +82,46 @@ export function commandTable(deps: CommandDeps) {
       );
       if (modeId !== undefined) session.send({ type: 'setMode', modeId });
     },
-    runSlashCommand: async () => {
+    'parley.runSlashCommand': async () => {
       const session = active();
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
     },
-    addSelection: async () => {
+    'parley.addSelection': async () => {
       const content = selectionContent();
       if (content) await chat.insert([content]);
     },
-    addFile: async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),
-    showPending: () => {
+    'parley.addFile': async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),
+    'parley.showPending': () => {
       if (!approvals.showPending()) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
     },
-    acceptAll: () => decideAll('accept'),
-    rejectAll: () => decideAll('reject'),
-    acceptDiff: (uri?: unknown) => decideDiff('accept', uri),
-    rejectDiff: (uri?: unknown) => decideDiff('reject', uri),
-    reviewChanges: async () => {
+    'parley.acceptAll': () => decideAll('accept'),
+    'parley.rejectAll': () => decideAll('reject'),
+    'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
+    'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
+    'parley.reviewChanges': async () => {
       const session = active();
       const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
-    revertDiff: async (uri?: unknown) => {
+    'parley.revertDiff': async (uri?: unknown) => {
       const subject = review.subjectOf(uri);
       const session = subject && sessions.get(subject.sessionId);
       if (subject?.kind === 'turn' && session) await revertFile(session.store.now, subject.turnId, subject.file);
     },
-    configureModel: () => configureModel(inputs, deps.secrets),
-    forgetModelKey: async () => {
+    'parley.configureModel': () => configureModel(inputs, deps.secrets),
+    'parley.forgetModelKey': async () => {
       await deps.secrets.setModelKey(undefined);
       void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
     },
-    openSettings: () => vscode.commands.executeCommand('workbench.action.openSettings', `@ext:${deps.extensionId}`),
-    showLog: () => deps.output.show(),
-    toggleTrace: async () => {
+    'parley.openSettings': () => vscode.commands.executeCommand('workbench.action.openSettings', `@ext:${deps.extensionId}`),
+    'parley.showLog': () => deps.output.show(),
+    'parley.toggleTrace': async () => {
       const on = !deps.output.tracing;
       await setTrace(on);
       if (on) deps.output.showProtocol();
       else void vscode.window.showInformationMessage(vscode.l10n.t('The protocol log is off.'));
     },
-    openWalkthrough: () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${deps.extensionId}#start`, false),
+    'parley.openWalkthrough': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${deps.extensionId}#start`, false),
   } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
 }
 export type CommandTable = ReturnType<typeof commandTable>;
@@ -132,7 +132,7 @@ export function registerCommands(table: CommandTable, log: Log): Disposable {
   const life = new Lifetime();
   for (const [id, run] of Object.entries<(...args: unknown[]) => unknown>(table)) {
     life.own(
-      vscode.commands.registerCommand(`parley.${id}`, async (...args: unknown[]) => {
+      vscode.commands.registerCommand(id, async (...args: unknown[]) => {
         try {
           await run(...args);
         } catch (error) {
