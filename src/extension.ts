@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Lifetime } from './base/lifetime.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
+import { bundlesIn } from './editor/bundles.ts';
 import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
 import { type CommandTable, commandTable, registerCommands } from './editor/commands.ts';
@@ -37,15 +38,19 @@ export function activate(context: vscode.ExtensionContext): void {
   const secrets = new Secrets(context.secrets);
   const inputs = life.own(new QuickInputs());
   const documents = life.own(new ReviewDocuments());
-  const agents = new Agents({ secrets, extensionPath: context.extensionPath, log });
+  const bundles = bundlesIn(context.extensionPath);
+  const protocols = () => bundles.protocols().protocols;
+  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   const sessions = life.own(
     new Sessions({
-      protocols: agents.protocols,
+      get protocols() {
+        return protocols();
+      },
       profile: (id) => agents.find(id),
       launch: (profile, session) => agents.launch(profile, session),
       ports: ({ cwd }) => ({
-        tools: editorTools({ cwd, extensionPath: context.extensionPath, documents }),
+        tools: editorTools({ cwd, lsp: bundles.languageTools, documents }),
         files: editorFiles,
         terminals: childTerminals({ cwd }),
       }),

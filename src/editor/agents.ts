@@ -4,8 +4,7 @@ import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { ProfileLine } from '../bridge/contract.ts';
 import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
-import type { Launch } from '../protocols/adapter.ts';
-import { protocols } from '../protocols/registry.ts';
+import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import type { Secrets } from './secrets.ts';
 import { agentsSetting, defaultAgent, modelSettings } from './settings.ts';
@@ -15,13 +14,13 @@ export const BUNDLED_AGENT = 'parley-agent';
 export interface AgentsDeps {
   readonly secrets: Secrets;
   readonly extensionPath: string;
+  readonly protocols: () => Readonly<Record<string, Protocol>>;
   readonly log: Log;
 }
 
 /** The agents a session can be started with: the bundled one, and those of the person's settings. */
 export class Agents {
   readonly #deps: AgentsDeps;
-  readonly protocols = protocols;
   #problems = '';
 
   constructor(deps: AgentsDeps) {
@@ -29,7 +28,7 @@ export class Agents {
   }
 
   all(): readonly Profile[] {
-    const { profiles, problems } = readProfiles(agentsSetting(), protocols);
+    const { profiles, problems } = readProfiles(agentsSetting(), this.#deps.protocols());
     this.#tell(problems);
     return [this.#bundled(), ...profiles.filter((one) => one.id !== BUNDLED_AGENT)];
   }

@@ -2,7 +2,6 @@ import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import type { ToolContext } from './index.ts';
-import type { Lsp } from './lsp.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
 const MOST_DIAGNOSTICS = 200;
@@ -22,7 +21,7 @@ const place = z.strictObject({
 const severities = { error: 0, warning: 1, information: 2, hint: 3 } as const;
 
 /** Tools that ask the editor's language services. */
-export function languageTools({ cwd }: ToolContext, lsp: () => Lsp): readonly Tool[] {
+export function languageTools({ cwd, lsp }: ToolContext): readonly Tool[] {
   return [
     toolOf({
       cwd,

@@ -2,7 +2,6 @@ import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import type { ToolContext } from './index.ts';
-import type { Lsp } from './lsp.ts';
 import { fine, toolOf } from './toolOf.ts';
 
 /** Most of a selection that is answered, in UTF-16 units. */
@@ -10,7 +9,7 @@ const LONGEST_SELECTION = 32 * 1024;
 const MOST_EDITORS = 200;
 
 /** Tools that tell what the person has before them. */
-export function lookingTools({ cwd }: ToolContext, lsp: () => Lsp): readonly Tool[] {
+export function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
   return [
     toolOf({
       cwd,
