@@ -29,7 +29,7 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
-    this.#showWaiting();
+    view.webview.options = { enableScripts: true, localResourceRoots: [this.#root] };
     const link = this.#attach({
       get visible() {
         return view.visible;
@@ -45,8 +45,8 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
       this.#life.release(link);
       link.dispose();
     });
-    view.webview.options = { enableScripts: true, localResourceRoots: [this.#root] };
     view.webview.html = this.#shell(view.webview);
+    this.#showWaiting();
   }
 
   /** The number on the view's icon: how many asks wait. */
