@@ -14,8 +14,8 @@ export interface CompactionScene {
 
 /** The share of the context at which the history is shortened. */
 const NEAR = 0.8;
-/** Messages kept as they are at the end, at least. */
-const KEPT = 4;
+/** The share of the context that the messages kept as they are may fill. */
+const KEPT = 0.25;
 
 const REQUEST =
   'Summarise this conversation so that the work can go on from the summary alone: what the user wants, what was decided, what was done (with file paths and names), what was found, what is left to do. Be complete and brief. Do not call tools.';
@@ -29,13 +29,12 @@ export async function compactWhenNear(scene: CompactionScene): Promise<void> {
 /** Puts a summary in the place of all but the last messages. False when there is too little to shorten. */
 export async function compact(scene: CompactionScene, hint = ''): Promise<boolean> {
   const messages = scene.history.messages;
-  const cut = cutOf(messages);
+  const cut = cutOf(messages, scene.model.contextSize * KEPT);
   if (cut === 0) return false;
   scene.face.say({ type: 'compaction.began' });
   try {
     const summary = await summarise(scene, messages.slice(0, cut), hint);
-    const note: Message = { role: 'user', parts: [{ type: 'text', text: `<summary of the conversation so far>\n${summary}\n</summary>` }] };
-    scene.history.replace([note, { role: 'assistant', text: 'Understood. I go on from this summary.', calls: [] }, ...messages.slice(cut)]);
+    scene.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);
   } finally {
     scene.face.say({ type: 'compaction.ended' });
   }
@@ -43,16 +42,25 @@ export async function compact(scene: CompactionScene, hint = ''): Promise<boolea
   return true;
 }
 
-/** Where the kept tail begins: at a user message, so that no result loses its call. 0 when nothing can go. */
-function cutOf(messages: readonly Message[]): number {
-  for (let at = messages.length - KEPT; at > 0; at -= 1) {
-    if (messages[at]?.role === 'user') return at;
+/** Where the kept tail begins: never at a result, which would lose its call. 0 when nothing can go. */
+function cutOf(messages: readonly Message[], most: number): number {
+  if (messages.length < 2) return 0;
+  for (let at = 1; at < messages.length; at += 1) {
+    if (messages[at]?.role !== 'tool' && estimate(messages.slice(at)) <= most) return at;
   }
-  // One long turn: keep its end, from an answer on.
-  for (let at = messages.length - KEPT; at > 1; at -= 1) {
-    if (messages[at]?.role === 'assistant') return at;
+  return messages.length;
+}
+
+/** What stands before the tail, so that the roles take turns. */
+function summaryMessages(summary: string, next: Message['role'] | undefined): readonly Message[] {
+  const text = `<summary of the conversation so far>\n${summary}\n</summary>`;
+  if (next === 'user') {
+    return [
+      { role: 'user', parts: [{ type: 'text', text }] },
+      { role: 'assistant', text: 'Understood. I go on from this summary.', calls: [] },
+    ];
   }
-  return 0;
+  return [{ role: 'user', parts: [{ type: 'text', text: `${text}\n\nGo on with the work from here.` }] }];
 }
 
 async function summarise(scene: CompactionScene, messages: readonly Message[], hint: string): Promise<string> {

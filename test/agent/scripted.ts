@@ -1,0 +1,127 @@
+import { setMaxListeners } from 'node:events';
+import { Conversation } from '../../src/agent/conversation.ts';
+import type { ApprovalAnswer, ApprovalRequest, Face, QuestionRequest, Said } from '../../src/agent/face.ts';
+import type { Message, Model, ModelPiece, ModelRequest, ToolOffer } from '../../src/agent/models/model.ts';
+import { done, type Outcome } from '../../src/agent/tools/tool.ts';
+
+/** One answer of a scripted model: a text, calls, an error, or pieces of its own making. */
+export type Line =
+  | string
+  | Error
+  | { readonly text?: string; readonly calls: readonly (readonly [name: string, input: unknown, id?: string])[] }
+  | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelPiece>);
+
+export interface ScriptedModel extends Model {
+  readonly requests: ModelRequest[];
+}
+
+/** A model that says its lines in order. Reading past the last one fails the test. */
+export function scriptedModel(lines: readonly Line[], more: Partial<Model> = {}): ScriptedModel {
+  const left = [...lines];
+  const requests: ModelRequest[] = [];
+  return {
+    name: 'scripted',
+    contextSize: 100_000,
+    afterRejection: 'stop',
+    ...more,
+    requests,
+    answer: async function* (request, signal) {
+      requests.push({ ...request, history: [...request.history] });
+      const line = left.shift();
+      if (line === undefined) throw new Error('the script is over');
+      if (line instanceof Error) throw line;
+      if (typeof line === 'function') yield* line(request, signal);
+      else if (typeof line === 'string') yield { type: 'text', text: line };
+      else {
+        if (line.text !== undefined) yield { type: 'text', text: line.text };
+        for (const [at, [name, input, id]] of line.calls.entries()) {
+          const text = typeof input === 'string' ? input : JSON.stringify(input);
+          yield { type: 'call', call: { id: id ?? `c${requests.length}.${at}`, name, input: text } };
+        }
+      }
+    },
+  };
+}
+
+export interface TestFace extends Face {
+  readonly said: Said[];
+  readonly approvals: ApprovalRequest[];
+  readonly questions: QuestionRequest[];
+}
+
+export interface FaceAnswers {
+  readonly approve?: (request: ApprovalRequest, signal: AbortSignal) => ApprovalAnswer | Promise<ApprovalAnswer>;
+  readonly answer?: (request: QuestionRequest) => Readonly<Record<string, string>> | undefined;
+  readonly tools?: readonly ToolOffer[];
+  readonly run?: (name: string, input: string) => Outcome;
+}
+
+export function testFace(answers: FaceAnswers = {}): TestFace {
+  const said: Said[] = [];
+  const approvals: ApprovalRequest[] = [];
+  const questions: QuestionRequest[] = [];
+  return {
+    said,
+    approvals,
+    questions,
+    asksQuestions: true,
+    hasPlanMode: true,
+    say: (one) => void said.push(one),
+    approve: async (request, signal) => {
+      approvals.push(request);
+      const answer = answers.approve?.(request, signal) ?? { allow: true, forSession: false };
+      return Promise.race([answer, untilAborted(signal)]);
+    },
+    question: async (request) => {
+      questions.push(request);
+      return answers.answer?.(request);
+    },
+    callClient: async ({ name, input }) => answers.run?.(name, input) ?? done('ok', 'ok'),
+    clientTools: () => answers.tools ?? [],
+  };
+}
+
+/** Rejects with the signal's reason, now or later. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+export interface Played {
+  readonly conversation: Conversation;
+  readonly face: TestFace;
+  readonly model: ScriptedModel;
+}
+
+export function play(
+  cwd: string,
+  lines: readonly Line[],
+  answers: FaceAnswers = {},
+  more: { model?: Partial<Model>; maxSteps?: number } = {},
+): Played {
+  setMaxListeners(100);
+  const face = testFace(answers);
+  const model = scriptedModel(lines, more.model);
+  const conversation = new Conversation({
+    face,
+    model,
+    workspace: { cwd, roots: [cwd] },
+    ...(more.maxSteps === undefined ? {} : { maxSteps: more.maxSteps }),
+  });
+  return { conversation, face, model };
+}
+
+export function ask(conversation: Conversation, text: string): ReturnType<Conversation['prompt']> {
+  return conversation.prompt([{ type: 'text', text }]);
+}
+
+export function textSaid(face: TestFace): string {
+  return face.said.map((one) => (one.type === 'text' ? one.text : '')).join('');
+}
+
+/** Results in the history, as `name: message`. */
+export function results(history: readonly Message[]): readonly string[] {
+  return history.flatMap((message) => (message.role === 'tool' ? [`${message.name}: ${message.message}`] : []));
+}
