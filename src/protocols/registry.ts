@@ -1,4 +1,7 @@
 import type { Protocol } from './adapter.ts';
+import { kimiWire } from './kimi-wire/index.ts';
 
 /** The only list of protocols. */
-export const protocols: Readonly<Record<string, Protocol>> = {};
+export const protocols: Readonly<Record<string, Protocol>> = {
+  'kimi-wire': kimiWire,
+};

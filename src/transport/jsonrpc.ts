@@ -5,11 +5,13 @@ import {
   CancellationTokenSource,
   createMessageConnection,
   type DataCallback,
+  ErrorCodes,
   Message,
   type MessageConnection,
   type MessageReader,
   type MessageWriter,
   type RequestMessage,
+  ResponseError,
   type ResponseMessage,
 } from 'vscode-jsonrpc/node';
 import { type Log, messageOf } from '../base/log.ts';
@@ -26,6 +28,8 @@ export interface RpcOptions {
    * would cost a turn of the event loop each, and the place to keep a request from being answered at all.
    */
   readonly first?: (message: Message) => boolean;
+  /** Answers their requests; what it throws becomes the failure. Without it the connection's own handlers do. */
+  readonly onRequest?: (method: string, params: unknown) => unknown;
   /** Something arrived that is no message: text that is not JSON, a batch, a number. Never fatal. */
   readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
   /** A failure without an id that could not be laid at one request's door. */
@@ -36,6 +40,20 @@ export interface RpcOptions {
 
 /** What a request handler returns to leave the request without an answer: the other side has settled it already. */
 export const unanswered: unique symbol = Symbol('unanswered');
+
+/** What a request handler throws to answer with this failure. */
+export function failure(code: number, message: string): Error {
+  return new ResponseError(code, message);
+}
+
+/** The code and message another end failed a request with; undefined for any other error (the connection closed, for one). */
+export function failureOf(error: unknown): { readonly code: number; readonly message: string } | undefined {
+  if (!(error instanceof ResponseError) || OWN_CODES.includes(error.code)) return undefined;
+  return { code: error.code, message: error.message };
+}
+
+/** Codes the library makes up when nobody answered. */
+const OWN_CODES: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError];
 
 /** JSON-RPC over lines. It listens already. When the channel closes, the requests that wait reject with the channel's reason. */
 export interface Rpc {
@@ -66,6 +84,8 @@ export function openRpc(channel: Channel, options: RpcOptions): Rpc {
     },
   );
   connection.onError(([error]) => log(error.message));
+  const { onRequest } = options;
+  if (onRequest) connection.onRequest((method, params) => onRequest(method, params));
   connection.listen();
   const whenClosed = channel.onClosed(() => reader.finish(() => connection.dispose()));
   return {

@@ -1,0 +1,65 @@
+import type { Content, Diff, Output, Plan } from '../../session/model.ts';
+import { fromPart, labelOf } from './content.ts';
+import type { ContentPart, DisplayBlock } from './schema.ts';
+
+type DiffBlock = Extract<DisplayBlock, { type: 'diff' }>;
+
+/** One diff per hunk, in the order they came (wire.md §6). A hunk without a left side is a new file. */
+export function diffsOf(blocks: readonly DisplayBlock[]): readonly Diff[] {
+  return blocks.filter((block) => block.type === 'diff').map(diffOf);
+}
+
+function diffOf(block: DiffBlock): Diff {
+  const { path, old_text: before, new_text: after } = block;
+  if (block.is_summary) return { path, before, after, summary: true };
+  if (before === '') return { path, before: null, after };
+  return {
+    path,
+    before,
+    after,
+    excerpt: {
+      ...(isLine(block.old_start) ? { beforeLine: block.old_start } : {}),
+      ...(isLine(block.new_start) ? { afterLine: block.new_start } : {}),
+    },
+  };
+}
+
+function isLine(value: number | null | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
+
+/** The list of things to do, when the blocks hold one. */
+export function planOf(blocks: readonly DisplayBlock[]): Plan | undefined {
+  const todo = blocks.findLast((block) => block.type === 'todo');
+  return todo && { entries: todo.items.map((item) => ({ text: item.title, status: item.status === 'done' ? 'completed' : item.status })) };
+}
+
+/** What a finished call shows: its diffs and notes for the person, then what the model got. A plan is shown elsewhere. */
+export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
+  const shown = blocks.flatMap((block): readonly Output[] => {
+    if (block.type === 'todo') return [];
+    return block.type === 'diff' ? [{ kind: 'diff', diff: diffOf(block) }] : [{ kind: 'content', content: contentOf(block) }];
+  });
+  const told = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output.map(fromPart);
+  const texts = told.filter((content) => content.type !== 'text' || content.text !== '');
+  if (shown.length === 0 && texts.length === 0 && message !== '') return [text(message)];
+  return [...shown, ...texts.map((content) => ({ kind: 'content', content }) as const)];
+}
+
+/** A block that is no diff and no plan, as something to read. */
+export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }>): Content {
+  switch (block.type) {
+    case 'brief':
+      return { type: 'text', text: block.text };
+    case 'shell':
+      return { type: 'text', text: block.command };
+    case 'background_task':
+      return { type: 'text', text: `Background ${block.kind} ${block.task_id}: ${block.description} (${block.status})` };
+    case 'unknown':
+      return { type: 'raw', label: labelOf(block.value), value: block.value };
+  }
+}
+
+function text(value: string): Output {
+  return { kind: 'content', content: { type: 'text', text: value } };
+}

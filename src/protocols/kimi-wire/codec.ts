@@ -1,0 +1,134 @@
+import type { SessionEvent } from '../../session/events.ts';
+import { decode, type Rows } from '../rows.ts';
+import { kindOf } from './calls.ts';
+import { fromUserInput } from './content.ts';
+import { type Lane, lastCall, type Memory, newLane, type TurnMemory } from './memory.ts';
+import { type EventPayload, events, type WireEvent } from './schema.ts';
+import { takeNotification, takeStatus } from './status.ts';
+import {
+  addCall,
+  addNotice,
+  addPart,
+  beginStep,
+  closeInput,
+  goesOn,
+  holds,
+  takeBackStep,
+  takeCall,
+  takeCallPart,
+  takeContent,
+  takeResult,
+} from './streaming.ts';
+
+/** How deep sub-agents may nest before their events are left out. */
+const DEEPEST = 8;
+
+export type Decoded = { readonly events: readonly SessionEvent[] } | { readonly trouble: 'unknown' | 'malformed'; readonly why: string };
+
+/** One event message of theirs as what happened to the session. The beginning and end of turns are the adapter's business. */
+export function decodeEvent(type: string, payload: unknown, memory: Memory): Decoded {
+  if (!Object.hasOwn(events, type)) return { trouble: 'unknown', why: type };
+  const parsed = events[type as keyof typeof events].safeParse(payload);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { trouble: 'malformed', why: `${type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}` };
+  }
+  return { events: decode(rows, 'type', { type, payload: parsed.data } as WireEvent, memory) ?? [] };
+}
+
+/** The turn went well: what no message says the end of has ended too. */
+export function closeTurn(turn: TurnMemory): readonly SessionEvent[] {
+  return turn.agents
+    .filter((call) => !call.finished)
+    .map((call) => ({ type: 'call.changed', turnId: turn.turnId, callId: call.callId, change: { status: 'done' } }));
+}
+
+type Row<P> = (message: { readonly payload: P }, memory: Memory) => readonly SessionEvent[];
+
+/** A message that means nothing without a turn. */
+function inTurn<P>(row: (payload: P, turn: TurnMemory, lane: Lane, memory: Memory) => readonly SessionEvent[]): Row<P> {
+  return ({ payload }, memory) => (memory.turn && memory.lane ? row(payload, memory.turn, memory.lane, memory) : []);
+}
+
+const activity = (text: string) => inTurn((_payload, turn, lane) => [...closeInput(turn, lane), holds(text, turn)]);
+const activityEnds = inTurn((_payload, turn) => goesOn(turn));
+
+const rows: Rows<WireEvent, 'type', Memory> = {
+  TurnBegin: () => [],
+  TurnEnd: inTurn((_payload, turn, lane) => closeInput(turn, lane)),
+  StepBegin: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
+  StepInterrupted: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
+  StepRetry: inTurn(takeBackStep),
+  CompactionBegin: activity('Compacting the conversation'),
+  CompactionEnd: activityEnds,
+  MCPLoadingBegin: activity('Starting MCP servers'),
+  MCPLoadingEnd: activityEnds,
+  StatusUpdate: ({ payload }, memory) => [
+    ...(memory.turn && memory.lane ? closeInput(memory.turn, memory.lane) : []),
+    ...takeStatus(payload, memory),
+  ],
+  Notification: ({ payload }, memory) => takeNotification(payload, memory),
+  ContentPart: inTurn(takeContent),
+  ToolCall: inTurn(takeCall),
+  ToolCallPart: inTurn(takeCallPart),
+  ToolResult: inTurn(takeResult),
+  ApprovalResponse: ({ payload }, memory) => approvalSettled(payload, memory),
+  ApprovalRequestResolved: ({ payload }, memory) => approvalSettled(payload, memory),
+  SubagentEvent: inTurn((payload, turn, lane, memory) => subagent(payload, turn, lane, memory)),
+  SteerInput: inTurn((payload, turn, lane) => [
+    ...closeInput(turn, lane),
+    addPart({ kind: 'prompt', content: fromUserInput(payload.user_input) }, turn, lane),
+  ]),
+  PlanDisplay: inTurn((payload, turn, lane) => [
+    ...closeInput(turn, lane),
+    addPart({ kind: 'text', text: payload.content }, turn, lane),
+    ...(payload.file_path ? [addPart({ kind: 'content', content: { type: 'file', path: payload.file_path } }, turn, lane)] : []),
+  ]),
+  HookTriggered: () => [],
+  HookResolved: inTurn((payload, turn, lane) => (payload.action === 'block' ? [addNotice('warn', hookText(payload), turn, lane)] : [])),
+  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', `Side question: ${payload.question}`, turn, lane)]),
+  BtwEnd: inTurn((payload, turn, lane) => [
+    payload.error
+      ? addNotice('error', `The side question failed: ${payload.error}`, turn, lane)
+      : addPart({ kind: 'text', text: payload.response ?? '' }, turn, lane),
+  ]),
+};
+
+function hookText({ event, target, reason }: EventPayload['HookResolved']): string {
+  return `A ${event} hook blocked ${target || 'this'}${reason ? `: ${reason}` : '.'}`;
+}
+
+/** Who answered matters to the adapter only; the card goes on, or says that it was refused. */
+function approvalSettled(payload: EventPayload['ApprovalResponse'], memory: Memory): readonly SessionEvent[] {
+  const closed: SessionEvent = { type: 'ask.closed', askId: payload.request_id, how: 'withdrawn' };
+  const call = memory.turn?.asked.get(payload.request_id);
+  if (!call || !memory.turn || call.finished) return [closed];
+  call.rejected = payload.response === 'reject';
+  const status = call.rejected ? 'rejected' : 'running';
+  return [closed, { type: 'call.changed', turnId: memory.turn.turnId, callId: call.callId, change: { status } }];
+}
+
+/** An event of a sub-agent goes to a lane under the call that started it; without such a call, under a card for the agent. */
+function subagent(payload: EventPayload['SubagentEvent'], turn: TurnMemory, outer: Lane, memory: Memory): readonly SessionEvent[] {
+  if (memory.depth >= DEEPEST) return [];
+  const wireId = payload.parent_tool_call_id ?? payload.task_tool_call_id ?? undefined;
+  const agent = payload.agent_id ?? '';
+  const key = JSON.stringify([wireId ?? null, agent]);
+  const before: SessionEvent[] = [];
+  let lane = turn.lanes.get(key);
+  if (!lane) {
+    let parent = wireId === undefined ? undefined : lastCall(turn, wireId)?.callId;
+    if (parent === undefined) {
+      const name = payload.subagent_type ?? 'agent';
+      const start = { name, title: `Sub-agent ${name}`, kind: kindOf(name), status: 'running', inputText: '' } as const;
+      const { call, added } = addCall(wireId ?? `agent ${agent}`, start, turn, outer);
+      before.push(added);
+      turn.agents.push(call);
+      parent = call.callId;
+    }
+    lane = newLane(parent);
+    turn.lanes.set(key, lane);
+  }
+  const inner = decodeEvent(payload.event.type, payload.event.payload, { ...memory, turn, lane, depth: memory.depth + 1 });
+  return 'events' in inner ? [...before, ...inner.events] : before;
+}

@@ -1,0 +1,307 @@
+import { messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Offers, TurnId } from '../../session/model.ts';
+import type { Channel } from '../../transport/channel.ts';
+import { failureOf } from '../../transport/jsonrpc.ts';
+import type { Scene } from '../adapter.ts';
+import { decodeEvent } from './codec.ts';
+import { toUserInput } from './content.ts';
+import { type Greeting, Handshake } from './handshake.ts';
+import { newSessionMemory } from './memory.ts';
+import { OtherTurns } from './otherTurns.ts';
+import { OwnTurns, type PromptIntent } from './ownTurns.ts';
+import { Peer } from './peer.ts';
+import { OpenRequests } from './requests.ts';
+import { codes } from './schema.ts';
+import { modeChoice } from './status.ts';
+import { addPart } from './streaming.ts';
+import { atLeast } from './version.ts';
+
+/** Milliseconds. */
+export interface Limits {
+  /** When to say that starting takes its time. */
+  readonly notes: readonly number[];
+  /** Without an answer to the handshake: when to ask what to do. */
+  readonly silence: number;
+  /** A cancel that is not obeyed: when to offer a restart, and when to do it. */
+  readonly offerRestart: number;
+  readonly restart: number;
+  /** How long a running turn may take to end when the session does. */
+  readonly grace: number;
+}
+
+export interface ConversationDeps {
+  readonly scene: Scene;
+  readonly command: string;
+  readonly limits: Limits;
+  /** The record of an earlier conversation is wanted. */
+  readonly history: boolean;
+  readonly isLegacy: () => Promise<boolean>;
+  readonly restart: () => void;
+}
+
+/** What is said and heard over one process: handshake, turns, steering, modes, history. */
+export class Conversation {
+  readonly #channel: Channel;
+  readonly #deps: ConversationDeps;
+  readonly #peer: Peer;
+  readonly #handshake: Handshake;
+  readonly #requests: OpenRequests;
+  readonly #own: OwnTurns;
+  readonly #others: OtherTurns;
+  readonly #memory = newSessionMemory();
+  #greeting: Greeting | undefined;
+  #replaying = false;
+  #over = false;
+  /** What was said into the running turn and has not been taken up yet, oldest first. */
+  #steers: Steer[] = [];
+
+  constructor(channel: Channel, deps: ConversationDeps) {
+    const { scene } = deps;
+    const emit = (event: SessionEvent) => this.#emit(event);
+    this.#channel = channel;
+    this.#deps = deps;
+    this.#peer = new Peer(channel, {
+      log: scene.log,
+      trace: scene.trace,
+      onEvent: (type, payload) => this.#onEvent(type, payload),
+      onRequest: (type, payload) => this.#requests.take(type, payload),
+      onPastRequest: (type, payload) => this.#others.pastRequest(type, payload),
+      replaying: () => this.#replaying,
+    });
+    this.#requests = new OpenRequests({
+      emit,
+      tools: () => this.#greeting?.tools ?? [],
+      turn: () => this.#own.turn ?? this.#others.turn,
+      feedback: () => this.#can(6),
+      log: scene.log,
+    });
+    this.#others = new OtherTurns({ emit, now: scene.now, newId: scene.newId });
+    this.#own = new OwnTurns({
+      emit,
+      now: scene.now,
+      peer: this.#peer,
+      requests: this.#requests,
+      limits: deps.limits,
+      restart: deps.restart,
+      began: () => this.#others.end('done'),
+      ended: (status) => this.#turnEnded(status),
+    });
+    this.#handshake = new Handshake({
+      peer: this.#peer,
+      client: scene.client,
+      tools: scene.ports.tools,
+      emit,
+      newId: scene.newId,
+      log: scene.log,
+      command: deps.command,
+      limits: deps.limits,
+      isLegacy: deps.isLegacy,
+      restart: deps.restart,
+    });
+  }
+
+  /** Shakes hands and says `link.ready`. Does nothing more when the channel closes first. */
+  async start(): Promise<void> {
+    try {
+      const greeting = await this.#handshake.run();
+      if (this.#over) return;
+      this.#greeting = greeting;
+      this.#memory.planMode = this.#can(4) || greeting.commands.some((command) => command.name === 'plan');
+      if (this.#deps.history) await this.#replay(greeting);
+      if (!this.#over) this.#ready(greeting);
+    } catch (error) {
+      const failed = failureOf(error);
+      if (this.#over) return;
+      if (!failed) return this.#deps.scene.log.warn(`The handshake broke off: ${messageOf(error)}`);
+      this.#deps.scene.log.error(`The handshake failed: ${failed.message}`, error);
+      this.#emit({
+        type: 'link.closed',
+        reason: `${this.#deps.command} refused the handshake: ${failed.message}`,
+        next: ['restart', 'showLog', 'pickAgent'],
+        at: this.#deps.scene.now(),
+      });
+    }
+  }
+
+  send(intent: Intent): void {
+    if (this.#over) return;
+    switch (intent.type) {
+      case 'prompt':
+        return this.#own.prompt(intent);
+      case 'command':
+        return this.#own.prompt(commandPrompt(intent.turnId, intent.path, intent.args));
+      case 'steer':
+        return void this.#steer({ turnId: intent.turnId, content: intent.content });
+      case 'cancel':
+        return this.#own.cancel();
+      case 'answer':
+        if (!this.#handshake.answer(intent.askId, intent.answer)) this.#requests.answer(intent.askId, intent.answer);
+        return;
+      case 'setMode':
+        return void this.#setMode(intent.modeId === 'plan');
+      case 'unqueue':
+      case 'setOption':
+        return;
+    }
+  }
+
+  /** The process is gone: everything that waited is let go of. */
+  closed(): void {
+    this.#over = true;
+    this.#handshake.dispose();
+    this.#own.dispose();
+    this.#requests.dispose();
+    this.#peer.dispose();
+  }
+
+  /** Ends it in order: a running turn is stopped first, then the input closes (wire.md §12). Nothing is said any more. */
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handshake.dispose();
+    void this.#own.stop(this.#deps.limits.grace).then(() => {
+      this.#requests.dispose();
+      this.#channel.dispose();
+    });
+  }
+
+  #ready(greeting: Greeting): void {
+    const { server } = greeting;
+    const offers: Offers = {
+      images: true,
+      ...(this.#can(4) ? { steer: true } : {}),
+      ...(this.#can(6) ? { feedback: true } : {}),
+      history: true,
+      ...(greeting.legacy ? {} : { tools: greeting.offer }),
+    };
+    const agent = {
+      protocol: 'kimi-wire',
+      name: server?.name ?? this.#deps.command,
+      ...(server?.version ? { version: server.version } : {}),
+    };
+    this.#emit({ type: 'link.ready', agent, offers });
+    this.#emit({ type: 'commands.set', commands: greeting.commands });
+    if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(false) });
+    if (greeting.legacy && this.#deps.scene.ports.tools.length > 0) {
+      const text = 'This version of the agent cannot use editor tools, and does not say which slash commands it has.';
+      this.#emit({ type: 'notice', notice: { level: 'info', text } });
+    }
+  }
+
+  async #replay(greeting: Greeting): Promise<void> {
+    const missing = (): void => {
+      const text = 'This agent cannot show the earlier conversation. It still remembers it.';
+      this.#emit({ type: 'notice', notice: { level: 'info', text } });
+    };
+    if (greeting.legacy || !this.#can(3)) return missing();
+    this.#emit({ type: 'link.opening', note: 'Reading the earlier conversation' });
+    this.#replaying = true;
+    try {
+      await this.#peer.call('replay');
+    } catch (error) {
+      if (!failureOf(error)) throw error;
+      this.#deps.scene.log.warn(`Reading the earlier conversation failed: ${messageOf(error)}`);
+      missing();
+    } finally {
+      this.#replaying = false;
+      this.#others.end(this.#can(2) ? 'cancelled' : 'done');
+    }
+  }
+
+  #onEvent(type: string, payload: unknown): void {
+    if (type === 'TurnBegin' && !this.#own.turn && (this.#replaying || this.#greeting)) return this.#others.begin(payload);
+    if (type === 'SteerInput') this.#steers.shift();
+    const turn = this.#own.turn ?? this.#others.turn;
+    const memory = { session: this.#memory, ...(turn ? { turn, lane: turn.main } : {}), depth: 0 };
+    const decoded = decodeEvent(type, payload, memory);
+    if ('trouble' in decoded) {
+      this.#deps.scene.log.trace(`Left out an event that is ${decoded.trouble}: ${decoded.why.slice(0, 200)}`);
+      return;
+    }
+    for (const event of decoded.events) {
+      if (event.type !== 'ask.closed' || this.#requests.settledElsewhere(event.askId)) this.#emit(event);
+    }
+    if (type === 'TurnEnd' && !this.#own.turn) this.#others.end('done');
+  }
+
+  async #steer(said: PromptIntent): Promise<void> {
+    const { turn } = this.#own;
+    if (!turn || this.#peer.lacks('steer')) return this.#own.prompt(said);
+    const steer: Steer = { said, accepted: false };
+    this.#steers.push(steer);
+    try {
+      await this.#peer.call('steer', { user_input: toUserInput(said.content) });
+      steer.accepted = true;
+      if (this.#own.turn !== turn) this.#drop(steer);
+      else if (!this.#can(5) && this.#drop(steer)) this.#emit(addPart({ kind: 'prompt', content: said.content }, turn, turn.main));
+    } catch (error) {
+      const failed = failureOf(error);
+      if (!this.#drop(steer) || !failed) return;
+      // The turn was over already, or the server cannot: then it is the next prompt.
+      if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) this.#own.prompt(said);
+      else this.#emit({ type: 'notice', notice: { level: 'error', text: `The agent did not take "${textOf(said)}": ${failed.message}` } });
+    }
+  }
+
+  /** False when it was gone already. */
+  #drop(steer: Steer): boolean {
+    const at = this.#steers.indexOf(steer);
+    if (at >= 0) this.#steers.splice(at, 1);
+    return at >= 0;
+  }
+
+  /**
+   * What was not taken up when a turn is stopped is lost at the agent: the person is told what it was. After a turn that went well only what is
+   * still on its way stays; the agent will refuse it.
+   */
+  #turnEnded(status: 'done' | 'cancelled' | 'failed'): void {
+    const lost = status === 'done' ? [] : this.#steers;
+    this.#steers = status === 'done' ? this.#steers.filter((steer) => !steer.accepted) : [];
+    for (const { said } of lost) {
+      this.#emit({ type: 'notice', notice: { level: 'warn', text: `The agent stopped before it read: ${textOf(said)}` } });
+    }
+  }
+
+  async #setMode(plan: boolean): Promise<void> {
+    if (!this.#memory.planMode) return;
+    if (!this.#can(4) || this.#peer.lacks('set_plan_mode')) {
+      if (!this.#own.turn) this.#own.prompt(commandPrompt(this.#deps.scene.newId(), ['plan'], plan ? 'on' : 'off'));
+      return;
+    }
+    try {
+      const result = await this.#peer.call('set_plan_mode', { enabled: plan });
+      this.#emit({ type: 'mode.set', mode: modeChoice(result.plan_mode ?? plan) });
+    } catch (error) {
+      const failed = failureOf(error);
+      if (!failed) return;
+      this.#deps.scene.log.warn(`Switching the mode failed: ${failed.message}`);
+      const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
+      this.#memory.planMode = !isUnknown;
+      if (isUnknown) this.#emit({ type: 'mode.set', mode: null });
+      else this.#emit({ type: 'notice', notice: { level: 'warn', text: `The mode was not switched: ${failed.message}` } });
+    }
+  }
+
+  #can(minor: number): boolean {
+    return this.#greeting !== undefined && atLeast(this.#greeting.version, minor);
+  }
+
+  #emit(event: SessionEvent): void {
+    if (!this.#over) this.#deps.scene.emit(event);
+  }
+}
+
+interface Steer {
+  readonly said: PromptIntent;
+  accepted: boolean;
+}
+
+function commandPrompt(turnId: TurnId, path: readonly string[], args: string): PromptIntent {
+  return { turnId, content: [{ type: 'text', text: `/${[...path, args].filter(Boolean).join(' ')}` }] };
+}
+
+function textOf(said: PromptIntent): string {
+  return said.content.map((one) => (one.type === 'text' ? one.text : `[${one.type}]`)).join(' ');
+}

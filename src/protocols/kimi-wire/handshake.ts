@@ -1,0 +1,196 @@
+import { type Log, messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Command, Question, ToolOffer } from '../../session/model.ts';
+import { failureOf } from '../../transport/jsonrpc.ts';
+import type { Tool } from '../ports.ts';
+import type { Peer } from './peer.ts';
+import { codes, type InitializeResult, NEWEST_VERSION } from './schema.ts';
+import { offerable, outcome, renamed, toExternal } from './tools.ts';
+import { LEGACY, lower, parseVersion, type Version } from './version.ts';
+
+/** What the two ends know of each other after the handshake. */
+export interface Greeting {
+  readonly version: Version;
+  /** There was no handshake: prompts, approvals and cancelling work, the rest does not (wire.md §3). */
+  readonly legacy: boolean;
+  readonly server?: { readonly name: string; readonly version?: string };
+  readonly commands: readonly Command[];
+  readonly tools: readonly Tool[];
+  readonly offer: ToolOffer;
+}
+
+export interface HandshakeDeps {
+  readonly peer: Peer;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly tools: readonly Tool[];
+  readonly emit: (event: SessionEvent) => void;
+  readonly newId: () => string;
+  readonly log: Log;
+  readonly command: string;
+  /** Milliseconds: when to say that it takes its time, and when to ask what to do. */
+  readonly limits: { readonly notes: readonly number[]; readonly silence: number };
+  /** True when the program itself says that it is from before the handshake; asked once it has been silent for the first note's time. */
+  readonly isLegacy: () => Promise<boolean>;
+  readonly restart: () => void;
+}
+
+const NO_TOOLS: ToolOffer = { accepted: [], rejected: [] };
+const WAIT = 'Keep waiting';
+const AGAIN = 'Start it again';
+const WITHOUT = 'Go on without the handshake (old versions)';
+
+/** `initialize`, with everything that servers have been seen to answer, and not to answer (wire.md §3). Rejects only when it cannot go on. */
+export class Handshake {
+  readonly #deps: HandshakeDeps;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #askId: string | undefined;
+  #goLegacy: () => void = () => {};
+  #done = false;
+
+  constructor(deps: HandshakeDeps) {
+    this.#deps = deps;
+  }
+
+  async run(): Promise<Greeting> {
+    const silent = new Promise<Greeting>((resolve) => {
+      this.#goLegacy = () => resolve(legacyGreeting());
+    });
+    this.#deps.emit({ type: 'link.opening', note: `Starting ${this.#deps.command}` });
+    for (const ms of this.#deps.limits.notes) this.#later(ms, () => this.#stillWaiting(ms));
+    this.#later(this.#deps.limits.silence, () => this.#ask());
+    try {
+      return await Promise.race([this.#greet(), silent]);
+    } finally {
+      this.dispose();
+    }
+  }
+
+  /** True when the ask was the handshake's own. */
+  answer(askId: string, answer: Answer): boolean {
+    if (askId !== this.#askId) return false;
+    this.#closeAsk('answered');
+    const chosen = answer.kind === 'fields' ? answer.values.what?.[0] : undefined;
+    if (chosen === AGAIN) this.#deps.restart();
+    else if (chosen === WITHOUT) this.#goLegacy();
+    else this.#later(this.#deps.limits.silence, () => this.#ask());
+    return true;
+  }
+
+  dispose(): void {
+    this.#done = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#closeAsk('withdrawn');
+  }
+
+  async #greet(): Promise<Greeting> {
+    const { offered, refused } = offerable(this.#deps.tools);
+    let tools = offered;
+    let result: InitializeResult;
+    try {
+      result = await this.#initialize(tools);
+    } catch (error) {
+      const failed = failureOf(error);
+      if (failed?.code === codes.unknownMethod) return legacyGreeting();
+      if (failed?.code !== codes.badParams || tools.length === 0) throw error;
+      this.#notice(`The agent refused the editor tools, so it works without them: ${failed.message.split('\n', 1)[0]}`);
+      result = await this.#initialize([]);
+      return this.#greeting([], result, { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: failed.message })) });
+    }
+    let offer = outcome(tools, result);
+    const again = renamed(tools, result);
+    if (again.length > 0) {
+      const second = await this.#initialize(again).catch((error: unknown) => {
+        this.#deps.log.warn(`Offering tools under other names failed: ${messageOf(error)}`);
+        return undefined;
+      });
+      if (second) {
+        const { accepted, rejected } = outcome(again, second);
+        const taken = new Set(again.map((tool) => tool.name.replace(/^ide_/, '')));
+        offer = {
+          accepted: [...offer.accepted, ...accepted],
+          rejected: [...offer.rejected.filter((one) => !taken.has(one.name)), ...rejected],
+        };
+        tools = [...tools, ...again];
+      }
+    }
+    return this.#greeting(tools, result, { accepted: offer.accepted, rejected: [...offer.rejected, ...refused] });
+  }
+
+  #initialize(tools: readonly Tool[]): Promise<InitializeResult> {
+    return this.#deps.peer.call('initialize', {
+      protocol_version: NEWEST_VERSION,
+      client: { ...this.#deps.client },
+      capabilities: { supports_question: true, supports_plan_mode: true },
+      ...(tools.length > 0 ? { external_tools: toExternal(tools) } : {}),
+    });
+  }
+
+  #greeting(tools: readonly Tool[], result: InitializeResult, offer: ToolOffer): Greeting {
+    // A server that shook hands is at least 1.1.
+    const theirs = parseVersion(result.protocol_version ?? '') ?? { major: 1, minor: 1 };
+    const ours = parseVersion(NEWEST_VERSION) ?? theirs;
+    if (theirs.major !== ours.major)
+      this.#notice(`The agent speaks Wire ${result.protocol_version}; this is made for ${NEWEST_VERSION}. It may misbehave.`);
+    else if (lower(theirs, ours) !== theirs)
+      this.#deps.log.info(`The agent speaks Wire ${result.protocol_version}, newer than ${NEWEST_VERSION}.`);
+    return {
+      version: theirs.major === ours.major ? lower(theirs, ours) : ours,
+      legacy: false,
+      ...(result.server
+        ? { server: { name: result.server.name, ...(result.server.version ? { version: result.server.version } : {}) } }
+        : {}),
+      commands: (result.slash_commands ?? []).map(({ name, description, aliases }) => ({
+        name,
+        description: description ?? '',
+        aliases: aliases ?? [],
+      })),
+      tools,
+      offer,
+    };
+  }
+
+  #stillWaiting(ms: number): void {
+    this.#deps.emit({
+      type: 'link.opening',
+      note: `${this.#deps.command} is starting (${Math.round(ms / 1000)} s). It can take half a minute.`,
+    });
+    if (ms !== this.#deps.limits.notes[0]) return;
+    this.#deps.isLegacy().then(
+      (legacy) => legacy && !this.#done && this.#goLegacy(),
+      (error: unknown) => this.#deps.log.warn(messageOf(error)),
+    );
+  }
+
+  #ask(): void {
+    const id = this.#deps.newId();
+    this.#askId = id;
+    const label = `"${this.#deps.command}" runs but has not answered for ${Math.round(this.#deps.limits.silence / 1000)} s.`;
+    const choices = [{ label: WAIT }, { label: AGAIN }, { label: WITHOUT }];
+    const ask: Question = { kind: 'question', id, title: 'The agent is silent', fields: [{ id: 'what', label, choices }] };
+    this.#deps.emit({ type: 'ask.opened', ask });
+  }
+
+  #closeAsk(how: 'answered' | 'withdrawn'): void {
+    if (this.#askId === undefined) return;
+    this.#deps.emit({ type: 'ask.closed', askId: this.#askId, how });
+    this.#askId = undefined;
+  }
+
+  #notice(text: string): void {
+    this.#deps.emit({ type: 'notice', notice: { level: 'warn', text } });
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+function legacyGreeting(): Greeting {
+  return { version: LEGACY, legacy: true, commands: [], tools: [], offer: NO_TOOLS };
+}

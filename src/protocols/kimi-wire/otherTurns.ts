@@ -1,0 +1,53 @@
+import type { SessionEvent } from '../../session/events.ts';
+import { closeTurn } from './codec.ts';
+import { fromUserInput } from './content.ts';
+import { newTurn, type TurnMemory } from './memory.ts';
+import { events, requests } from './schema.ts';
+import { addNotice } from './streaming.ts';
+
+export interface OtherTurnsDeps {
+  readonly emit: (event: SessionEvent) => void;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/** Turns that no prompt of ours began: history that is replayed, and what a server begins by itself. */
+export class OtherTurns {
+  readonly #deps: OtherTurnsDeps;
+  #turn: TurnMemory | undefined;
+
+  constructor(deps: OtherTurnsDeps) {
+    this.#deps = deps;
+  }
+
+  get turn(): TurnMemory | undefined {
+    return this.#turn;
+  }
+
+  /** A turn cut off by a crash has no end of its own: it ends where the next begins. */
+  begin(payload: unknown): void {
+    this.end('cancelled');
+    const parsed = events.TurnBegin.safeParse(payload);
+    const prompt = parsed.success ? fromUserInput(parsed.data.user_input) : [];
+    this.#turn = newTurn(this.#deps.newId());
+    this.#deps.emit({ type: 'turn.began', turnId: this.#turn.turnId, at: this.#deps.now(), prompt });
+  }
+
+  end(status: 'done' | 'cancelled'): void {
+    const turn = this.#turn;
+    if (!turn) return;
+    this.#turn = undefined;
+    for (const event of status === 'done' ? closeTurn(turn) : []) this.#deps.emit(event);
+    this.#deps.emit({ type: 'turn.ended', turnId: turn.turnId, at: this.#deps.now(), status });
+  }
+
+  /** A request of the past, shown as settled: a question leaves a line, the others are seen in their calls. */
+  pastRequest(type: string, payload: unknown): void {
+    const turn = this.#turn;
+    if (!turn || type !== 'QuestionRequest') return;
+    const parsed = requests.QuestionRequest.safeParse(payload);
+    if (!parsed.success) return;
+    const text = parsed.data.questions.map((item) => item.question).join('\n');
+    this.#deps.emit(addNotice('info', `The agent asked: ${text}`, turn, turn.main));
+  }
+}

@@ -1,0 +1,147 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { Content, Fault, TurnId } from '../../session/model.ts';
+import { closeTurn } from './codec.ts';
+import { toUserInput } from './content.ts';
+import { faultOf } from './faults.ts';
+import { newTurn, type TurnMemory } from './memory.ts';
+import type { Peer } from './peer.ts';
+import type { OpenRequests } from './requests.ts';
+import type { Methods } from './schema.ts';
+
+export interface PromptIntent {
+  readonly turnId: TurnId;
+  readonly content: readonly Content[];
+}
+type Ended = Omit<Extract<SessionEvent, { type: 'turn.ended' }>, 'type' | 'turnId' | 'at'>;
+
+export interface OwnTurnsDeps {
+  readonly emit: (event: SessionEvent) => void;
+  readonly now: () => number;
+  readonly peer: Peer;
+  readonly requests: OpenRequests;
+  readonly limits: { readonly offerRestart: number; readonly restart: number };
+  /** Stop must always work: ends the process and begins again with the same session. */
+  readonly restart: () => void;
+  readonly began: () => void;
+  readonly ended: (status: Ended['status']) => void;
+}
+
+/** The turns we began, one at a time. The answer to `prompt` ends a turn, and nothing else does (wire.md §7). */
+export class OwnTurns {
+  readonly #deps: OwnTurnsDeps;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #turn: TurnMemory | undefined;
+  #stopping = false;
+  #waiting: PromptIntent[] = [];
+  #whenIdle: (() => void)[] = [];
+
+  constructor(deps: OwnTurnsDeps) {
+    this.#deps = deps;
+  }
+
+  get turn(): TurnMemory | undefined {
+    return this.#turn;
+  }
+
+  /** A second prompt would be refused while a turn runs, so it waits. */
+  prompt(intent: PromptIntent): void {
+    if (this.#turn) this.#waiting.push(intent);
+    else this.#begin(intent);
+  }
+
+  /**
+   * Every open request is answered first: older servers never end a turn that is cancelled while they wait (wire.md §9.1). A turn that does not
+   * end is ended with its process.
+   */
+  cancel(): void {
+    const turn = this.#turn;
+    if (!turn) return;
+    this.#deps.requests.refuseAll();
+    // The answers are written once their promises have settled.
+    setImmediate(() => {
+      // "No turn runs" is no failure, and a closed connection is said elsewhere.
+      if (this.#turn === turn) this.#deps.peer.call('cancel', {}).catch(() => {});
+    });
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#later(this.#deps.limits.offerRestart, () => {
+      const text = 'The agent does not stop. It will be restarted soon; the conversation goes on from there.';
+      this.#deps.emit({ type: 'turn.activity', turnId: turn.turnId, text });
+      this.#deps.emit({ type: 'notice', notice: { level: 'warn', text: 'The agent does not stop.', next: ['restart'] } });
+    });
+    this.#later(this.#deps.limits.restart, () => {
+      this.#end(turn, { status: 'cancelled', stop: 'restarted' });
+      this.#deps.restart();
+    });
+  }
+
+  /** Stops the turn that runs and waits for its end, but not longer than this. */
+  async stop(limit: number): Promise<void> {
+    this.#waiting = [];
+    if (this.#turn && !this.#stopping) {
+      this.cancel();
+      const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+      const late = new Promise<void>((resolve) => this.#later(limit, resolve));
+      await Promise.race([idle, late]);
+    }
+    this.dispose();
+  }
+
+  /** The connection is over; what becomes of the turn is said with it. */
+  dispose(): void {
+    this.#clearTimers();
+    this.#turn = undefined;
+    this.#waiting = [];
+    for (const idle of this.#whenIdle.splice(0)) idle();
+  }
+
+  #begin(intent: PromptIntent): void {
+    this.#deps.began();
+    const turn = newTurn(intent.turnId);
+    this.#turn = turn;
+    this.#deps.emit({ type: 'turn.began', turnId: intent.turnId, at: this.#deps.now(), prompt: intent.content });
+    this.#deps.peer.call('prompt', { user_input: toUserInput(intent.content) }).then(
+      (result) => this.#end(turn, this.#outcome(result)),
+      (error: unknown) => {
+        const fault = faultOf(error);
+        if (fault) this.#end(turn, this.#stopping ? { status: 'cancelled' } : { status: 'failed', error: fault });
+      },
+    );
+  }
+
+  /** A turn that was to be stopped counts as stopped even when it ended by itself first. */
+  #outcome({ status, steps }: Methods['prompt']['result']): Ended {
+    if (this.#stopping || status === 'cancelled') return { status: 'cancelled' };
+    if (status !== 'max_steps_reached') return { status: 'done', ...(status === 'finished' ? {} : { stop: status }) };
+    const message = `The agent stopped after ${steps ?? 'too many'} steps, its limit for one turn.`;
+    const error: Fault = { message, next: ['continue'] };
+    return { status: 'done', stop: status, error };
+  }
+
+  #end(turn: TurnMemory, how: Ended): void {
+    if (this.#turn !== turn) return;
+    this.#turn = undefined;
+    this.#stopping = false;
+    this.#clearTimers();
+    this.#deps.requests.turnEnded();
+    for (const event of how.status === 'done' ? closeTurn(turn) : []) this.#deps.emit(event);
+    this.#deps.ended(how.status);
+    this.#deps.emit({ type: 'turn.ended', turnId: turn.turnId, at: this.#deps.now(), ...how });
+    for (const idle of this.#whenIdle.splice(0)) idle();
+    const next = this.#turn ? undefined : this.#waiting.shift();
+    if (next) this.#begin(next);
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  #clearTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}

@@ -1,0 +1,94 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import { type Log, messageOf } from '../base/log.ts';
+import type { Tool, ToolAnswer } from './ports.ts';
+
+/** Milliseconds one of our tools may take. Time in which a person is being asked does not count: the session limits such a tool itself. */
+export const TOOL_LIMIT = 60_000;
+/** What a tool may tell the model, in UTF-16 units. */
+const ANSWER_LIMIT = 400_000;
+
+export interface ToolRun {
+  readonly name: string;
+  /** The arguments: JSON text (empty means none) or the value itself. */
+  readonly input: unknown;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly limit?: number;
+}
+
+/** Finds, checks, runs and limits one of our tools. Never throws and always answers: whatever goes wrong is an answer that says so. */
+export async function runTool(tools: readonly Tool[], run: ToolRun): Promise<ToolAnswer> {
+  const tool = tools.find((one) => one.name === run.name);
+  if (!tool) return refuse(`There is no tool called "${run.name}". Known are: ${tools.map((one) => one.name).join(', ') || 'none'}.`);
+  if (run.signal.aborted) return refuse('Cancelled before it began.');
+  try {
+    const input = typeof run.input === 'string' ? parse(run.input) : (run.input ?? {});
+    const wrong = problems(tool, input);
+    if (wrong) return refuse(`Wrong arguments for ${tool.name}: ${wrong}.`);
+    return shorten(await raced(tool, input, run));
+  } catch (error) {
+    run.log.warn(`The tool ${tool.name} failed: ${messageOf(error)}`);
+    return refuse(messageOf(error));
+  }
+}
+
+function refuse(text: string): ToolAnswer {
+  return { ok: false, text };
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The arguments are not JSON: ${messageOf(error)}`);
+  }
+}
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+/** What is wrong with the input by the tool's own schema, or undefined. */
+function problems(tool: Tool, input: unknown): string | undefined {
+  let check = compiled.get(tool.parameters);
+  if (!check) {
+    check = new Ajv({ strict: false, allErrors: true, logger: false }).compile(tool.parameters);
+    compiled.set(tool.parameters, check);
+  }
+  if (check(input)) return undefined;
+  return (check.errors ?? []).map((error) => `${error.instancePath || 'the arguments'} ${error.message ?? error.keyword}`).join('; ');
+}
+
+/** The tool, or the abort, or the limit, whichever comes first; the tool is told to stop by the other two. */
+function raced(tool: Tool, input: unknown, run: ToolRun): Promise<ToolAnswer> {
+  const stop = new AbortController();
+  return new Promise((resolve, reject) => {
+    const settle = (then: () => void): void => {
+      clearTimeout(timer);
+      run.signal.removeEventListener('abort', aborted);
+      then();
+    };
+    const give = (why: string) => (): void => {
+      stop.abort();
+      settle(() => resolve(refuse(why)));
+    };
+    const aborted = give('Cancelled.');
+    const limit = run.limit ?? TOOL_LIMIT;
+    const asks = tool.confirm?.(input) !== undefined;
+    const timer = asks ? undefined : setTimeout(give(`${tool.name} took longer than ${limit / 1000} s and was stopped.`), limit);
+    run.signal.addEventListener('abort', aborted, { once: true });
+    Promise.resolve()
+      .then(() => tool.run(input, stop.signal))
+      .then(
+        (answer) => settle(() => resolve(answer)),
+        (error: unknown) => settle(() => reject(error)),
+      );
+  });
+}
+
+function shorten(answer: ToolAnswer): ToolAnswer {
+  const { text } = answer;
+  return text.length <= ANSWER_LIMIT
+    ? answer
+    : { ...answer, text: `${text.slice(0, ANSWER_LIMIT)}\n… (${text.length - ANSWER_LIMIT} more characters)` };
+}
