@@ -83,7 +83,15 @@ export class Chat {
     this.#frame = 0;
     const session = this.#mirror.session ?? NOBODY;
     if (session.id !== this.#shownSession) this.#switch(session);
-    const view: View = { session, memory: this.#ui.memory(session.id), act: this.#act };
+    const ui = this.#ui;
+    const view: View = {
+      session,
+      // As it is when it is asked for: a key may follow another before the next frame.
+      get memory() {
+        return ui.memory(session.id);
+      },
+      act: this.#act,
+    };
     render(this.#template(view), this.#root);
     this.#watch();
   }
