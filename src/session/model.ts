@@ -189,8 +189,6 @@ export interface Field {
   /** Bounds of a number, of the length of a text, or of how many are chosen. */
   readonly min?: number;
   readonly max?: number;
-  /** A regular expression the text has to match somewhere. */
-  readonly pattern?: string;
 }
 
 export interface Plan {

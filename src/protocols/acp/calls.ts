@@ -1,0 +1,206 @@
+import type { CallChange } from '../../session/events.ts';
+import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
+import { toContent } from './content.ts';
+import type { DiffItem, ToolContent, WireCall } from './schema.ts';
+
+/** One tool call as the agent has told it so far; every source of news about it is merged here (acp.md §8.1). */
+export interface CallState {
+  readonly id: string;
+  title: string;
+  name: string;
+  kind: ToolKind;
+  status: ToolCall['status'];
+  content: readonly ToolContent[];
+  locations: ToolCall['locations'];
+  rawInput: unknown;
+  rawOutput: unknown;
+  meta: Readonly<Record<string, unknown>>;
+  /** What the agent last said about the edit of a path, and what that was found to mean. Kept when the agent replaces it by a sentence. */
+  readonly edits: Map<string, Edit>;
+  /** True once the person has refused it: nothing the agent says afterwards changes that. */
+  refused: boolean;
+  /** True while a permission for it is open. */
+  asking: boolean;
+}
+export interface Edit {
+  items: readonly DiffItem[];
+  diffs: readonly Diff[];
+  /** The file has been looked at for these items. */
+  placed: boolean;
+}
+
+export function newCall(id: string): CallState {
+  return {
+    id,
+    title: '',
+    name: '',
+    kind: 'other',
+    status: 'pending',
+    content: [],
+    locations: [],
+    rawInput: undefined,
+    rawOutput: undefined,
+    meta: {},
+    edits: new Map(),
+    refused: false,
+    asking: false,
+  };
+}
+
+/** `stopping`: the person asked to stop, so a failure is the stop. Null and absent members are unchanged; lists replace. */
+export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | 'tool_call_update' | 'permission', stopping: boolean): void {
+  if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
+  if (news._meta) call.meta = { ...call.meta, ...news._meta };
+  call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
+  if (news.kind) call.kind = KINDS.has(news.kind) ? (news.kind as ToolKind) : 'other';
+  if (news.content) {
+    call.content = news.content;
+    takeEdits(call, news.content);
+  }
+  if (news.locations) call.locations = news.locations.map(({ path, line }) => (line == null ? { path } : { path, line }));
+  if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
+  if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
+  const status = statusOf(news.status);
+  if (status && !isFinal(call.status)) call.status = stopping && status === 'failed' ? 'cancelled' : status;
+  if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
+}
+
+/** A finished call that is announced again is another one under the same id. */
+export function isAnnouncedAgain(call: CallState, news: WireCall): boolean {
+  const status = statusOf(news.status) ?? 'pending';
+  return isFinal(call.status) && !call.refused && !isFinal(status);
+}
+
+/** What the model shows of it now. */
+export function shown(call: CallState): CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'> {
+  const status = call.refused ? 'rejected' : call.asking && !isFinal(call.status) ? 'waiting' : call.status;
+  return {
+    name: call.name || call.kind,
+    title: titleOf(call),
+    kind: call.kind,
+    status,
+    ...(isEmpty(call.rawInput) ? {} : { input: call.rawInput }),
+    output: outputOf(call),
+    locations: call.locations,
+    ...(status === 'failed' ? { error: { message: failureOf(call) } } : {}),
+  };
+}
+
+/** A place for edits that have not been compared with their files yet. */
+export function unplaced(call: CallState): readonly (readonly [string, Edit])[] {
+  return [...call.edits].filter(([, edit]) => !edit.placed);
+}
+
+export function commandOf(call: Pick<CallState, 'rawInput' | 'kind' | 'title'>): string | undefined {
+  const input = call.rawInput as { readonly command?: unknown; readonly cmd?: unknown } | undefined;
+  const command = typeof input === 'object' && input !== null ? (input.command ?? input.cmd) : undefined;
+  if (typeof command === 'string' && command) return command;
+  if (Array.isArray(command) && command.length > 0 && command.every((one) => typeof one === 'string')) {
+    return command.length === 3 && /^-\w*c$/.test(String(command[1])) ? String(command[2]) : command.join(' ');
+  }
+  return call.kind === 'execute' && call.title ? call.title : undefined;
+}
+
+const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
+const STATUSES: Readonly<Record<string, ToolCall['status']>> = {
+  pending: 'pending',
+  in_progress: 'running',
+  completed: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  paused: 'pending',
+};
+
+function statusOf(status: string | null | undefined): ToolCall['status'] | undefined {
+  return status != null && Object.hasOwn(STATUSES, status) ? STATUSES[status] : undefined;
+}
+
+export function isFinal(status: ToolCall['status']): boolean {
+  return status === 'done' || status === 'failed' || status === 'cancelled' || status === 'rejected';
+}
+
+function takeEdits(call: CallState, content: readonly ToolContent[]): void {
+  const byPath = new Map<string, DiffItem[]>();
+  for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
+  for (const [path, items] of byPath) {
+    const before = call.edits.get(path);
+    // The texts as they came stand in until the file has been looked at; what was found earlier is better than that.
+    const diffs = before?.placed && !before.diffs.some((diff) => diff.excerpt) ? before.diffs : items.map(asItCame);
+    call.edits.set(path, { items, diffs, placed: false });
+  }
+}
+
+function asItCame(item: DiffItem): Diff {
+  const isNew = item.oldText == null || item.oldText === '';
+  return { path: item.path, before: isNew ? null : (item.oldText ?? ''), after: item.newText, ...(isNew ? {} : { excerpt: {} }) };
+}
+
+function outputOf(call: CallState): readonly Output[] {
+  const output: Output[] = [];
+  const seen = new Set<string>();
+  for (const item of call.content) {
+    if (item.type === 'terminal') output.push({ kind: 'terminal', terminalId: item.terminalId });
+    else if (item.type === 'content') {
+      const content = toContent(item.content);
+      if (content.type !== 'text' || content.text !== '') output.push({ kind: 'content', content });
+    } else if (!seen.has(item.path)) {
+      seen.add(item.path);
+      for (const diff of call.edits.get(item.path)?.diffs ?? []) output.push({ kind: 'diff', diff });
+    }
+  }
+  for (const [path, edit] of call.edits) if (!seen.has(path)) for (const diff of edit.diffs) output.push({ kind: 'diff', diff });
+  if (output.length === 0 && isFinal(call.status)) output.push(...rawOutputOf(call.rawOutput));
+  return output;
+}
+
+/** What stands in for content that is missing at the end. */
+function rawOutputOf(raw: unknown): readonly Output[] {
+  if (isEmpty(raw)) return [];
+  const text = typeof raw === 'string' ? raw : textIn(raw);
+  if (text !== undefined) return text === '' ? [] : [{ kind: 'content', content: { type: 'text', text } satisfies Content }];
+  return [{ kind: 'json', value: raw }];
+}
+
+function textIn(raw: unknown): string | undefined {
+  if (typeof raw !== 'object' || raw === null) return undefined;
+  for (const key of ['output', 'aggregated_output', 'formatted_output', 'content']) {
+    const value = (raw as Readonly<Record<string, unknown>>)[key];
+    if (typeof value === 'string') return value;
+  }
+  return undefined;
+}
+
+function exitCodeIn(raw: unknown): number | undefined {
+  if (typeof raw !== 'object' || raw === null) return undefined;
+  const { exitCode, exit_code, metadata, contents } = raw as Readonly<Record<string, unknown>>;
+  const places: readonly unknown[] = [exitCode, exit_code];
+  const found = places.find((value) => typeof value === 'number');
+  if (typeof found === 'number') return found;
+  if (typeof metadata === 'object' && metadata !== null && 'exit' in metadata && typeof metadata.exit === 'number') return metadata.exit;
+  if (!Array.isArray(contents)) return undefined;
+  return contents.map((one: unknown) => exitCodeIn(one)).find((value) => value !== undefined);
+}
+
+function failureOf(call: CallState): string {
+  const exit = exitCodeIn(call.rawOutput);
+  if (exit !== undefined && exit !== 0) return `Exit code ${exit}`;
+  const raw = call.rawOutput as { readonly error?: unknown } | undefined;
+  const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
+  return typeof error === 'string' && error ? error.slice(0, 2000) : 'The agent reports a failure.';
+}
+
+function titleOf(call: CallState): string {
+  const title = call.title || call.name || (call.kind === 'other' ? 'Tool' : call.kind);
+  return call.kind === 'execute' ? title : (title.split('\n', 1)[0] ?? title);
+}
+
+function toolNameIn(meta: CallState['meta']): string | undefined {
+  const claude = meta.claudeCode as { readonly toolName?: unknown } | undefined;
+  const name = meta.tool_name ?? meta.toolName ?? (typeof claude === 'object' && claude !== null ? claude.toolName : undefined);
+  return typeof name === 'string' && name ? name : undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

@@ -1,0 +1,211 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { Command, Plan } from '../../session/model.ts';
+import { type Rows, decode as row } from '../rows.ts';
+import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown } from './calls.ts';
+import { toContent } from './content.ts';
+import type { Settings } from './options.ts';
+import type { Update, WireCall } from './schema.ts';
+import type { TurnMemory, Turns } from './turns.ts';
+
+/** session/update to events (acp.md §7). */
+export interface Memory {
+  readonly turn: TurnMemory | undefined;
+  readonly turns: Turns;
+  readonly settings: Settings;
+  /** A call has changed: it may carry edits that are to be compared with their files. */
+  readonly onCall: (turn: TurnMemory, call: CallState) => void;
+  /** Display terminals travel in the meta of tool calls (acp.md §10.4). */
+  readonly onMeta: (meta: Readonly<Record<string, unknown>>) => readonly SessionEvent[];
+}
+
+/** undefined: a kind this build does not know. */
+export function decodeUpdate(update: Update, memory: Memory): readonly SessionEvent[] | undefined {
+  return row(rows, 'sessionUpdate', update, memory);
+}
+
+/** Kinds that belong to a turn; the others are about the session. */
+export function isOfTurn(kind: string): boolean {
+  return TURN_KINDS.has(kind);
+}
+
+const TURN_KINDS: ReadonlySet<string> = new Set([
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+  'compaction_update',
+  'compaction_summary_chunk',
+]);
+
+const rows: Rows<Update, 'sessionUpdate', Memory> = {
+  user_message_chunk: ({ content }, { turn }) => {
+    // Only what the agent put in by itself: an echo of the prompt is there already, and reminders to itself concern nobody.
+    if (turn?.sort !== 'prompt') return [];
+    const part = toContent(content);
+    if (part.type === 'text' && (turn.promptText.includes(part.text.trim()) || isReminder(part.text))) return [];
+    return [{ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id: newPart(turn), content: [part] } }];
+  },
+  agent_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
+  agent_thought_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'thought', content, messageId) : []),
+  tool_call: (call, memory) => callNews(call, 'tool_call', memory),
+  tool_call_update: (call, memory) => callNews(call, 'tool_call_update', memory),
+  plan: ({ entries }, { turn }) => {
+    if (turn) turn.growing = undefined;
+    return [{ type: 'plan.set', plan: entries.length === 0 ? null : { entries: entries.map(planEntry) } }];
+  },
+  available_commands_update: ({ availableCommands }) => [
+    {
+      type: 'commands.set',
+      commands: availableCommands.slice(0, 1000).map(
+        ({ name, description, input }): Command => ({
+          name,
+          description: short(description ?? ''),
+          aliases: [],
+          ...(input?.hint ? { hint: short(input.hint) } : {}),
+        }),
+      ),
+    },
+  ],
+  current_mode_update: ({ currentModeId, modeId }, { settings }) => {
+    const id = currentModeId ?? modeId;
+    return id == null ? [] : settings.modeChanged(id);
+  },
+  config_option_update: ({ configOptions }, { settings }) => settings.replaceConfig(configOptions),
+  session_info_update: ({ title }) => (title == null ? [] : [{ type: 'title.set', title: title.slice(0, 500) }]),
+  usage_update: ({ used, size, cost }) => [
+    {
+      type: 'usage.set',
+      usage: { ...(used == null ? {} : { used }), ...(size == null || size <= 0 ? {} : { size }), ...(cost == null ? {} : { cost }) },
+    },
+  ],
+  notice: ({ severity, title, description }) => [
+    {
+      type: 'notice',
+      notice: {
+        level: severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info',
+        text: [title, description].filter(Boolean).join('\n'),
+      },
+    },
+  ],
+  compaction_update: ({ status, error }, { turn }) => {
+    if (!turn) return [];
+    if (status === 'completed') {
+      const notice = { level: 'info', text: 'The conversation was summed up to make room.' } as const;
+      turn.growing = undefined;
+      return [activity(turn, null), { type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: newPart(turn), notice } }];
+    }
+    if (status === 'failed') {
+      const text = `Summing up the conversation failed${typeof error === 'string' ? `: ${error.slice(0, 500)}` : '.'}`;
+      return [activity(turn, null), { type: 'notice', notice: { level: 'warn', text } }];
+    }
+    return [activity(turn, status === 'cancelled' ? null : COMPACTING)];
+  },
+  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, COMPACTING)] : []),
+};
+
+const COMPACTING = 'Summing up the conversation';
+
+function activity(turn: TurnMemory, text: string | null): SessionEvent {
+  return { type: 'turn.activity', turnId: turn.id, text };
+}
+
+/** Texts of agents that hold nothing but one block in tags are notes to the model. */
+export function isReminder(text: string): boolean {
+  return /^\s*<([a-z][\w-]*)[^>]*>[\s\S]*<\/\1>\s*$/i.test(text);
+}
+
+/** One piece of a message. The commonest of all updates, so it takes plain values. */
+export function grow(
+  turn: TurnMemory,
+  kind: 'text' | 'thought',
+  text: string,
+  messageId: string | null | undefined,
+): SessionEvent | undefined {
+  // Empty pieces only carry figures; they make no bubble.
+  if (text === '') return undefined;
+  const id = messageId ?? undefined;
+  let growing = turn.growing;
+  if (growing?.kind !== kind || growing.messageId !== id) {
+    const known = id === undefined ? undefined : turn.parts.get(`${kind} ${id}`);
+    growing = { kind, messageId: id, partId: known ?? newPart(turn) };
+    if (id !== undefined) turn.parts.set(`${kind} ${id}`, growing.partId);
+    turn.growing = growing;
+  }
+  return { type: 'text.grew', turnId: turn.id, kind, partId: growing.partId, text };
+}
+
+function chunk(
+  turn: TurnMemory,
+  kind: 'text' | 'thought',
+  block: Extract<Update, { sessionUpdate: 'agent_message_chunk' }>['content'],
+  messageId: string | null | undefined,
+): readonly SessionEvent[] {
+  const content = toContent(block);
+  if (content.type === 'text') {
+    const grown = grow(turn, kind, content.text, messageId);
+    return grown ? [grown] : [];
+  }
+  turn.growing = undefined;
+  return [{ type: 'part.added', turnId: turn.id, part: { kind: 'content', id: newPart(turn), content } }];
+}
+
+function newPart(turn: TurnMemory): string {
+  turn.made += 1;
+  return `${turn.id}:${turn.made}`;
+}
+
+type From = 'tool_call' | 'tool_call_update' | 'permission';
+
+/** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
+export function callNews(news: WireCall, from: From, memory: Memory): readonly SessionEvent[] {
+  const { turn, turns } = memory;
+  if (!turn) return [];
+  const known = turn.calls.get(news.toolCallId);
+  const call = turns.call(turn, news.toolCallId, from !== 'tool_call_update');
+  if (!call) return [];
+  const before = known && shown(known);
+  if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) {
+    turn.calls.set(known.id, Object.assign(known, { ...newCall(known.id) }));
+  }
+  mergeCall(call, news, from, turn.stopping);
+  const events: SessionEvent[] = [];
+  if (!before) {
+    turn.growing = undefined;
+    turn.parts.clear();
+    events.push({
+      type: 'part.added',
+      turnId: turn.id,
+      part: { kind: 'call', id: call.id, call: { id: call.id, inputText: '', ...shown(call) } },
+    });
+  } else {
+    const changed = differences(before, shown(call));
+    if (changed) events.push({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
+  }
+  if (news._meta) events.push(...memory.onMeta(news._meta));
+  memory.onCall(turn, call);
+  return events;
+}
+
+/** What of a call has to be said again; undefined when nothing. */
+export function differences(before: ReturnType<typeof shown>, now: ReturnType<typeof shown>): Partial<ReturnType<typeof shown>> | undefined {
+  const changed = Object.entries(now).filter(([key, value]) => !equal(before[key as keyof typeof before], value));
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
+
+function equal(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+
+function planEntry(entry: Extract<Update, { sessionUpdate: 'plan' }>['entries'][number]): Plan['entries'][number] {
+  const { status, priority } = entry;
+  return {
+    text: entry.content,
+    status: status === 'completed' || status === 'in_progress' ? status : 'pending',
+    ...(priority === 'high' || priority === 'medium' || priority === 'low' ? { priority } : {}),
+  };
+}
+
+function short(text: string): string {
+  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+}

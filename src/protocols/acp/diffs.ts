@@ -1,0 +1,98 @@
+import type { Diff } from '../../session/model.ts';
+import type { DiffItem } from './schema.ts';
+
+/**
+ * What a file holds now: its text, null when it does not exist, undefined when that could not be found out.
+ * Agents send whole files or fragments of them under the same name (acp.md §8.3); this finds out which.
+ */
+export type Current = string | null | undefined;
+
+/** Files longer than this are shown as excerpts: both whole sides travel with every change. */
+const WHOLE_LIMIT = 256 * 1024;
+
+/** All the diffs of one path in one message, as one diff of the whole file, or as excerpts when they cannot be placed. */
+export function locate(items: readonly DiffItem[], current: Current, done: boolean): readonly Diff[] {
+  const path = items[0]?.path ?? '';
+  const text = typeof current === 'string' ? lines(current) : current;
+  const hunks = items.map((item) => ({ before: lines(item.oldText ?? ''), after: lines(item.newText) }));
+  if (items.length === 1 && items[0] && hunks[0]) {
+    const whole = wholeFile(items[0], hunks[0], text, done);
+    if (whole) return [{ path, ...whole }];
+  }
+  if (typeof text === 'string') {
+    const after = done ? undefined : replaceAll(text, hunks);
+    if (after !== undefined) return placed(path, text, after, hunks);
+    const before = replaceAll(
+      text,
+      hunks.map((hunk) => ({ before: hunk.after, after: hunk.before })),
+    );
+    if (before !== undefined) return placed(path, before, text, hunks);
+    const late = done ? replaceAll(text, hunks) : undefined;
+    if (late !== undefined) return placed(path, text, late, hunks);
+  }
+  return hunks.map((hunk) => ({ path, ...hunk, excerpt: {} }));
+}
+
+interface Hunk {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The item as a statement about the whole file, if it is one. */
+function wholeFile(item: DiffItem, hunk: Hunk, text: Current, done: boolean): Omit<Diff, 'path'> | undefined {
+  const kind = item._meta?.kind;
+  if (kind === 'delete') return { before: typeof text === 'string' && !done ? text : hunk.before, after: null };
+  if (hunk.before === '') {
+    // An empty old text: the file is new, or was empty, or is written whole without a word about what stood there.
+    if (kind === 'add' || text === null) return { before: null, after: hunk.after };
+    if (text === undefined) return { before: null, after: hunk.after };
+    if (same(text, hunk.after)) return { before: kind === 'modify' ? '' : null, after: hunk.after };
+    if (text === '') return { before: '', after: hunk.after };
+    return item.oldText === '' ? undefined : { before: text, after: hunk.after };
+  }
+  if (typeof text !== 'string') return undefined;
+  if (same(hunk.before, text)) return { before: hunk.before, after: hunk.after };
+  return done && same(hunk.after, text) ? { before: hunk.before, after: hunk.after } : undefined;
+}
+
+function placed(path: string, before: string, after: string, hunks: readonly Hunk[]): readonly Diff[] {
+  if (before.length + after.length <= WHOLE_LIMIT) return [{ path, before, after }];
+  return hunks.map((hunk) => ({
+    path,
+    ...hunk,
+    excerpt: { beforeLine: lineOf(before, hunk.before), afterLine: lineOf(after, hunk.after) },
+  }));
+}
+
+/** Every hunk replaced where its text stands; undefined when one does not stand there exactly once. */
+function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
+  let now = text;
+  for (const { before, after } of hunks) {
+    const found = before === '' ? undefined : once(now, before);
+    if (found === undefined) return undefined;
+    // A hunk's trailing newline may be missing on one side only because the file has none.
+    now = now.slice(0, found.at) + (found.short ? after.replace(/\n$/, '') : after) + now.slice(found.at + found.length);
+  }
+  return now;
+}
+
+/** Where the part stands, if it stands there once. A last line may lack its newline at the end of the file. */
+function once(text: string, part: string): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
+  const at = text.indexOf(part);
+  if (at >= 0) return text.indexOf(part, at + 1) < 0 ? { at, length: part.length, short: false } : undefined;
+  const cut = part.replace(/\n$/, '');
+  if (cut === part || cut === '' || !text.endsWith(cut)) return undefined;
+  return { at: text.length - cut.length, length: cut.length, short: true };
+}
+
+function lineOf(text: string, part: string): number {
+  return text.slice(0, Math.max(0, text.indexOf(part))).split('\n').length;
+}
+
+function same(one: string, other: string): boolean {
+  return one.replace(/\n$/, '') === other.replace(/\n$/, '');
+}
+
+function lines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

@@ -1,0 +1,153 @@
+import path from 'node:path';
+import { messageOf } from '../../base/log.ts';
+import type { Approval, Diff } from '../../session/model.ts';
+import type { Files } from '../ports.ts';
+import type { OpenAsks } from './asks.ts';
+import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
+import { type Place, placeOf } from './paths.ts';
+import type { Quirks } from './quirks.ts';
+
+export interface FileScene {
+  readonly files: Files;
+  readonly asks: OpenAsks;
+  /** The session's folders. */
+  readonly roots: readonly string[];
+  readonly quirks: () => Quirks;
+  readonly turnId: () => string | undefined;
+  /** True when the person has allowed a call of the running turn that names this path. */
+  readonly allowed: (path: string) => boolean;
+  /** A file was written: the call that did it may show it. */
+  readonly wrote: (diff: Diff) => void;
+}
+
+/** fs/read_text_file and fs/write_text_file (acp.md §10.1-§10.3). Outside the session's folders a person is asked first. */
+export class FileRequests {
+  readonly #scene: FileScene;
+  /** Folders outside that the person let the agent read in, or not. */
+  readonly #outside = new Map<string, boolean>();
+
+  constructor(scene: FileScene) {
+    this.#scene = scene;
+  }
+
+  async read(
+    request: { readonly path: string; readonly line?: number | null | undefined; readonly limit?: number | null | undefined },
+    signal: AbortSignal,
+  ): Promise<{ content: string }> {
+    const place = await this.#place(request.path);
+    const text = await this.#text(request.path);
+    if (text === null) {
+      if (this.#scene.quirks().missingFileIsEmpty) return { content: '' };
+      throw refusal(NOT_FOUND, `Resource not found: ${request.path}`, { uri: request.path });
+    }
+    if (place === 'outside' && !(await this.#mayRead(request.path, signal))) {
+      throw refusal(INTERNAL, `The person did not allow reading outside the workspace: ${request.path}`);
+    }
+    if (text.slice(0, 8192).includes('\0')) throw refusal(INTERNAL, `This is not a text file: ${request.path}`);
+    return { content: slice(text, request.line ?? undefined, request.limit ?? undefined) };
+  }
+
+  async write(request: { readonly path: string; readonly content: string }, signal: AbortSignal): Promise<Record<string, never>> {
+    const target = path.resolve(request.path);
+    const place = await this.#place(request.path);
+    const before = await this.#text(target);
+    if (before === request.content) return {};
+    // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
+    if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
+    if (place !== 'inside' && !this.#scene.allowed(target) && !(await this.#mayWrite(target, place, before, request.content, signal))) {
+      throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
+    }
+    try {
+      await this.#scene.files.write(target, request.content);
+    } catch (error) {
+      throw refusal(INTERNAL, `Writing ${request.path} failed: ${messageOf(error)}`);
+    }
+    this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(request.content) });
+    return {};
+  }
+
+  async #place(target: string): Promise<Place> {
+    try {
+      return await placeOf(target, this.#scene.roots);
+    } catch (error) {
+      throw refusal(INVALID_PARAMS, messageOf(error));
+    }
+  }
+
+  async #text(target: string): Promise<string | null> {
+    try {
+      const text = await this.#scene.files.read(target);
+      return text.startsWith('\uFEFF') ? text.slice(1) : text;
+    } catch (error) {
+      const code = (error as { readonly code?: unknown }).code;
+      if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+      throw refusal(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
+    }
+  }
+
+  async #mayRead(target: string, signal: AbortSignal): Promise<boolean> {
+    const folder = path.dirname(path.resolve(target));
+    const known = this.#outside.get(folder);
+    if (known !== undefined) return known;
+    const allowed = await this.#ask(
+      {
+        title: 'Read a file outside the workspace',
+        toolKind: 'read',
+        detail: { type: 'text', text: target },
+        options: [
+          { id: 'allow', label: 'Allow reading in this folder', effect: 'allow_always' },
+          { id: 'reject', label: 'Reject', effect: 'reject_once' },
+        ],
+      },
+      signal,
+    );
+    if (allowed !== undefined) this.#outside.set(folder, allowed);
+    return allowed ?? false;
+  }
+
+  async #mayWrite(target: string, place: Place, before: string | null, after: string, signal: AbortSignal): Promise<boolean> {
+    const title = place === 'guarded' ? 'Write a file that steers the editor or the version control' : 'Write a file outside the workspace';
+    const diffs = [{ path: target, before: before === null ? null : plain(before), after: plain(after) }];
+    const options = [
+      // Not an option that rules of the person may choose: those are about the workspace.
+      { id: 'allow', label: 'Allow this write', effect: 'allow_always' },
+      { id: 'reject', label: 'Reject', effect: 'reject_once' },
+    ] as const;
+    return (await this.#ask({ title, toolKind: 'edit', detail: { type: 'edit', diffs }, options }, signal)) ?? false;
+  }
+
+  /** undefined when nobody answered. */
+  #ask(what: Omit<Approval, 'kind' | 'id' | 'turnId'>, signal: AbortSignal): Promise<boolean | undefined> {
+    const turnId = this.#scene.turnId();
+    return this.#scene.asks.ask<boolean | undefined>(
+      {
+        ask: (id) => ({ kind: 'approval', id, ...(turnId === undefined ? {} : { turnId }), ...what }),
+        reply: (answer) => answer.kind === 'option' && answer.optionId === 'allow',
+        cancelled: undefined,
+      },
+      signal,
+    );
+  }
+}
+
+/** Whole lines with their ends, from a 1-based line on; past the end there is nothing. */
+export function slice(text: string, line: number | undefined, limit: number | undefined): string {
+  if (line === undefined && limit === undefined) return text;
+  let from = 0;
+  for (let skip = Math.max(0, Math.floor(line ?? 1) - 1); skip > 0; skip--) {
+    const end = text.indexOf('\n', from);
+    if (end < 0) return '';
+    from = end + 1;
+  }
+  if (limit === undefined) return text.slice(from);
+  let to = from;
+  for (let left = Math.max(0, Math.floor(limit)); left > 0 && to < text.length; left--) {
+    const end = text.indexOf('\n', to);
+    to = end < 0 ? text.length : end + 1;
+  }
+  return text.slice(from, to);
+}
+
+function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

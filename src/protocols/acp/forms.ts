@@ -1,0 +1,227 @@
+import { runInNewContext } from 'node:vm';
+import * as z from 'zod/mini';
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, Field, Question } from '../../session/model.ts';
+
+/** elicitation/create to an ask, and the person's answer back (acp.md §11). */
+
+const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
+const property = z.looseObject({
+  type: z.catch(z.nullish(z.string()), undefined),
+  title: z.catch(z.nullish(z.string()), undefined),
+  description: z.catch(z.nullish(z.string()), undefined),
+  format: z.catch(z.nullish(z.string()), undefined),
+  pattern: z.catch(z.nullish(z.string()), undefined),
+  minLength: z.catch(z.nullish(z.number()), undefined),
+  maxLength: z.catch(z.nullish(z.number()), undefined),
+  minimum: z.catch(z.nullish(z.number()), undefined),
+  maximum: z.catch(z.nullish(z.number()), undefined),
+  minItems: z.catch(z.nullish(z.number()), undefined),
+  maxItems: z.catch(z.nullish(z.number()), undefined),
+  default: z.optional(z.unknown()),
+  enum: z.catch(z.nullish(z.array(z.string())), undefined),
+  oneOf: z.catch(z.nullish(z.array(named)), undefined),
+  items: z.catch(
+    z.nullish(
+      z.object({
+        enum: z.catch(z.nullish(z.array(z.string())), undefined),
+        anyOf: z.catch(z.nullish(z.array(named)), undefined),
+        oneOf: z.catch(z.nullish(z.array(named)), undefined),
+      }),
+    ),
+    undefined,
+  ),
+});
+type Property = z.output<typeof property>;
+
+export const formRequest = z.object({
+  mode: z.literal('form'),
+  message: z.string(),
+  sessionId: z.nullish(z.string()),
+  toolCallId: z.nullish(z.string()),
+  requestedSchema: z.object({
+    title: z.catch(z.nullish(z.string()), undefined),
+    properties: z._default(z.record(z.string(), property), {}),
+    required: z.catch(z.nullish(z.array(z.string())), undefined),
+  }),
+});
+export const linkRequest = z.object({
+  mode: z.literal('url'),
+  message: z.string(),
+  sessionId: z.nullish(z.string()),
+  toolCallId: z.nullish(z.string()),
+  url: z.string().check(z.maxLength(8192)),
+  elicitationId: z.nullish(z.string()),
+});
+export type FormRequest = z.output<typeof formRequest>;
+export type LinkRequest = z.output<typeof linkRequest>;
+
+export interface FormReply {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+}
+export const formCancelled: FormReply = { action: 'cancel' };
+
+/** A form as a question; a text property that only takes "something else" for a choice is joined with that choice. */
+export function formAsk(id: string, request: FormRequest, turnId: string | undefined): Question {
+  const { properties, required } = request.requestedSchema;
+  const twins = twinsOf(properties);
+  const joined = new Set(twins.values());
+  return {
+    kind: 'question',
+    id,
+    ...(turnId === undefined ? {} : { turnId }),
+    ...(request.toolCallId == null ? {} : { callId: request.toolCallId }),
+    title: request.message || request.requestedSchema.title || '',
+    fields: Object.entries(properties)
+      .filter(([name]) => !joined.has(name))
+      .map(([name, one]) => toField(name, one, required?.includes(name) ?? false, twins.has(name))),
+  };
+}
+
+/** undefined when a value does not fit its property. */
+export function formReply(request: FormRequest, answer: Answer): FormReply | undefined {
+  if (answer.kind === 'option') return { action: 'decline' };
+  if (answer.kind !== 'fields') return formCancelled;
+  const { properties, required } = request.requestedSchema;
+  const twins = twinsOf(properties);
+  const joined = new Set(twins.values());
+  const content: Record<string, string | number | boolean | readonly string[]> = {};
+  for (const [name, one] of Object.entries(properties)) {
+    const given = (answer.values[name] ?? []).filter((value) => value !== '');
+    if (given.length === 0) {
+      if (required?.includes(name) && !joined.has(name)) return undefined;
+      continue;
+    }
+    const choices = choicesOf(one);
+    const free = choices ? given.filter((value) => !choices.some((choice) => choice.label === value)) : [];
+    const twin = twins.get(name);
+    if (twin !== undefined && free[0] !== undefined) content[twin] = free[0];
+    const kept = choices ? given.flatMap((value) => choices.find((choice) => choice.label === value)?.value ?? []) : given;
+    if (choices && twin === undefined && free.length > 0) return undefined;
+    if (kept.length === 0) continue;
+    const value = typed(one, kept);
+    if (value === undefined) return undefined;
+    content[name] = value;
+  }
+  return { action: 'accept', content };
+}
+
+/** A link as an approval: the whole address and its host are shown before anything is opened. */
+export function linkAsk(id: string, request: LinkRequest, turnId: string | undefined): Approval {
+  const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
+  const warnings = [
+    ...(url && url.protocol !== 'https:' ? ['This address is not encrypted (https).'] : []),
+    ...(url?.hostname.split('.').some((label) => label.startsWith('xn--')) ? ['Its host name is written with look-alike characters.'] : []),
+  ];
+  return {
+    kind: 'approval',
+    id,
+    ...(turnId === undefined ? {} : { turnId }),
+    title: request.message,
+    detail: { type: 'text', text: [request.url, ...(url ? [`Host: ${url.host}`] : []), ...warnings].join('\n') },
+    options: [
+      { id: 'open', label: 'Open', effect: 'allow_once' },
+      { id: 'decline', label: 'Decline', effect: 'reject_once' },
+    ],
+  };
+}
+
+export function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function toField(name: string, one: Property, required: boolean, free: boolean): Field {
+  const choices = choicesOf(one);
+  const many = one.type === 'array';
+  const min = many ? one.minItems : (one.minimum ?? one.minLength);
+  const max = many ? one.maxItems : (one.maximum ?? one.maxLength);
+  const initial = initialOf(one, choices);
+  return {
+    id: name,
+    label: one.title || one.description || name,
+    ...(one.title && one.description ? { body: one.description } : {}),
+    ...(choices ? { choices: choices.map(({ label, description }) => ({ label, ...(description ? { description } : {}) })) } : {}),
+    ...(many ? { many: true as const } : {}),
+    ...(free || !choices ? { free: true as const } : {}),
+    ...(choices ? {} : { kind: kindOf(one) }),
+    ...(required ? { required: true as const } : {}),
+    ...(initial.length > 0 ? { initial } : {}),
+    ...(min == null ? {} : { min }),
+    ...(max == null ? {} : { max }),
+  };
+}
+
+function kindOf(one: Property): NonNullable<Field['kind']> {
+  if (one.type === 'number' || one.type === 'integer' || one.type === 'boolean') return one.type;
+  const { format } = one;
+  return format === 'email' || format === 'uri' || format === 'date' || format === 'date-time' ? format : 'text';
+}
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+  readonly description?: string | null | undefined;
+}
+
+/** Labels are what comes back, so two choices of one title are told apart by their value. */
+function choicesOf(one: Property): readonly Choice[] | undefined {
+  const titled = one.oneOf ?? one.items?.anyOf ?? one.items?.oneOf;
+  if (titled) {
+    const titles = titled.map((choice) => choice.title || choice.const);
+    return titled.map((choice, at) => {
+      const title = titles[at] ?? choice.const;
+      const twice = titles.indexOf(title) !== titles.lastIndexOf(title);
+      return { value: choice.const, label: twice ? `${title} (${choice.const})` : title, description: choice.description };
+    });
+  }
+  return (one.enum ?? one.items?.enum)?.map((value) => ({ value, label: value }));
+}
+
+function initialOf(one: Property, choices: readonly Choice[] | undefined): readonly string[] {
+  const given = [one.default].flat().filter((value) => value !== undefined && value !== null);
+  const texts = given.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  return choices ? texts.flatMap((text) => choices.find((choice) => choice.value === text)?.label ?? []) : texts;
+}
+
+function typed(one: Property, given: readonly string[]): string | number | boolean | readonly string[] | undefined {
+  const [first = ''] = given;
+  switch (one.type) {
+    case 'array':
+      return within(given.length, one.minItems, one.maxItems) ? given : undefined;
+    case 'boolean':
+      return first === 'true' ? true : first === 'false' ? false : undefined;
+    case 'number':
+    case 'integer': {
+      const number = Number(first);
+      if (!Number.isFinite(number) || (one.type === 'integer' && !Number.isInteger(number))) return undefined;
+      return within(number, one.minimum, one.maximum) ? number : undefined;
+    }
+    default:
+      return within([...first].length, one.minLength, one.maxLength) && matches(first, one.pattern) ? first : undefined;
+  }
+}
+
+function within(value: number, min: number | null | undefined, max: number | null | undefined): boolean {
+  return (min == null || value >= min) && (max == null || value <= max);
+}
+
+/** A pattern of an agent's own making may be no pattern at all, or run for ages: then it binds nobody. */
+function matches(text: string, pattern: string | null | undefined): boolean {
+  if (pattern == null) return true;
+  try {
+    return runInNewContext('new RegExp(pattern, "u").test(text)', { pattern, text }, { timeout: 100 }) === true;
+  } catch {
+    return true;
+  }
+}
+
+/** A choice and the text property that is its "Other…": Claude names them question_0 and question_0_custom. */
+function twinsOf(properties: Readonly<Record<string, Property>>): ReadonlyMap<string, string> {
+  const twins = new Map<string, string>();
+  for (const [name, one] of Object.entries(properties)) {
+    const twin = `${name}_custom`;
+    if (choicesOf(one) && properties[twin] && !choicesOf(properties[twin])) twins.set(name, twin);
+  }
+  return twins;
+}

@@ -1,0 +1,40 @@
+import { readlink, realpath } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Where a path an agent names really lies (acp.md §10.3). */
+export type Place = 'inside' | 'guarded' | 'outside';
+
+/** Folders inside a workspace that steer the editor or the version control: writing there runs things later. */
+const GUARDED = new Set(['.git', '.hg', '.svn', '.vscode']);
+const foldsCase = process.platform === 'win32' || process.platform === 'darwin';
+
+/** Throws when the path is none that could be meant: relative, or with a NUL in it. */
+export async function placeOf(target: string, roots: readonly string[]): Promise<Place> {
+  if (target.includes('\0')) throw new Error('The path holds a NUL character.');
+  if (!path.isAbsolute(target)) throw new Error(`The path is not absolute: ${target}`);
+  const real = await realPath(path.resolve(target));
+  for (const root of roots) {
+    const below = path.relative(folded(await realPath(root)), folded(real));
+    if (below === '') return 'inside';
+    if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) continue;
+    return below.split(path.sep).some((part) => GUARDED.has(part.toLowerCase())) ? 'guarded' : 'inside';
+  }
+  return 'outside';
+}
+
+/** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
+async function realPath(target: string, links = 0): Promise<string> {
+  try {
+    return await realpath(target);
+  } catch {
+    const parent = path.dirname(target);
+    if (parent === target) return target;
+    const here = path.join(await realPath(parent, links), path.basename(target));
+    const leadsTo = links < 40 ? await readlink(here).catch(() => undefined) : undefined;
+    return leadsTo === undefined ? here : realPath(path.resolve(path.dirname(here), leadsTo), links + 1);
+  }
+}
+
+function folded(text: string): string {
+  return foldsCase ? text.toLowerCase() : text;
+}

@@ -1,0 +1,114 @@
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
+import { type CallState, commandOf, shown } from './calls.ts';
+import { toContent } from './content.ts';
+import type { PermissionRequest } from './schema.ts';
+
+/** session/request_permission to an ask, and the person's answer back (acp.md §9). */
+
+export interface Outcome {
+  readonly outcome: { readonly outcome: 'selected'; readonly optionId: string } | { readonly outcome: 'cancelled' };
+  /** Qwen's questions are answered beside the outcome, by the number of the question. */
+  readonly answers?: Readonly<Record<string, string>>;
+}
+export const cancelledOutcome: Outcome = { outcome: { outcome: 'cancelled' } };
+
+export function permissionAsk(id: string, request: PermissionRequest, call: CallState, turnId: string | undefined): Ask {
+  const head = { id, ...(turnId === undefined ? {} : { turnId }), callId: call.id };
+  const questions = qwenQuestions(request);
+  if (questions) return { ...head, kind: 'question', title: titleOf(request, call), fields: questions } satisfies Question;
+  return {
+    ...head,
+    kind: 'approval',
+    title: titleOf(request, call),
+    toolKind: call.kind,
+    detail: detailOf(request, call),
+    options: request.options.length > 0 ? request.options.map(toOption) : [DISMISS],
+  } satisfies Approval;
+}
+
+/** undefined when the answer is none of this request's. */
+export function permissionReply(request: PermissionRequest, answer: Answer): Outcome | undefined {
+  if (answer.kind === 'option') {
+    if (request.options.some((option) => option.optionId === answer.optionId)) return selected(answer.optionId);
+    return answer.optionId === DISMISS.id ? cancelledOutcome : undefined;
+  }
+  if (answer.kind !== 'fields') return cancelledOutcome;
+  const go = request.options.find((option) => option.kind === 'allow_once');
+  if (!go) return cancelledOutcome;
+  return { ...selected(go.optionId), answers: Object.fromEntries(Object.entries(answer.values).map(([key, all]) => [key, all.join(', ')])) };
+}
+
+/** True when the chosen option refuses. */
+export function isRefusal(request: PermissionRequest, outcome: Outcome): boolean {
+  const chosen = outcome.outcome;
+  if (chosen.outcome === 'cancelled') return false;
+  return request.options.find((option) => option.optionId === chosen.optionId)?.kind?.startsWith('reject') ?? false;
+}
+
+const DISMISS: Option = { id: 'dismiss', label: 'Dismiss', effect: 'reject_once' };
+
+function selected(optionId: string): Outcome {
+  return { outcome: { outcome: 'selected', optionId } };
+}
+
+/** One entry an option, in the given order; kinds repeat. A kind nobody knows is never chosen by a rule. */
+function toOption(option: PermissionRequest['options'][number]): Option {
+  const effect = EFFECTS.find((one) => one === option.kind) ?? 'reject_always';
+  return { id: option.optionId, label: option.name, effect };
+}
+const EFFECTS = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const;
+
+function titleOf(request: PermissionRequest, call: CallState): string {
+  return request.toolCall.title || shown(call).title;
+}
+
+function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
+  const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
+  if (diffs.length > 0) return { type: 'edit', diffs };
+  const command = commandOf(call);
+  if (command !== undefined) {
+    const input = call.rawInput as { readonly cwd?: unknown } | undefined;
+    const cwd = typeof input === 'object' && input !== null ? input.cwd : undefined;
+    return { type: 'command', command, ...(typeof cwd === 'string' ? { cwd } : {}) };
+  }
+  const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
+  if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
+  const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
+  const plan = (call.rawInput as { readonly plan?: unknown } | undefined)?.plan;
+  if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
+  if (texts.length === 0 && call.rawInput !== undefined) texts.push(JSON.stringify(call.rawInput, null, 2).slice(0, 4000));
+  return { type: 'text', text: texts.join('\n') || titleOf(request, call) };
+}
+
+function plain(content: Content): string {
+  return content.type === 'text' ? content.text : '';
+}
+
+/** Qwen asks its questions as permissions, with the questions in the call's meta. */
+function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined {
+  const meta = request.toolCall._meta;
+  if (meta?.qwenInteractionKind !== 'user_question' || !Array.isArray(meta.qwenQuestions)) return undefined;
+  const fields = meta.qwenQuestions.flatMap((question: unknown, at): readonly Field[] => {
+    if (typeof question !== 'object' || question === null) return [];
+    const { question: label, options, multiSelect } = question as Readonly<Record<string, unknown>>;
+    const choices = Array.isArray(options) ? options.flatMap(toChoice) : [];
+    return [
+      {
+        id: String(at),
+        label: typeof label === 'string' ? label : `Question ${at + 1}`,
+        ...(choices.length > 0 ? { choices } : {}),
+        ...(multiSelect === true ? { many: true as const } : {}),
+        free: true,
+      },
+    ];
+  });
+  return fields.length > 0 ? fields : undefined;
+}
+
+function toChoice(option: unknown): readonly { readonly label: string; readonly description?: string }[] {
+  if (typeof option === 'string') return [{ label: option }];
+  if (typeof option !== 'object' || option === null || !('label' in option) || typeof option.label !== 'string') return [];
+  const description = 'description' in option ? option.description : undefined;
+  return [{ label: option.label, ...(typeof description === 'string' ? { description } : {}) }];
+}

@@ -1,0 +1,47 @@
+/**
+ * What single agents do that the protocol does not say, by the name they give at initialize. Each entry holds for a range of versions and
+ * names the recorded case in test/protocols/acp that proves it. What can be told from the messages themselves is not here.
+ */
+export interface Quirks {
+  /** An error for a missing file makes every new file fail: answer with an empty text (acp.md §10.1). */
+  readonly missingFileIsEmpty?: true;
+  /** A tool server that is started as a process is refused; only an address will do (acp.md §12). */
+  readonly noProcessTools?: true;
+  /** It writes files itself and only tells us: refusing a write changes nothing (acp.md §10.2). */
+  readonly mirrorsWrites?: true;
+}
+
+interface Entry {
+  readonly agent: string;
+  /** First version it was seen in, and the first one in which it is gone. */
+  readonly from: string;
+  readonly until?: string;
+  readonly quirks: Quirks;
+  readonly proof: string;
+}
+
+export const quirkTable: readonly Entry[] = [
+  { agent: 'gemini-cli', from: '0.61.0', quirks: { missingFileIsEmpty: true }, proof: 'recorded/gemini-new-file.jsonl' },
+  { agent: 'opencode', from: '1.18.33', quirks: { mirrorsWrites: true }, proof: 'recorded/opencode-refused-write.jsonl' },
+  { agent: 'copilot', from: '1.0.102', quirks: { noProcessTools: true }, proof: 'recorded/copilot-initialize.jsonl' },
+];
+
+export function quirksOf(agent: string | undefined, version: string | undefined): Quirks {
+  const found = quirkTable.filter(
+    (entry) =>
+      entry.agent === agent?.toLowerCase() &&
+      (entry.until === undefined || version === undefined || compareVersions(version, entry.until) < 0),
+  );
+  return Object.assign({}, ...found.map((entry) => entry.quirks));
+}
+
+/** By number, part by part; what follows a hyphen is left aside. */
+export function compareVersions(one: string, other: string): number {
+  const parts = (version: string) => (version.replace(/^v/, '').split('-', 1)[0] ?? '').split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const [left, right] = [parts(one), parts(other)];
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,153 @@
+import { messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
+import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
+import { placeOf } from './paths.ts';
+
+/** How much output is kept for the agent at most, in bytes, whatever it asks for. */
+const CEILING = 16 * 1024 * 1024;
+const DEFAULT_LIMIT = 1024 * 1024;
+/** Terminals one session may have at a time. */
+const MOST = 64;
+
+export interface TerminalScene {
+  readonly terminals: Terminals;
+  readonly roots: readonly string[];
+  readonly emit: (event: SessionEvent) => void;
+  readonly newId: () => string;
+}
+
+interface Request {
+  readonly command: string;
+  readonly args?: readonly string[] | null | undefined;
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null | undefined;
+  readonly cwd?: string | null | undefined;
+  readonly outputByteLimit?: number | null | undefined;
+}
+
+/** terminal/* (acp.md §10.4). What a terminal has printed stays in the session after it was released. */
+export class TerminalRequests {
+  readonly #scene: TerminalScene;
+  readonly #open = new Map<string, TerminalHandle>();
+  readonly #released = new Set<string>();
+  #ended = false;
+
+  constructor(scene: TerminalScene) {
+    this.#scene = scene;
+  }
+
+  async create(request: Request): Promise<{ terminalId: string }> {
+    if (this.#open.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} terminals are open.`);
+    const cwd = request.cwd ?? this.#scene.roots[0];
+    if (cwd !== undefined) await checkFolder(cwd, this.#scene.roots);
+    const args = request.args ?? [];
+    const spec: TerminalSpec = {
+      command: request.command,
+      // Without arguments the command is a line for the shell; with them it is never put together for one.
+      ...(args.length > 0 ? { args } : {}),
+      ...(cwd === undefined ? {} : { cwd }),
+      // No pager may wait for a key.
+      env: { PAGER: 'cat', GIT_PAGER: 'cat', ...Object.fromEntries((request.env ?? []).map(({ name, value }) => [name, value])) },
+      limit: Math.min(CEILING, Math.max(0, Math.floor(request.outputByteLimit ?? DEFAULT_LIMIT))),
+    };
+    const handle = await this.#start(spec);
+    if (this.#ended) {
+      handle.release();
+      throw refusal(INTERNAL, 'The session has ended.');
+    }
+    this.#open.set(handle.id, handle);
+    this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: [request.command, ...args].join(' ') } });
+    this.#watch(handle);
+    return { terminalId: handle.id };
+  }
+
+  output(id: string) {
+    const { text, truncated, exit } = this.#find(id).output();
+    return { output: text, truncated, ...(exit ? { exitStatus: toStatus(exit) } : {}) };
+  }
+
+  async exited(id: string) {
+    return toStatus(await this.#find(id).exited());
+  }
+
+  kill(id: string): Record<string, never> {
+    this.#find(id).kill();
+    return {};
+  }
+
+  release(id: string): Record<string, never> {
+    if (this.#released.has(id)) return {};
+    this.#find(id).release();
+    this.#open.delete(id);
+    this.#released.add(id);
+    return {};
+  }
+
+  /** The session or the agent is gone: its commands go with it. */
+  end(): void {
+    this.#ended = true;
+    for (const handle of this.#open.values()) handle.release();
+    this.#open.clear();
+  }
+
+  #find(id: string): TerminalHandle {
+    const handle = this.#open.get(id);
+    if (!handle) throw refusal(NOT_FOUND, `There is no terminal ${id}`);
+    return handle;
+  }
+
+  async #start(spec: TerminalSpec): Promise<TerminalHandle> {
+    try {
+      return await this.#scene.terminals.create(spec);
+    } catch (error) {
+      const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
+      // A whole command line in the place of a program.
+      if (missing && spec.args !== undefined && /\s/.test(spec.command)) {
+        const { args, ...rest } = spec;
+        return this.#start({ ...rest, command: [spec.command, ...args.map(quoted)].join(' ') });
+      }
+      return notStarted(this.#scene.newId(), `${spec.command}: ${messageOf(error)}\n`, missing ? 127 : 126);
+    }
+  }
+
+  #watch(handle: TerminalHandle): void {
+    const { id } = handle;
+    let heard = false;
+    handle.onOutput?.((text) => {
+      if (text === undefined) return;
+      heard = true;
+      this.#scene.emit({ type: 'terminal.changed', terminal: { id }, grew: text });
+    });
+    void handle.exited().then((exit) => {
+      const whole = handle.output().text;
+      // What was printed before anybody listened, or by a port that cannot tell as it comes.
+      const grew = !heard && whole ? { grew: whole } : {};
+      this.#scene.emit({ type: 'terminal.changed', terminal: { id, exit: { code: exit.code, signal: exit.signal } }, ...grew });
+    });
+  }
+}
+
+async function checkFolder(cwd: string, roots: readonly string[]): Promise<void> {
+  let place: Awaited<ReturnType<typeof placeOf>>;
+  try {
+    place = await placeOf(cwd, roots);
+  } catch (error) {
+    throw refusal(INVALID_PARAMS, messageOf(error));
+  }
+  if (place === 'outside') throw refusal(INVALID_PARAMS, `Terminals start inside the workspace, not in ${cwd}`);
+}
+
+function toStatus(exit: Exit) {
+  return { exitCode: exit.code, signal: exit.signal };
+}
+
+/** A terminal of a command that could not be started: it holds the reason. */
+function notStarted(id: string, text: string, code: number): TerminalHandle {
+  const exit = { code, signal: null };
+  return { id, output: () => ({ text, truncated: false, exit }), exited: async () => exit, kill: () => {}, release: () => {} };
+}
+
+function quoted(arg: string): string {
+  if (process.platform === 'win32') return `"${arg.replaceAll('"', '\\"')}"`;
+  return `'${arg.replaceAll("'", "'\\''")}'`;
+}

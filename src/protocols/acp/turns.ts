@@ -1,0 +1,87 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { Content, Fault, PartId, TurnId } from '../../session/model.ts';
+import { type CallState, isFinal, newCall } from './calls.ts';
+
+/** What a turn is made of: a prompt of ours, a turn of the agent's record, or something the agent does unasked after its turn has ended. */
+export type TurnSort = 'prompt' | 'replay' | 'background';
+
+/** What must be remembered between two updates of a turn; made when it begins, dropped when it ends. */
+export interface TurnMemory {
+  readonly id: TurnId;
+  readonly sort: TurnSort;
+  readonly promptText: string;
+  readonly calls: Map<string, CallState>;
+  /** The text that may still grow, unless something else has been shown since. */
+  growing: Growing | undefined;
+  /** Parts of messages that have an id, by kind and id. */
+  readonly parts: Map<string, PartId>;
+  made: number;
+  stopping: boolean;
+}
+export interface Growing {
+  readonly kind: 'text' | 'thought';
+  readonly partId: PartId;
+  readonly messageId: string | undefined;
+}
+
+/** The turns of one conversation: at most one runs. Keeps the call ids of turns that are over, to know news of them. */
+export class Turns {
+  readonly #emit: (event: SessionEvent) => void;
+  readonly #now: () => number;
+  readonly #past = new Set<string>();
+  #current: TurnMemory | undefined;
+
+  constructor(emit: (event: SessionEvent) => void, now: () => number) {
+    this.#emit = emit;
+    this.#now = now;
+  }
+
+  get current(): TurnMemory | undefined {
+    return this.#current;
+  }
+
+  begin(id: TurnId, sort: TurnSort, prompt: readonly Content[]): TurnMemory {
+    const promptText = prompt.map((content) => (content.type === 'text' ? content.text : '')).join('\n');
+    const turn: TurnMemory = {
+      id,
+      sort,
+      promptText,
+      calls: new Map(),
+      growing: undefined,
+      parts: new Map(),
+      made: 0,
+      stopping: false,
+    };
+    this.#current = turn;
+    this.#emit({ type: 'turn.began', turnId: id, at: this.#now(), prompt });
+    return turn;
+  }
+
+  /** Calls without a last word count as finished when the turn ended well; otherwise the reducer cancels them. */
+  end(status: 'done' | 'cancelled' | 'failed', how: { readonly stop?: string; readonly error?: Fault } = {}): void {
+    const turn = this.#current;
+    if (!turn) return;
+    this.#current = undefined;
+    for (const call of turn.calls.values()) {
+      this.#past.add(call.id);
+      if (status === 'done' && !call.refused && !isFinal(call.status)) {
+        this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: { status: 'done' } });
+      }
+    }
+    this.#emit({ type: 'turn.ended', turnId: turn.id, at: this.#now(), status, ...how });
+  }
+
+  /** The call of that id in the running turn, made when nobody knew it. undefined: it belongs to a turn that is over. */
+  call(turn: TurnMemory, id: string, announced: boolean): CallState | undefined {
+    const known = turn.calls.get(id);
+    if (known) return known;
+    if (!announced && this.#past.has(id)) return undefined;
+    const call = newCall(id);
+    turn.calls.set(id, call);
+    return call;
+  }
+
+  isPast(id: string): boolean {
+    return this.#past.has(id);
+  }
+}
