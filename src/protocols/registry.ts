@@ -1,7 +1,9 @@
+import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
 import { kimiWire } from './kimi-wire/index.ts';
 
 /** The only list of protocols. */
 export const protocols: Readonly<Record<string, Protocol>> = {
   'kimi-wire': kimiWire,
+  acp,
 };

@@ -70,9 +70,9 @@ export class OpenAsks {
     return reply;
   }
 
-  /** A late or doubled answer is dropped. */
-  answer(id: string, answer: Answer): void {
-    this.#open.get(id)?.settle(answer);
+  /** A late or doubled answer is dropped. False when the answer does not fit: the ask stays open. */
+  answer(id: string, answer: Answer): boolean {
+    return this.#open.get(id)?.settle(answer) ?? true;
   }
 
   cancelAll(): void {

@@ -187,7 +187,10 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
 }
 
 /** What of a call has to be said again; undefined when nothing. */
-export function differences(before: ReturnType<typeof shown>, now: ReturnType<typeof shown>): Partial<ReturnType<typeof shown>> | undefined {
+export function differences(
+  before: ReturnType<typeof shown>,
+  now: ReturnType<typeof shown>,
+): Partial<ReturnType<typeof shown>> | undefined {
   const changed = Object.entries(now).filter(([key, value]) => !equal(before[key as keyof typeof before], value));
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
@@ -195,7 +198,6 @@ export function differences(before: ReturnType<typeof shown>, now: ReturnType<ty
 function equal(one: unknown, other: unknown): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
-
 
 function planEntry(entry: Extract<Update, { sessionUpdate: 'plan' }>['entries'][number]): Plan['entries'][number] {
   const { status, priority } = entry;

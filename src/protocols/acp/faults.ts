@@ -24,7 +24,9 @@ export function faultOf(error: unknown): Fault {
   return {
     message: text.slice(0, 4000),
     code: String(error.code),
-    ...(error.code === AUTH_REQUIRED || error.code === 401 ? { next: ['signIn', 'showLog'] as const } : { next: ['retry', 'showLog'] as const }),
+    ...(error.code === AUTH_REQUIRED || error.code === 401
+      ? { next: ['signIn', 'showLog'] as const }
+      : { next: ['retry', 'showLog'] as const }),
   };
 }
 

@@ -122,7 +122,10 @@ function choicesOf(option: Extract<ConfigOption, { type: 'select' }>): readonly 
   );
 }
 
-function toChoice(value: { readonly value: string; readonly name: string; readonly description?: string | null | undefined }, group?: string) {
+function toChoice(
+  value: { readonly value: string; readonly name: string; readonly description?: string | null | undefined },
+  group?: string,
+) {
   return {
     value: value.value,
     name: value.name,

@@ -36,7 +36,10 @@ export function permissionReply(request: PermissionRequest, answer: Answer): Out
   if (answer.kind !== 'fields') return cancelledOutcome;
   const go = request.options.find((option) => option.kind === 'allow_once');
   if (!go) return cancelledOutcome;
-  return { ...selected(go.optionId), answers: Object.fromEntries(Object.entries(answer.values).map(([key, all]) => [key, all.join(', ')])) };
+  return {
+    ...selected(go.optionId),
+    answers: Object.fromEntries(Object.entries(answer.values).map(([key, all]) => [key, all.join(', ')])),
+  };
 }
 
 /** True when the chosen option refuses. */

@@ -18,7 +18,7 @@ export class Placing {
   }
 
   start(turn: TurnMemory, call: CallState): void {
-    if (unplaced(call).length > 0) this.#run(this.place(turn, call));
+    if (unplaced(call).length > 0) this.#run(this.#place(turn, call));
   }
 
   /** Settles when nothing is being read any more. */
@@ -26,7 +26,7 @@ export class Placing {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  async place(turn: TurnMemory, call: CallState): Promise<void> {
+  async #place(turn: TurnMemory, call: CallState): Promise<void> {
     for (const [path, edit] of unplaced(call)) {
       edit.placed = true;
       const current = await this.#read(path);

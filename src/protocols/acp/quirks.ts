@@ -37,7 +37,8 @@ export function quirksOf(agent: string | undefined, version: string | undefined)
 
 /** By number, part by part; what follows a hyphen is left aside. */
 export function compareVersions(one: string, other: string): number {
-  const parts = (version: string) => (version.replace(/^v/, '').split('-', 1)[0] ?? '').split('.').map((part) => Number.parseInt(part, 10) || 0);
+  const parts = (version: string) =>
+    (version.replace(/^v/, '').split('-', 1)[0] ?? '').split('.').map((part) => Number.parseInt(part, 10) || 0);
   const [left, right] = [parts(one), parts(other)];
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0);

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault, PartId, TurnId } from '../../session/model.ts';
-import { type CallState, isFinal, newCall } from './calls.ts';
+import { type CallState, isFinal, mergeCall, newCall } from './calls.ts';
+import type { WireCall } from './schema.ts';
 
 /** What a turn is made of: a prompt of ours, a turn of the agent's record, or something the agent does unasked after its turn has ended. */
 export type TurnSort = 'prompt' | 'replay' | 'background';
@@ -17,6 +18,8 @@ export interface TurnMemory {
   readonly parts: Map<string, PartId>;
   made: number;
   stopping: boolean;
+  /** Files that calls the person allowed are about. */
+  readonly allowed: Set<string>;
 }
 export interface Growing {
   readonly kind: 'text' | 'thought';
@@ -51,6 +54,7 @@ export class Turns {
       parts: new Map(),
       made: 0,
       stopping: false,
+      allowed: new Set(),
     };
     this.#current = turn;
     this.#emit({ type: 'turn.began', turnId: id, at: this.#now(), prompt });
@@ -78,6 +82,13 @@ export class Turns {
     if (!announced && this.#past.has(id)) return undefined;
     const call = newCall(id);
     turn.calls.set(id, call);
+    return call;
+  }
+
+  /** A call that is asked about while no turn runs: it is shown nowhere but in the ask. */
+  stray(news: WireCall): CallState {
+    const call = newCall(news.toolCallId);
+    mergeCall(call, news, 'permission', false);
     return call;
   }
 

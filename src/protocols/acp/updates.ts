@@ -94,9 +94,11 @@ export class Updates {
     if (turn?.sort !== 'prompt' || typeof params !== 'object' || params === null) return false;
     const { sessionId, update: news } = params as { readonly sessionId?: unknown; readonly update?: TextNews | null };
     if (sessionId !== this.#sessionId || typeof news !== 'object' || news === null) return false;
-    const kind = news.sessionUpdate === 'agent_message_chunk' ? 'text' : news.sessionUpdate === 'agent_thought_chunk' ? 'thought' : undefined;
+    const kind =
+      news.sessionUpdate === 'agent_message_chunk' ? 'text' : news.sessionUpdate === 'agent_thought_chunk' ? 'thought' : undefined;
     const { content, messageId } = news;
-    if (!kind || typeof content !== 'object' || content === null || content.type !== 'text' || typeof content.text !== 'string') return false;
+    if (!kind || typeof content !== 'object' || content === null || content.type !== 'text' || typeof content.text !== 'string')
+      return false;
     const event = grow(turn, kind, content.text, typeof messageId === 'string' ? messageId : undefined);
     if (event) this.#scene.emit(event);
     return true;
@@ -109,11 +111,12 @@ export class Updates {
     if (this.#sense === 'known' && (ofTurn || kind === 'plan')) return;
     if (this.#sense === 'record' && news.sessionUpdate === 'user_message_chunk') return this.#recordPrompt(news);
     if (ofTurn && !this.#makeTurn(news)) return;
-    const events = decodeUpdate(news, this.#memory());
+    const events = decodeUpdate(news, this.memory());
     for (const event of events ?? []) this.#scene.emit(event);
   }
 
-  #memory(): Memory {
+  /** What a message is decoded with now. */
+  memory(): Memory {
     const { turns, settings, onCall } = this.#scene;
     return { turn: turns.current, turns, settings, onCall, onMeta: displayTerminal };
   }

@@ -1,0 +1,449 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Content, TurnId } from '../../session/model.ts';
+import type { Channel, Closed } from '../../transport/channel.ts';
+import { processChannel } from '../../transport/process.ts';
+import type { Adapter, Launch, Past, Scene } from '../adapter.ts';
+import { type Agent, agentOf, clientCapabilities, VERSION } from './agent.ts';
+import { OpenAsks } from './asks.ts';
+import { type Connection, connect } from './connection.ts';
+import { toBlocks } from './content.ts';
+import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
+import { FileRequests } from './fileRequests.ts';
+import { type SettingRequest, Settings } from './options.ts';
+import { Placing } from './placing.ts';
+import { callThatWrote, requestHandlers } from './requests.ts';
+import { configOptions, initializeAnswer, promptAnswer, type SessionAnswer, sessionAnswer, sessionList } from './schema.ts';
+import { knownVariables, type SignedIn, signIn } from './signIn.ts';
+import { stopOf } from './stops.ts';
+import { TerminalRequests } from './terminalRequests.ts';
+import { type ToolServer, toolServer } from './toolServer.ts';
+import { type TurnMemory, Turns } from './turns.ts';
+import { Updates } from './updates.ts';
+import { Vigil } from './vigil.ts';
+
+/** How long an agent may take to say hello: they are slow to start on a loaded machine (acp.md §1). Milliseconds. */
+const INITIALIZE_LIMIT = 60_000;
+const PATIENCE = { end: 1500, term: 2000 };
+/** Pages of a list of sessions that are asked for at most. */
+const PAGES = 20;
+
+type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+/** One running agent process and what is said to it. */
+interface Line {
+  readonly channel: Channel;
+  readonly connection: Connection;
+  readonly closed: Promise<Closed>;
+}
+
+/** One conversation with one agent process over ACP. */
+export class AcpAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #launch: ProcessLaunch;
+  readonly #scene: Scene;
+  readonly #asks: OpenAsks;
+  readonly #turns: Turns;
+  readonly #settings = new Settings();
+  readonly #updates: Updates;
+  readonly #placing: Placing;
+  readonly #files: FileRequests;
+  readonly #terminals: TerminalRequests;
+  readonly #vigil: Vigil;
+  readonly #stop = new AbortController();
+  #end: () => void = () => {};
+  #line: Line | undefined;
+  #agent: Agent | undefined;
+  #sessionId: string | undefined;
+  #tools: ToolServer | undefined;
+  #env: Readonly<Record<string, string>> = {};
+
+  constructor(launch: ProcessLaunch, scene: Scene) {
+    this.#launch = launch;
+    this.#scene = scene;
+    const emit = (event: SessionEvent) => scene.emit(event);
+    const { ports } = scene;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#asks = new OpenAsks(emit, scene.newId);
+    this.#turns = new Turns(emit, scene.now);
+    this.#placing = new Placing(ports.files, emit);
+    this.#updates = new Updates({
+      emit,
+      turns: this.#turns,
+      settings: this.#settings,
+      newId: scene.newId,
+      log: scene.log,
+      onCall: (turn, call) => this.#placing.start(turn, call),
+    });
+    this.#files = new FileRequests({
+      files: ports.files,
+      asks: this.#asks,
+      roots: [launch.cwd],
+      quirks: () => this.#agent?.quirks ?? {},
+      turnId: () => this.#turns.current?.id,
+      allowed: (path) => this.#turns.current?.allowed.has(path) ?? false,
+      wrote: (diff) => {
+        const turn = this.#turns.current;
+        const call = turn && callThatWrote(turn, diff.path);
+        if (turn && call) this.#placing.wrote(turn, call, diff);
+      },
+    });
+    this.#terminals = new TerminalRequests({ terminals: ports.terminals, roots: [launch.cwd], emit, newId: scene.newId });
+    this.#vigil = new Vigil(emit, () => (this.#asks.size > 0 ? undefined : this.#line?.connection.heardAt));
+    void this.#open();
+  }
+
+  send(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return void this.#prompt(intent.turnId, intent.content);
+      case 'command':
+        return void this.#prompt(intent.turnId, [{ type: 'text', text: `/${[...intent.path, intent.args].filter(Boolean).join(' ')}` }]);
+      case 'cancel':
+        return this.#cancel();
+      case 'answer':
+        if (!this.#asks.answer(intent.askId, intent.answer)) this.#notice('This answer does not fit what was asked.');
+        return;
+      case 'setMode':
+        return void this.#set(this.#settings.requestMode(intent.modeId));
+      case 'setOption':
+        return void this.#set(this.#settings.requestOption(intent.optionId, intent.value));
+      case 'steer':
+      case 'unqueue':
+        return;
+    }
+  }
+
+  async history(): Promise<readonly Past[]> {
+    if (!this.#agent?.can.list || !this.#line) return [];
+    const found: Past[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGES; page++) {
+      const params = { cwd: this.#launch.cwd, ...(cursor === undefined ? {} : { cursor }) };
+      const { sessions, nextCursor } = await this.#line.connection.request('session/list', params, sessionList, this.#stop.signal);
+      for (const { sessionId, title, updatedAt, cwd } of sessions) {
+        if (cwd != null && cwd !== this.#launch.cwd) continue;
+        const at = updatedAt ? Date.parse(updatedAt) : Number.NaN;
+        found.push({ key: sessionId, title: title || sessionId, ...(Number.isNaN(at) ? {} : { at }) });
+      }
+      if (!nextCursor || nextCursor === cursor) break;
+      cursor = nextCursor;
+    }
+    return found;
+  }
+
+  async forget(key: string): Promise<void> {
+    if (!this.#agent?.can.delete || !this.#line) throw new Error('This agent cannot delete conversations.');
+    try {
+      await this.#line.connection.request('session/delete', { sessionId: key }, z.unknown());
+    } catch (error) {
+      if (codeOf(error) !== NOT_FOUND) throw new Error(faultOf(error).message);
+    }
+  }
+
+  async fork(): Promise<string> {
+    if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined) throw new Error('This agent cannot copy conversations.');
+    const params = { sessionId: this.#sessionId, cwd: this.#launch.cwd, mcpServers: [] };
+    const { sessionId } = await this.#line.connection.request('session/fork', params, sessionAnswer, this.#stop.signal);
+    if (!sessionId) throw new Error('The agent did not name the copy.');
+    return sessionId;
+  }
+
+  dispose(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort();
+    this.#settleAll();
+    const line = this.#line;
+    if (!line) return this.#end();
+    void line.closed.then(() => this.#end());
+    void this.#leave(line);
+  }
+
+  async #leave(line: Line): Promise<void> {
+    if (this.#agent?.can.close && this.#sessionId !== undefined) {
+      const closing = line.connection.request('session/close', { sessionId: this.#sessionId }, z.unknown());
+      await Promise.race([closing.catch(() => undefined), delay(300)]);
+    }
+    line.channel.dispose();
+  }
+
+  /** Nobody waits for anything any more. */
+  #settleAll(): void {
+    this.#vigil.dispose();
+    this.#asks.close();
+    this.#terminals.end();
+    this.#updates.dispose();
+    this.#tools?.dispose();
+    this.#tools = undefined;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      await this.#start();
+      const answer = await this.#withSignIn(() => this.#openSession());
+      if (this.#stop.signal.aborted) return;
+      this.#ready(answer);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      const fault = faultOf(error);
+      // A channel that closed tells more than the request that failed by it; wait for what it says.
+      const closed = this.#line && (await Promise.race([this.#line.closed, delay(250)]));
+      if (closed || this.#stop.signal.aborted) return;
+      this.#scene.emit({ type: 'link.closed', reason: fault.message, next: ['restart', 'showLog', 'pickAgent'], at: this.#scene.now() });
+      this.dispose();
+    }
+  }
+
+  /** Starts the process and says hello. */
+  async #start(): Promise<void> {
+    const { scene, launch } = { scene: this.#scene, launch: this.#launch };
+    const known = this.#agent ? await knownVariables(this.#agent.authMethods, scene.ports, launch) : {};
+    const channel = processChannel({ ...launch, env: { ...known, ...launch.env, ...this.#env } }, { log: scene.log, patience: PATIENCE });
+    const connection = connect(
+      channel,
+      { requests: this.#handlers(), onNotification: (method, params) => this.#notified(method, params) },
+      scene,
+    );
+    let tell: (closed: Closed) => void = () => {};
+    const line: Line = {
+      channel,
+      connection,
+      closed: new Promise((resolve) => {
+        tell = resolve;
+      }),
+    };
+    this.#line = line;
+    channel.onClosed((closed) => {
+      tell(closed);
+      connection.dispose();
+      this.#closed(line, closed);
+    });
+    const params = {
+      protocolVersion: VERSION,
+      clientInfo: { name: scene.client.name, version: scene.client.version },
+      clientCapabilities: clientCapabilities(scene.ports),
+    };
+    const limit = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(INITIALIZE_LIMIT)]);
+    const answer = await orAborted(connection.request('initialize', params, initializeAnswer), limit);
+    if (answer.protocolVersion !== VERSION) {
+      throw new Error(`The agent speaks version ${answer.protocolVersion} of the protocol; this client speaks version ${VERSION}.`);
+    }
+    const first = this.#agent === undefined;
+    this.#agent = agentOf(answer);
+    // What was entered for this agent in an earlier window is only known to be wanted now.
+    if (first && Object.keys(await knownVariables(this.#agent.authMethods, scene.ports, launch)).length > 0) await this.#restart();
+  }
+
+  /** Ends the process without a word to the person and starts it anew. */
+  async #restart(): Promise<void> {
+    const line = this.#line;
+    this.#line = undefined;
+    line?.channel.dispose();
+    await line?.closed;
+    await this.#start();
+  }
+
+  async #openSession(): Promise<SessionAnswer & { readonly id: string }> {
+    const { scene, agent, line } = { scene: this.#scene, agent: this.#agent, line: this.#line };
+    if (!agent || !line) throw new Error('The agent is gone.');
+    this.#tools ??= await toolServer(scene, agent);
+    const params = {
+      cwd: this.#launch.cwd,
+      mcpServers: this.#tools?.servers ?? [],
+    };
+    const { resume } = scene;
+    const ask = (method: string, more: object) =>
+      orAborted(line.connection.request(method, { ...params, ...more }, sessionAnswer, this.#stop.signal), this.#stop.signal);
+    if (resume && (agent.can.load || agent.can.resume)) {
+      try {
+        return await this.#goOn(resume, agent, ask);
+      } catch (error) {
+        if (codeOf(error) !== NOT_FOUND) throw error;
+        this.#notice('The agent does not know this conversation any more. It goes on without the agent remembering it.');
+      }
+    } else if (resume) this.#notice('This agent keeps no conversations. It goes on without the agent remembering it.');
+    this.#updates.live();
+    const answer = await ask('session/new', {});
+    if (!answer.sessionId) throw new Error('The agent named no session.');
+    return { ...answer, id: answer.sessionId };
+  }
+
+  async #goOn(
+    resume: NonNullable<Scene['resume']>,
+    agent: Agent,
+    ask: (method: string, more: object) => Promise<SessionAnswer>,
+  ): Promise<SessionAnswer & { readonly id: string }> {
+    const { key } = resume;
+    const silent = agent.can.resume && (!resume.history || !agent.can.load);
+    if (!silent) this.#updates.replay(resume.history ? 'record' : 'known');
+    this.#updates.known(key);
+    const answer = await ask(silent ? 'session/resume' : 'session/load', { sessionId: key });
+    await this.#updates.recorded();
+    return { ...answer, id: key };
+  }
+
+  #ready(answer: SessionAnswer & { readonly id: string }): void {
+    const agent = this.#agent;
+    if (!agent) return;
+    const { emit, ports } = this.#scene;
+    this.#sessionId = answer.id;
+    emit({ type: 'resume.set', key: answer.id });
+    for (const event of this.#settings.take(answer)) emit(event);
+    this.#updates.known(answer.id);
+    emit({
+      type: 'link.ready',
+      agent: {
+        protocol: 'acp',
+        name: agent.title ?? agent.name ?? 'ACP',
+        ...(agent.version === undefined ? {} : { version: agent.version }),
+      },
+      offers: {
+        ...(agent.accepts.image ? { images: true as const } : {}),
+        ...(agent.can.list ? { history: true as const } : {}),
+        ...(agent.can.delete ? { forget: true as const } : {}),
+        ...(agent.can.fork ? { fork: true as const } : {}),
+        tools: this.#tools
+          ? { accepted: ports.tools.map((tool) => tool.name), rejected: [] }
+          : {
+              accepted: [],
+              rejected: ports.tools.map((tool) => ({ name: tool.name, reason: 'The agent takes no tools from the editor.' })),
+            },
+      },
+    });
+  }
+
+  /** Does it; when the agent wants a sign-in first, has that done and does it once more. */
+  async #withSignIn<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (codeOf(error) !== AUTH_REQUIRED || !this.#agent) throw error;
+      const done = await this.#signIn(this.#agent);
+      if (done.how === 'declined') throw new Error(done.why);
+      if (done.how === 'restart') {
+        this.#env = { ...this.#env, ...done.env };
+        await this.#restart();
+      }
+      return run();
+    }
+  }
+
+  #signIn(agent: Agent): Promise<SignedIn> {
+    return signIn(agent.authMethods, {
+      ports: this.#scene.ports,
+      asks: this.#asks,
+      launch: this.#launch,
+      signal: this.#stop.signal,
+      emit: this.#scene.emit,
+      authenticate: async (methodId) => {
+        const asked = this.#line?.connection.request('authenticate', { methodId }, z.unknown(), this.#stop.signal);
+        await orAborted(asked, this.#stop.signal);
+      },
+    });
+  }
+
+  async #prompt(turnId: TurnId, content: readonly Content[]): Promise<void> {
+    const { agent, line, sessionId } = { agent: this.#agent, line: this.#line, sessionId: this.#sessionId };
+    if (!agent || !line || sessionId === undefined) return;
+    this.#updates.live();
+    const turn = this.#turns.begin(turnId, 'prompt', content);
+    const watch = this.#vigil.begin(turnId);
+    try {
+      const prompt = toBlocks(content, agent.accepts);
+      const { stopReason, usage } = await line.connection.request('session/prompt', { sessionId, prompt }, promptAnswer);
+      await this.#placing.idle();
+      const { inputTokens: input, outputTokens: output } = usage ?? {};
+      if (input != null || output != null) {
+        this.#scene.emit({ type: 'usage.set', usage: { ...(input == null ? {} : { input }), ...(output == null ? {} : { output }) } });
+      }
+      const { status, ...how } = stopOf(stopReason);
+      if (this.#turns.current === turn) this.#turns.end(status, how);
+    } catch (error) {
+      await this.#promptFailed(turn, error);
+    } finally {
+      watch.dispose();
+      this.#asks.cancelAll();
+    }
+  }
+
+  async #promptFailed(turn: TurnMemory, error: unknown): Promise<void> {
+    // A process that is gone says so itself, with its reasons.
+    if (this.#line === undefined || (await Promise.race([this.#line.closed, delay(0)]))) return;
+    if (this.#turns.current !== turn) return;
+    if (turn.stopping) return this.#turns.end('cancelled');
+    this.#turns.end('failed', { error: faultOf(error) });
+  }
+
+  #cancel(): void {
+    const turn = this.#turns.current;
+    if (!turn || turn.stopping || this.#sessionId === undefined) return;
+    if (turn.sort !== 'prompt') return this.#updates.live();
+    turn.stopping = true;
+    this.#line?.connection.notify('session/cancel', { sessionId: this.#sessionId });
+    this.#asks.cancelAll();
+    this.#vigil.stopping();
+  }
+
+  async #set(request: SettingRequest | undefined): Promise<void> {
+    if (!request || !this.#line || this.#sessionId === undefined) return;
+    try {
+      const params = { sessionId: this.#sessionId, ...request.params };
+      const answer = await this.#line.connection.request(request.method, params, settingAnswer, this.#stop.signal);
+      const events = answer?.configOptions ? this.#settings.replaceConfig(answer.configOptions) : request.done();
+      for (const event of events) this.#scene.emit(event);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#notice(`The agent did not take the setting: ${faultOf(error).message}`);
+    }
+  }
+
+  #handlers() {
+    return requestHandlers({
+      scene: this.#scene,
+      asks: this.#asks,
+      files: this.#files,
+      terminals: this.#terminals,
+      placing: this.#placing,
+      memory: () => this.#updates.memory(),
+      isOurs: (sessionId) => this.#sessionId === undefined || sessionId === this.#sessionId,
+    });
+  }
+
+  #notified(method: string, params: unknown): void {
+    if (method === 'session/update') this.#updates.take(params);
+    else this.#scene.log.trace(`Left aside: the notification ${method}`);
+  }
+
+  #closed(line: Line, closed: Closed): void {
+    if (this.#line !== line || this.#stop.signal.aborted) return;
+    this.#stop.abort();
+    this.#settleAll();
+    const detail = closed.stderr.slice(-2048).trim();
+    const next = closed.failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
+    this.#scene.emit({ type: 'link.closed', reason: closed.reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
+    this.#end();
+  }
+
+  #notice(text: string): void {
+    this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
+  }
+}
+
+const settingAnswer = z.nullish(z.object({ configOptions: z.catch(z.nullish(configOptions), undefined) }));
+
+/** The promise, or a rejection as soon as the signal fires. */
+function orAborted<T>(promise: Promise<T> | undefined, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () =>
+      reject(new Error(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError' ? TOO_LATE : 'Cancelled.'));
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    Promise.resolve(promise as Promise<T>)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+const TOO_LATE = `The agent did not answer within ${INITIALIZE_LIMIT / 1000} s of its start.`;
