@@ -25,6 +25,7 @@ export class Desk {
   readonly adapter: WireAdapter;
   readonly events: SessionEvent[] = [];
   readonly logged: string[] = [];
+  readonly launchArgs: readonly string[];
   readonly #stop = new AbortController();
   #waits: { holds: () => boolean; done: () => void }[] = [];
   #ids = 0;
@@ -59,6 +60,7 @@ export class Desk {
       env: options.env ?? {},
       cwd: options.cwd ?? '/work',
     } as const;
+    this.launchArgs = launch.args;
     this.adapter = new WireAdapter(launch, scene, { open, limits: { ...LIMITS, ...options.limits } });
   }
 

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { refusedSessionFlag, whyClosed, wireLaunch } from '../../../src/protocols/kimi-wire/launch.ts';
+import { probe } from '../../../src/protocols/kimi-wire/probe.ts';
+import { processDesk } from './processDesk.ts';
+
+// wire.md §14, "Lifecycle" and "Transport" over real processes.
+const approval = { id: 'a', tool_call_id: 'c', sender: 'Shell', action: 'run command', description: 'Run `ls`' };
+const posix = process.platform !== 'win32';
+
+test('a whole conversation: text, approval, tool, and a tidy end', async () => {
+  const { desk, heard } = processDesk(
+    {
+      turns: [
+        [
+          { think: 'hm' },
+          { text: 'Hello' },
+          { event: 'ToolCall', payload: { type: 'function', id: 'c', function: { name: 'Shell', arguments: '{"command":"ls"}' } } },
+          { request: 'ApprovalRequest', payload: approval, on: { approve: [{ text: 'allowed' }] } },
+          { request: 'ToolCallRequest', payload: { id: 't', name: 'now', arguments: '{}' }, on: { ok: [{ text: ' and told' }] } },
+        ],
+      ],
+    },
+    { tools: [{ name: 'now', description: 'd', parameters: { type: 'object' }, run: async () => ({ ok: true, text: 'noon' }) }] },
+  );
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.asked();
+  desk.choose('approve');
+  await desk.ended();
+  assert.deepEqual(desk.shown, ['thought: hm', 'text: Hello', 'call Shell cancelled', 'text: allowed and told']);
+  assert.match(heard()[0] ?? '', /^start --wire --session id1$/);
+  assert.equal(desk.session.resumeKey, 'id1');
+});
+
+for (const [name, step, expected] of [
+  ['exit 0', { exit: 0 }, /ended with exit code 0/],
+  ['exit 1', { exit: 1 }, /ended with exit code 1/],
+  ['signal', { kill: 'SIGKILL' }, /was ended by SIGKILL/],
+] as const) {
+  test(`${name} during a turn with an approval open: everything is settled and the reason is said`, { skip: !posix }, async () => {
+    const { desk } = processDesk({
+      turns: [[{ text: 'so far' }, { request: 'ApprovalRequest', payload: approval, noWait: true }, { stderr: 'out of luck' }, step]],
+    });
+    await desk.ready;
+    desk.prompt('hi');
+    await desk.until(() => desk.session.link.state === 'closed');
+    await desk.adapter.ended;
+    const { link } = desk.session;
+    assert.ok(link.state === 'closed');
+    assert.match(link.reason, expected);
+    assert.match(link.detail ?? '', /out of luck/);
+    assert.deepEqual(link.next, ['restart', 'showLog', 'pickAgent']);
+    assert.equal(desk.turn.status, 'failed');
+    assert.equal(desk.session.asks.length, 0);
+    assert.deepEqual(desk.shown, ['text: so far']);
+  });
+}
+
+test('a program that is not there: the link says what was tried', async () => {
+  const { desk } = processDesk({}, { command: 'no-such-agent-anywhere' });
+  await desk.until(() => desk.session.link.state === 'closed');
+  const { link } = desk.session;
+  assert.ok(link.state === 'closed');
+  assert.match(link.reason, /"no-such-agent-anywhere" was not found/);
+  assert.deepEqual(link.next, ['pickAgent', 'openSettings', 'showLog']);
+});
+
+test('a program that exits at once: its exit code and the end of its stderr', async () => {
+  const { desk } = processDesk({ atStart: [{ stderr: 'config broken' }, { exit: 3 }] });
+  await desk.until(() => desk.session.link.state === 'closed');
+  const { link } = desk.session;
+  assert.match(link.state === 'closed' ? `${link.reason} ${link.detail}` : '', /exit code 3.*config broken/s);
+});
+
+test('banner on stdout, half a line at the end, raw U+2028: none of it hurts', async () => {
+  const { desk } = processDesk({
+    atStart: [{ line: 'Welcome!' }, { line: '' }, { line: '[1,2]' }],
+    turns: [[{ text: 'a\u2028b' }, { line: '{"jsonrpc":"2.0","method":"event"' }, { text: 'c' }]],
+  });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.ended();
+  assert.deepEqual(desk.shown, ['text: a\u2028bc']);
+});
+
+test('100 MB line: it arrives whole', async () => {
+  const { desk } = processDesk({ turns: [[{ megabytes: 100 }]] });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.ended();
+  const [part] = desk.turn.parts;
+  assert.equal(part?.kind === 'text' && part.text.length, 100 * 1024 * 1024);
+});
+
+test('a flood arrives in order and whole', async () => {
+  const { desk } = processDesk({ turns: [[{ flood: 20_000 }]] });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.ended();
+  const [part] = desk.turn.parts;
+  assert.equal(part?.kind === 'text' && part.text.split(' ').length, 20_001);
+  assert.ok(part?.kind === 'text' && part.text.endsWith('19998 19999 '));
+});
+
+test('servers before 1.12: a stop with an approval open ends the turn, because the answer goes first', async () => {
+  const { desk } = processDesk({
+    version: '1.1',
+    habits: { cancelHangs: true, noTurnEnd: true, settles: 'never' },
+    turns: [[{ request: 'ApprovalRequest', payload: approval, on: { reject: [{ hang: true }] } }]],
+  });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.asked();
+  desk.send({ type: 'cancel' });
+  await desk.ended();
+  assert.equal(desk.turn.status, 'cancelled');
+});
+
+test('servers 1.25 to 1.31: what was open is settled after the answer to prompt', async () => {
+  const { desk } = processDesk({
+    habits: { settles: 'after' },
+    turns: [[{ request: 'ApprovalRequest', payload: approval, noWait: true }, { end: { status: 'finished' } }]],
+  });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.ended();
+  desk.prompt('more');
+  await desk.ended(1);
+  assert.equal(desk.session.asks.length, 0);
+  assert.deepEqual(desk.shown, ['text: You said: more']);
+});
+
+test('1.0: no handshake, no TurnEnd, and still a conversation', async () => {
+  const { desk } = processDesk({ handshake: 'unknownMethod', habits: { noTurnEnd: true } });
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.ended();
+  assert.deepEqual(desk.shown, ['text: You said: hi']);
+});
+
+test('an agent that is deaf to cancel is restarted with the same session, and the next prompt works', async () => {
+  const { desk, heard } = processDesk(
+    { habits: { deaf: true }, turns: [[{ text: 'on and on' }, { hang: true }]] },
+    { limits: { offerRestart: 10, restart: 50 } },
+  );
+  await desk.ready;
+  desk.prompt('hi');
+  await desk.until(() => desk.session.turns[0]?.parts.length);
+  desk.send({ type: 'cancel' });
+  await desk.ended();
+  await desk.until(() => desk.session.link.state === 'ready');
+  const starts = heard().filter((line) => line.startsWith('start'));
+  assert.equal(starts.length, 2);
+  assert.equal(starts[0], starts[1]);
+});
+
+test('two sessions at once do not hear each other', async () => {
+  const one = processDesk({ turns: [[{ text: 'one' }]] });
+  const two = processDesk({ turns: [[{ text: 'two' }]] });
+  await Promise.all([one.desk.ready, two.desk.ready]);
+  one.desk.prompt('hi');
+  two.desk.prompt('hi');
+  await Promise.all([one.desk.ended(), two.desk.ended()]);
+  assert.deepEqual([one.desk.shown, two.desk.shown], [['text: one'], ['text: two']]);
+});
+
+test('ending the session ends a process that ignores the end of its input', { skip: !posix }, async () => {
+  const { desk } = processDesk({ habits: { ignoresEnd: true } });
+  await desk.ready;
+  desk.dispose();
+  await desk.adapter.ended;
+});
+
+const launch = (command: string, ...args: string[]) => ({ kind: 'process', command, args, env: {}, cwd: '/work' }) as const;
+
+test('what is started: --wire and a session of our own, unless the arguments say so already', () => {
+  const args = (command: string, ...given: string[]) => wireLaunch(launch(command, ...given), 'key').spec.args;
+  assert.deepEqual(args('kimi'), ['--wire', '--session', 'key']);
+  assert.deepEqual(args('/usr/bin/kimi', '--wire', '--yolo'), ['--wire', '--yolo', '--session', 'key']);
+  assert.deepEqual(args('kimi', '--continue'), ['--continue', '--wire']);
+  assert.deepEqual(args('C:\\bin\\kimi-agent.exe'), []);
+  assert.deepEqual(wireLaunch(launch('kimi', '--session', 'mine'), 'key').key, 'mine');
+  assert.deepEqual(wireLaunch(launch('kimi', '--resume=mine'), 'key').key, 'mine');
+  assert.equal(wireLaunch(launch('kimi', '--continue'), 'key').key, undefined);
+});
+
+test('kimi that is Kimi Code: named as such, with the way to use it', () => {
+  const closed = { reason: 'x', failure: 'ended', code: 1, stderr: "error: unknown option '--wire'\n" } as const;
+  const why = whyClosed(closed, 'kimi');
+  assert.match(why.reason, /"kimi" is Kimi Code.*"kimi acp"/);
+  assert.deepEqual(why.next, ['pickAgent', 'openSettings', 'showLog']);
+});
+
+test('a server too old for the session flag is started again without it', { skip: !posix }, async () => {
+  const usage = { reason: 'x', failure: 'ended', code: 2, stderr: 'Error: No such option: --session' } as const;
+  assert.equal(refusedSessionFlag(usage), true);
+  assert.equal(refusedSessionFlag({ ...usage, stderr: 'No such option: --yolo' }), false);
+  const { desk: first, folder } = processDesk({});
+  await first.ready;
+  const old = join(folder, 'old');
+  writeFileSync(old, `#!/bin/sh\ncase "$*" in *--session*) echo "No such option: --session" >&2; exit 2;; esac\nexec "$@"\n`);
+  chmodSync(old, 0o755);
+  const { desk } = processDesk({}, { command: old, args: [process.execPath, ...first.launchArgs] });
+  await desk.ready;
+  assert.equal(desk.session.link.state, 'ready');
+});
+
+test('probing: a Wire server, Kimi Code, something silent, nothing there', { skip: !posix }, async () => {
+  const { desk, folder } = processDesk({});
+  await desk.ready;
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const program = (name: string, body: string): string => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(bin, name), 0o755);
+    return join(bin, name);
+  };
+  const found = (command: string) => probe(command, { cwd: folder, limit: 5_000 });
+  const json = '{"kimi_cli_version":"1.49.0","agent_spec_versions":["1"],"wire_protocol_version":"1.10","python_version":"3.13.1"}';
+  assert.deepEqual(await found(program('new', `echo '${json}'`)), { kind: 'wire', version: { major: 1, minor: 10 }, program: '1.49.0' });
+  assert.deepEqual(await found(program('old', `echo '{"wire_protocol_version":"1"}'`)), { kind: 'wire', version: { major: 1, minor: 0 } });
+  assert.deepEqual(await found(program('code', `echo "error: unknown option '--json'" >&2; exit 1`)), { kind: 'kimiCode' });
+  assert.deepEqual(await found(program('ancient', `echo "No such command 'info'" >&2; exit 2`)), {
+    kind: 'silent',
+    why: "No such command 'info'",
+  });
+  assert.equal((await found(program('chatty', `echo hello`))).kind, 'silent');
+  assert.deepEqual(await found(join(bin, 'absent')), { kind: 'missing' });
+  const hanging = await probe(program('hanging', 'sleep 30'), { cwd: folder, limit: 20 });
+  assert.equal(hanging.kind, 'silent');
+});
