@@ -1,6 +1,6 @@
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
-import { type CallState, commandOf, shown } from './calls.ts';
+import { type CallState, commandIn, shown } from './calls.ts';
 import { toContent } from './content.ts';
 import type { PermissionRequest } from './schema.ts';
 
@@ -69,15 +69,16 @@ function titleOf(request: PermissionRequest, call: CallState): string {
 function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
   if (diffs.length > 0) return { type: 'edit', diffs };
-  const command = commandOf(call);
-  if (command !== undefined) {
+  const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
+  // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
+  const command = commandIn(call.rawInput) ?? (call.kind === 'execute' && texts.length === 0 ? call.title : undefined);
+  if (command) {
     const input = call.rawInput as { readonly cwd?: unknown } | undefined;
     const cwd = typeof input === 'object' && input !== null ? input.cwd : undefined;
     return { type: 'command', command, ...(typeof cwd === 'string' ? { cwd } : {}) };
   }
   const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
   if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
-  const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
   const plan = (call.rawInput as { readonly plan?: unknown } | undefined)?.plan;
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (texts.length === 0 && call.rawInput !== undefined) texts.push(JSON.stringify(call.rawInput, null, 2).slice(0, 4000));
