@@ -11,6 +11,7 @@ import { type CommandTable, commandTable, registerCommands } from './editor/comm
 import { keepContextKeys } from './editor/contextKeys.ts';
 import { editorFiles } from './editor/files.ts';
 import { Output } from './editor/output.ts';
+import { outsidePorts } from './editor/outside.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { Review } from './editor/review/review.ts';
@@ -49,7 +50,9 @@ export function activate(context: vscode.ExtensionContext): void {
       },
       profile: (id) => agents.find(id),
       launch: (profile, session) => agents.launch(profile, session),
-      ports: ({ cwd }) => ({
+      ports: ({ cwd, profile }) => ({
+        ...outsidePorts,
+        secrets: secrets.forAgent(profile),
         tools: editorTools({ cwd, lsp: bundles.languageTools, documents }),
         files: editorFiles,
         terminals: childTerminals({ cwd }),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Files } from '../protocols/ports.ts';
 import { inMannerOf } from '../session/diffs.ts';
+import { smallestChange } from './textChange.ts';
 
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
 export const editorFiles: Files = {
@@ -46,20 +47,6 @@ async function writeDocument(document: vscode.TextDocument, text: string): Promi
     if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`The editor did not take the change of ${document.fileName}`);
   }
   if (document.isDirty && !(await document.save())) throw new Error(`${document.fileName} could not be saved`);
-}
-
-/** What is between the common beginning and the common end. */
-export function smallestChange(
-  before: string,
-  after: string,
-): { readonly from: number; readonly to: number; readonly text: string } | undefined {
-  if (before === after) return undefined;
-  const shorter = Math.min(before.length, after.length);
-  let from = 0;
-  while (from < shorter && before[from] === after[from]) from += 1;
-  let end = 0;
-  while (end < shorter - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  return { from, to: before.length - end, text: after.slice(from, after.length - end) };
 }
 
 async function textOnDisk(file: string): Promise<string> {

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { scoreOf } from './fileScore.ts';
 import { searchExcludes } from './settings.ts';
 
 /** Files looked through at most, and for how many milliseconds a list of them is good. */
@@ -38,23 +39,4 @@ export class FileFinder {
     }
     return this.#list.files;
   }
-}
-
-/** 0 means that it does not fit: all characters of the query, in order. */
-export function scoreOf(label: string, query: string, open: boolean): number {
-  const text = label.toLowerCase();
-  const wanted = query.trim().toLowerCase().replaceAll('\\', '/');
-  const bonus = open ? 5 : 0;
-  if (wanted === '') return 1 + bonus;
-  const name = text.slice(text.lastIndexOf('/') + 1);
-  if (name === wanted) return 100 + bonus;
-  if (name.startsWith(wanted)) return 80 + bonus;
-  if (name.includes(wanted)) return 60 + bonus;
-  if (text.includes(wanted)) return 40 + bonus;
-  let at = 0;
-  for (const character of wanted) {
-    at = text.indexOf(character, at) + 1;
-    if (at === 0) return 0;
-  }
-  return 10 + bonus;
 }

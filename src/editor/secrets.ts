@@ -1,4 +1,5 @@
 import type * as vscode from 'vscode';
+import type { Secrets as AgentSecrets } from '../protocols/ports.ts';
 
 const MODEL_KEY = 'parley.model.apiKey';
 
@@ -17,6 +18,15 @@ export class Secrets {
   async setModelKey(key: string | undefined): Promise<void> {
     if (key) await this.#storage.store(MODEL_KEY, key);
     else await this.#storage.delete(MODEL_KEY);
+  }
+
+  /** What a person entered for one agent, apart from what others know. */
+  forAgent(profile: string): AgentSecrets {
+    const nameOf = (name: string) => `parley.agent.${JSON.stringify([profile, name])}`;
+    return {
+      get: async (name) => this.#storage.get(nameOf(name)),
+      set: async (name, value) => this.#storage.store(nameOf(name), value),
+    };
   }
 
   onModelKey(listener: () => void): vscode.Disposable {

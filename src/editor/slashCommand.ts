@@ -1,20 +1,7 @@
 import * as vscode from 'vscode';
 import type { DeskSession } from '../live/surface.ts';
-import type { Command } from '../session/model.ts';
+import { type FlatCommand, flatCommands } from './flatCommands.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
-
-export interface FlatCommand {
-  readonly path: readonly string[];
-  readonly command: Command;
-}
-
-/** A command and those below it, in order. One that has children is listed itself too: agents may take it alone. */
-export function flatCommands(commands: readonly Command[], above: readonly string[] = []): readonly FlatCommand[] {
-  return commands.flatMap((command) => {
-    const path = [...above, command.name];
-    return [{ path, command }, ...flatCommands(command.children ?? [], path)];
-  });
-}
 
 /** Quick-pick of the session's commands, then the arguments. True when one was sent. */
 export async function runSlashCommand(session: DeskSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {

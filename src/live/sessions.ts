@@ -22,7 +22,7 @@ export interface SessionsDeps {
   readonly profile: (id: string) => Profile | undefined;
   /** Rejects with a message for the person when the agent cannot be launched. */
   readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
-  readonly ports: (session: { readonly id: SessionId; readonly cwd: string }) => Ports;
+  readonly ports: (session: { readonly id: SessionId; readonly cwd: string; readonly profile: string }) => Ports;
   readonly rules: () => readonly ApprovalRule[];
   readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
@@ -161,7 +161,7 @@ export class Sessions implements Desk, Disposable {
     const session = new LiveSession(start, profile.id, {
       protocol,
       launch: () => this.#deps.launch(this.#deps.profile(profile.id) ?? profile, { id, cwd }),
-      ports: this.#deps.ports({ id, cwd }),
+      ports: this.#deps.ports({ id, cwd, profile: profile.id }),
       rules: this.#deps.rules,
       client: this.#deps.client,
       log: this.#deps.log,

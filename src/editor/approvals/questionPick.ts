@@ -3,6 +3,7 @@ import { Lifetime } from '../../base/lifetime.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Field, Question } from '../../session/model.ts';
 import type { PickView } from './approvalPick.ts';
+import { fieldMessage } from './fieldTexts.ts';
 import { plainLabel } from './optionRows.ts';
 
 export interface QuestionPickHost {
@@ -52,7 +53,7 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     }
     progress.step = to;
     const life = new Lifetime();
-    const asText = free || !field.choices?.length;
+    const asText = free || choicesOf(field).length === 0;
     const input = asText ? textStep(field, life, free) : choiceStep(field, life);
     step = { input, life };
     input.title = shownTitle;
@@ -89,7 +90,8 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     const box = life.own(vscode.window.createInputBox());
     box.prompt = [field.body, field.label].filter(Boolean).join(' — ');
     box.placeholder = field.freeLabel;
-    box.value = progress.drafts.get(field.id) ?? (field.choices?.length ? '' : (progress.values.get(field.id)?.[0] ?? ''));
+    box.password = field.kind === 'secret';
+    box.value = progress.drafts.get(field.id) ?? (asOther ? '' : ((progress.values.get(field.id) ?? field.initial)?.[0] ?? ''));
     const back = asOther ? () => go(progress.step) : progress.step > 0 ? () => go(progress.step - 1) : undefined;
     buttonsFor(field, life, box, back);
     life.own(
@@ -100,8 +102,10 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     );
     life.own(
       box.onDidAccept(() => {
-        if (box.value.trim()) take(field, [...(field.many ? (progress.values.get(field.id) ?? []) : []), box.value]);
-        else box.validationMessage = vscode.l10n.t('Type an answer first. Esc sets the question aside.');
+        const values = [...(field.many ? (progress.values.get(field.id) ?? []) : []), ...(box.value === '' ? [] : [box.value])];
+        const problem = fieldMessage(asOther ? { id: field.id, label: field.label } : field, asOther ? [box.value] : values);
+        if (problem === undefined) take(field, values);
+        else box.validationMessage = problem;
       }),
     );
     return box;
@@ -109,14 +113,11 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
 
   const choiceStep = (field: Field, life: Lifetime): vscode.QuickPick<Row> => {
     const pick = life.own(vscode.window.createQuickPick<Row>());
-    const chosen = progress.values.get(field.id) ?? [];
-    const choices = (field.choices ?? []).map(
-      (choice): Row => ({
-        label: plainLabel(choice.label),
-        choice: choice.label,
-        ...(choice.description === undefined ? {} : { description: choice.description }),
-      }),
-    );
+    const chosen = progress.values.get(field.id) ?? field.initial ?? [];
+    const choices = choicesOf(field).map((one): Row => {
+      const row = { label: plainLabel(one.label), choice: one.value };
+      return one.description === undefined ? row : { ...row, description: one.description };
+    });
     const act = (label: string, what: 'free' | 'body'): Row => ({ label, act: what, alwaysShow: true });
     pick.placeholder = plainLabel(field.label);
     pick.matchOnDescription = true;
@@ -124,7 +125,8 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     pick.items = field.many
       ? choices
       : [
-          ...(field.body ? [act(`$(info) ${plainLabel(field.body).slice(0, 200)}`, 'body')] : []),
+          // Active when the pick appears: an Enter meant for elsewhere opens the text and answers nothing.
+          act(`$(info) ${plainLabel(field.body ?? field.label).slice(0, 200)}`, 'body'),
           ...choices,
           ...(field.free ? [act(`$(edit) ${otherLabel(field)}`, 'free')] : []),
         ];
@@ -134,10 +136,12 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
       pick.onDidAccept(() => {
         const rows = pick.selectedItems;
         const special = rows.find((row) => row.act !== undefined)?.act;
-        if (special === 'body') return host.openText(field.label, field.body ?? '');
+        if (special === 'body') return host.openText(field.label, field.body ?? field.label);
         if (special === 'free') return go(progress.step, true);
         const values = rows.flatMap((row) => (row.choice === undefined ? [] : [row.choice]));
-        if (values.length > 0) take(field, values);
+        const problem = values.length === 0 && !field.many ? '' : fieldMessage(field, values);
+        if (problem === undefined) take(field, values);
+        else if (problem) pick.title = `${shownTitle} — ${problem}`;
       }),
     );
     return pick;
@@ -155,4 +159,18 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
 
 function otherLabel(field: Field): string {
   return field.freeLabel ?? vscode.l10n.t('Other…');
+}
+
+interface FieldChoice {
+  readonly label: string;
+  readonly value: string;
+  readonly description?: string;
+}
+
+function choicesOf(field: Field): readonly FieldChoice[] {
+  if (field.kind !== 'boolean') return (field.choices ?? []).map((choice) => ({ ...choice, value: choice.label }));
+  return [
+    { label: vscode.l10n.t('Yes'), value: 'true' },
+    { label: vscode.l10n.t('No'), value: 'false' },
+  ];
 }

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import type { ToolContext } from './index.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+import { wordAt } from './wordAt.ts';
 
 const MOST_DIAGNOSTICS = 200;
 const MOST_LOCATIONS = 200;
@@ -98,15 +99,6 @@ async function located(
   }
   const all = await find(document.uri, line.range.start.translate(0, Math.min(column, line.text.length)));
   return fine({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
-}
-
-/** 0-based column of the name, as a word of its own where there is one. */
-export function wordAt(line: string, name: string): number {
-  const edge = (character: string | undefined) => character === undefined || !/[\p{L}\p{N}_$]/u.test(character);
-  for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + 1)) {
-    if (edge(line[at - 1]) && edge(line[at + name.length])) return at;
-  }
-  return line.indexOf(name);
 }
 
 /** Language servers look at open files: one that is not open is opened unseen and given a moment. */

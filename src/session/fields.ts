@@ -1,0 +1,55 @@
+import type { Field } from './model.ts';
+
+/** What is wrong with an answer to a field; undefined when it will do. `pattern` is left to the agent: a regular expression of a stranger is not run here. */
+export type FieldProblem =
+  | 'missing'
+  | 'number'
+  | 'integer'
+  | 'small'
+  | 'large'
+  | 'short'
+  | 'long'
+  | 'few'
+  | 'many'
+  | 'email'
+  | 'uri'
+  | 'date';
+
+export function fieldProblem(field: Field, values: readonly string[]): FieldProblem | undefined {
+  const given = values.filter((value) => value.trim() !== '');
+  if (given.length === 0) return mayBeEmpty(field) ? undefined : 'missing';
+  if (field.many) return between(given.length, field, 'few', 'many');
+  const text = given[0] ?? '';
+  switch (field.kind) {
+    case 'number':
+    case 'integer': {
+      const number = Number(text);
+      if (!Number.isFinite(number)) return 'number';
+      if (field.kind === 'integer' && !Number.isInteger(number)) return 'integer';
+      return between(number, field, 'small', 'large');
+    }
+    case 'email':
+      return /^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'email';
+    case 'uri':
+      return URLISH.test(text) ? undefined : 'uri';
+    case 'date':
+      return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) ? undefined : 'date';
+    case 'date-time':
+      return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)) ? undefined : 'date';
+    default:
+      return field.choices?.length ? undefined : between([...text].length, field, 'short', 'long');
+  }
+}
+
+/** A question is there to be answered; a form may leave out what it does not require. */
+function mayBeEmpty(field: Field): boolean {
+  return field.kind !== undefined && field.required !== true && (field.min ?? 0) === 0;
+}
+
+// A scheme and something after it; whoever uses it looks closer.
+const URLISH = /^[a-z][a-z0-9+.-]*:\S+$/i;
+
+function between(size: number, field: Field, below: FieldProblem, above: FieldProblem): FieldProblem | undefined {
+  if (field.min !== undefined && size < field.min) return below;
+  return field.max !== undefined && size > field.max ? above : undefined;
+}
