@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { acceptance, commandRows, optionRows, plainLabel, rejection } from '../../../src/editor/approvals/optionRows.ts';
+import type { Approval, Option } from '../../../src/session/model.ts';
+
+const approval = (options: readonly Option[]): Approval => ({
+  kind: 'approval',
+  id: 'a',
+  title: 't',
+  detail: { type: 'text', text: 't' },
+  options,
+});
+
+test('two options with one label stay two, each with its own id', () => {
+  const rows = optionRows(
+    approval([
+      { id: '1', label: 'Yes', effect: 'allow_once' },
+      { id: '2', label: 'Yes', effect: 'allow_always' },
+    ]),
+  );
+  assert.deepEqual(
+    rows.map((row) => row.option.id),
+    ['1', '2'],
+  );
+  assert.notEqual(rows[0]?.label, rows[1]?.label, 'their effect tells them apart');
+});
+
+test('the agent’s labels and order are kept', () => {
+  const rows = optionRows(
+    approval([
+      { id: 'n', label: 'No way', effect: 'reject_once', description: 'stops' },
+      { id: 'y', label: 'Go', effect: 'allow_once' },
+    ]),
+  );
+  assert.deepEqual(
+    rows.map(({ label, description }) => [label, description]),
+    [
+      ['$(close) No way', 'stops'],
+      ['$(check) Go', undefined],
+    ],
+  );
+});
+
+test('Accept only ever takes what holds for this once', () => {
+  assert.equal(acceptance(approval([{ id: 'a', label: 'Always', effect: 'allow_always' }])), undefined);
+  const once = { id: 'o', label: 'Once', effect: 'allow_once' } as const;
+  assert.equal(acceptance(approval([{ id: 'a', label: 'Always', effect: 'allow_always' }, once])), once);
+});
+
+test('Reject takes the narrowest refusal there is', () => {
+  const always = { id: 'a', label: 'Never', effect: 'reject_always' } as const;
+  const once = { id: 'o', label: 'No', effect: 'reject_once' } as const;
+  assert.equal(rejection(approval([always, once])), once);
+  assert.equal(rejection(approval([always])), always);
+  assert.equal(rejection(approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }])), undefined);
+});
+
+test('words of an agent draw no icons and hide no characters', () => {
+  assert.equal(plainLabel('$(check) safe').startsWith('$('), false);
+  assert.equal(plainLabel('rm \u202etxt.cod'), 'rm \\u{202e}txt.cod');
+  assert.equal(plainLabel('a\u200bb'), 'a\\u{200b}b');
+  assert.equal(plainLabel('two\nlines'), 'two lines');
+});
+
+test('a command keeps every character, in rows', () => {
+  const command = `echo "${'x'.repeat(200)}"  # two spaces`;
+  const { rows, more } = commandRows(command);
+  assert.equal(rows.join(''), command);
+  assert.equal(more, 0);
+  assert.ok(rows.every((row) => row.length <= 78));
+});
+
+test('lines of a command are rows, empty ones too; what does not fit is counted', () => {
+  assert.deepEqual(commandRows('a\n\nb\r\nc\n').rows, ['a', '', 'b', 'c']);
+  assert.deepEqual(commandRows('1\n2\n3\n4', 2), { rows: ['1', '2'], more: 2 });
+});
+
+test('a character that would hide the rest of a command is written out', () => {
+  assert.deepEqual(commandRows('ls\r; rm -rf .').rows, ['ls\\u{d}; rm -rf .']);
+  assert.deepEqual(commandRows('ls \u001b[8m; rm').rows, ['ls \\u{1b}[8m; rm']);
+});
+
+test('rows never cut a character in two', () => {
+  const { rows } = commandRows('😀'.repeat(100), 8, 10);
+  assert.equal(rows[0], '😀'.repeat(10));
+});
