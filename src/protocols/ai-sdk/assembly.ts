@@ -17,7 +17,7 @@ type Input = Extract<Chunk, { type: 'tool-input-start' | 'tool-input-available' 
 
 /** Builds an assistant message out of the chunks of one response (ai-sdk.md §3, §5). The message is changed in place. */
 export class Assembly {
-  readonly message: UiMessage;
+  message: UiMessage;
   /** Where this response begins in the message's parts. */
   readonly boundary: number;
   readonly errors: string[] = [];
@@ -27,7 +27,7 @@ export class Assembly {
   /** How many chunks were taken. */
   received = 0;
   begun: { readonly messageId: string | undefined } | undefined;
-  readonly #watcher: Watcher;
+  #watcher: Watcher;
   readonly #texts = new Map<string, TextPart>();
   readonly #reasonings = new Map<string, ReasoningPart>();
   readonly #log: (message: string) => void;
@@ -115,6 +115,12 @@ export class Assembly {
       case 'data':
         return this.#data(chunk);
     }
+  }
+
+  /** Goes on as another message, which becomes what this one is. */
+  become(message: UiMessage, watcher: Watcher): void {
+    this.message = Object.assign(message, this.message);
+    this.#watcher = watcher;
   }
 
   /** The response is over: some servers never close what they opened. */

@@ -1,0 +1,143 @@
+import { Lifetime } from '../../base/lifetime.ts';
+import { messageOf } from '../../base/log.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Content } from '../../session/model.ts';
+import { HttpClient } from '../../transport/http.ts';
+import type { Adapter, Launch, Scene } from '../adapter.ts';
+import { Conversation, type Post } from './conversation.ts';
+import type { Exchange } from './exchange.ts';
+import { fromTurns } from './history.ts';
+import { HUMAN_TOOL } from './humanTool.ts';
+import { TIMING, type Timing } from './pause.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { Turn, type TurnEnd } from './turn.ts';
+
+type HttpLaunch = Extract<Launch, { kind: 'http' }>;
+
+/** A conversation with a chat server that speaks the UI message stream. There is no connection to open: each turn brings its own. */
+export function openAiSdk(launch: HttpLaunch, scene: Scene, timing: Timing = TIMING): Adapter {
+  return new AiSdkAdapter(launch, scene, timing);
+}
+
+class AiSdkAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #scene: Scene;
+  readonly #timing: Timing;
+  readonly #settings: Settings;
+  readonly #conversation: Conversation;
+  readonly #exchange: Exchange;
+  readonly #life = new Lifetime();
+  #end: () => void = () => {};
+  #turn: Turn | undefined;
+  /** The last turn failed: what was said, and what saying it again does. */
+  #failed: { readonly turnId: string; readonly content: string; readonly retry: NonNullable<TurnEnd['retry']> } | undefined;
+
+  constructor(launch: HttpLaunch, scene: Scene, timing: Timing) {
+    const { settings, problems } = readSettings(launch);
+    const client = this.#life.own(new HttpClient());
+    this.#scene = scene;
+    this.#timing = timing;
+    this.#settings = settings;
+    this.#exchange = { client, headers: settings.headers, log: scene.log, trace: scene.trace, now: scene.now };
+    const id = scene.resume?.key ?? scene.newId();
+    this.#conversation = new Conversation(id, settings, scene.newId, fromTurns(scene.past ?? [], scene.newId));
+    for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    // Not from inside open: the caller does not have the adapter yet.
+    queueMicrotask(() => this.#ready(id, problems));
+    const stop = () => this.dispose();
+    scene.signal.addEventListener('abort', stop, { once: true });
+    this.#life.onEnd(() => scene.signal.removeEventListener('abort', stop));
+  }
+
+  send(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return this.#begin(intent.turnId, intent.content);
+      case 'command':
+        return this.#begin(intent.turnId, [{ type: 'text', text: [`/${intent.path.join(' ')}`, intent.args].filter(Boolean).join(' ') }]);
+      case 'cancel':
+        return void this.#turn?.stop();
+      case 'answer':
+        return this.#turn?.answer(intent.askId, intent.answer);
+      default:
+        return;
+    }
+  }
+
+  dispose(): void {
+    if (this.#life.ended) return;
+    const turn = this.#turn;
+    this.#turn = undefined;
+    const over = turn ? turn.leave() : Promise.resolve();
+    void over
+      .catch((error: unknown) => this.#scene.log.error('Leaving a turn failed', error))
+      .finally(() => {
+        this.#life.dispose();
+        this.#end();
+      });
+  }
+
+  #ready(id: string, problems: readonly string[]): void {
+    if (this.#life.ended || this.#scene.signal.aborted) return;
+    const { emit, ports } = this.#scene;
+    const url = new URL(this.#settings.url);
+    emit({ type: 'resume.set', key: id });
+    for (const text of problems) emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
+    if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
+      const text = `The connection to ${url.host} is not encrypted: messages, keys and what tools find can be read on the way.`;
+      emit({ type: 'notice', notice: { level: 'warn', text } });
+    }
+    const accepted = this.#settings.tools === 'none' ? [] : [...ports.tools.map((tool) => tool.name), HUMAN_TOOL];
+    emit({
+      type: 'link.ready',
+      agent: { protocol: 'ai-sdk', name: url.host },
+      offers: { images: true, feedback: true, tools: { accepted, rejected: [] } },
+    });
+  }
+
+  #begin(turnId: string, content: readonly Content[]): void {
+    if (this.#turn || this.#life.ended) {
+      this.#scene.log.warn('A prompt came while a turn was running; it is left out.');
+      return;
+    }
+    const { emit, now } = this.#scene;
+    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    const post = this.#postFor(turnId, content);
+    const turn = new Turn(turnId, {
+      scene: this.#scene,
+      settings: this.#settings,
+      conversation: this.#conversation,
+      exchange: this.#exchange,
+      timing: this.#timing,
+    });
+    this.#turn = turn;
+    void turn.run(post).then((end) => this.#over(turn, content, end));
+  }
+
+  /** The same words after a failure mean: try that again. */
+  #postFor(turnId: string, content: readonly Content[]): Post {
+    const failed = this.#failed;
+    this.#failed = undefined;
+    if (failed?.content !== JSON.stringify(content)) return this.#conversation.say(turnId, content);
+    if (failed.retry !== 'regenerate') {
+      this.#conversation.renamed(failed.turnId, turnId);
+      return failed.retry;
+    }
+    return this.#conversation.sayInstead(failed.turnId, turnId, content) ?? this.#conversation.say(turnId, content);
+  }
+
+  #over(turn: Turn, content: readonly Content[], end: TurnEnd): void {
+    if (this.#turn !== turn) return;
+    this.#turn = undefined;
+    const { retry, ...how } = end;
+    if (retry !== undefined) this.#failed = { turnId: turn.id, content: JSON.stringify(content), retry };
+    try {
+      this.#scene.emit({ type: 'turn.ended', turnId: turn.id, at: this.#scene.now(), ...how });
+    } catch (error) {
+      this.#scene.log.error(`Ending a turn failed: ${messageOf(error)}`, error);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { HttpAnswer } from '../../transport/httpAnswer.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
+import { SseReader } from '../../transport/sse.ts';
+import { decodeChunk } from './chunk.ts';
+import type { Exchange } from './exchange.ts';
+import { isRecord } from './metadata.ts';
+import type { Chunk } from './schema.ts';
+
+export interface ChunkSink {
+  chunk(chunk: Chunk): void;
+  /** The server said that it waits for the result of this call while the response stays open. */
+  awaits(toolCallId: string): void;
+  /** An event was too long to be taken. */
+  tooLong(): void;
+}
+/** How the body ended. */
+export interface StreamEnd {
+  readonly done: boolean;
+  readonly cut?: HttpFailure;
+}
+
+/** After `[DONE]`: how long the server may take to close. */
+const CLOSING = 5_000;
+const BAD_LOGGED = 5;
+
+/** Reads a response to its end, whatever is in it: what cannot be read is logged and left out. Never rejects for what the server does. */
+export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: Exchange): Promise<StreamEnd> {
+  let done = false;
+  let closing: NodeJS.Timeout | undefined;
+  let bad = 0;
+  const unknown = new Set<string>();
+  const complain = (why: string) => {
+    bad += 1;
+    if (bad <= BAD_LOGGED) exchange.log.warn(`The server sent ${why}${bad === BAD_LOGGED ? '; more of that is not logged' : ''}.`);
+  };
+  const reader = new SseReader(
+    ({ data, event }) => {
+      if (done || data === '') return;
+      if (data.trim() === '[DONE]') {
+        done = true;
+        closing = setTimeout(() => answer.dispose(), CLOSING);
+        return;
+      }
+      let value: unknown;
+      try {
+        value = JSON.parse(data);
+      } catch {
+        return complain('an event that is no JSON');
+      }
+      exchange.trace('in', value);
+      if (event === 'tool-call' && isRecord(value) && value.type === undefined) {
+        if (value.state === 'requires-action' && typeof value.toolCallId === 'string') sink.awaits(value.toolCallId);
+        return;
+      }
+      const decoded = decodeChunk(value);
+      if (decoded.kind === 'bad') return complain(decoded.why);
+      if (decoded.kind === 'chunk') return sink.chunk(decoded.chunk);
+      if (unknown.has(decoded.type)) return;
+      if (unknown.size < 100) unknown.add(decoded.type);
+      exchange.log.info(`The server sent chunks of the unknown type "${decoded.type.slice(0, 100)}".`);
+    },
+    { onTooLong: () => sink.tooLong() },
+  );
+  try {
+    await answer.read((bytes) => reader.push(bytes));
+    reader.end();
+    return { done };
+  } catch (error) {
+    if (!(error instanceof HttpFailure)) throw error;
+    if (!done) reader.end();
+    return done ? { done } : { done, cut: error };
+  } finally {
+    clearTimeout(closing);
+  }
+}

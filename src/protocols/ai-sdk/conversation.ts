@@ -1,0 +1,125 @@
+import type { Content } from '../../session/model.ts';
+import type { Tool } from '../ports.ts';
+import { declared } from './declare.ts';
+import { closeOpenCalls, needsVersion6, posted, userMessage } from './history.ts';
+import type { UiMessage } from './schema.ts';
+import type { Settings } from './settings.ts';
+
+/** One chat request: why it is made, and what its answer settles. */
+export interface Post {
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  readonly messageId?: string;
+  /** Ids of calls and approvals whose outcome it tells; each is told once. */
+  readonly tells?: readonly string[];
+  /** Extra top-level fields. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /** The assistant message goes on; otherwise a new one begins. */
+  readonly continues: boolean;
+}
+
+/** From here on a history is worth a warning, in bytes. */
+const LARGE = 5 * 1024 * 1024;
+
+/** What outlives a turn: the messages, and what was learned about the server. */
+export class Conversation {
+  readonly id: string;
+  readonly messages: UiMessage[];
+  /** Calls that have begun: none begins twice. */
+  readonly started = new Set<string>();
+  /** Calls and approvals whose outcome the server has been told. */
+  readonly delivered = new Set<string>();
+  /** Tools of the server's that the person allowed for the whole conversation. */
+  readonly allowed = new Set<string>();
+  /** How this server takes results, once seen. */
+  flow: 'unknown' | 'repost' | 'held' = 'unknown';
+  /** The server refuses what version 5 does not know. */
+  v5: boolean;
+  readonly #settings: Settings;
+  readonly #newId: () => string;
+  readonly #users = new Map<string, string>();
+  #warned = false;
+
+  constructor(id: string, settings: Settings, newId: () => string, messages: UiMessage[]) {
+    this.id = id;
+    this.messages = messages;
+    this.v5 = settings.compat === 'v5';
+    this.#settings = settings;
+    this.#newId = newId;
+  }
+
+  /** Adds what the person said; open calls of earlier messages are closed first. */
+  say(turnId: string, content: readonly Content[]): Post {
+    closeOpenCalls(this.messages);
+    const message = userMessage(this.#newId(), content);
+    this.#users.set(turnId, message.id);
+    this.messages.push(message);
+    return { trigger: 'submit-message', continues: false };
+  }
+
+  /** Takes back an earlier turn of the person's and everything after it, and says this in its place. undefined: there is no such turn. */
+  sayInstead(replaced: string, turnId: string, content: readonly Content[]): Post | undefined {
+    const id = this.#users.get(replaced);
+    const at = this.messages.findIndex((message) => message.id === id);
+    const old = this.messages[at];
+    if (id === undefined || !old) return undefined;
+    const message = userMessage(id, content);
+    const [answer] = this.messages.slice(at + 1);
+    const again = answer?.role === 'assistant' && JSON.stringify(message) === JSON.stringify(old);
+    this.messages.splice(at, this.messages.length, message);
+    this.#users.delete(replaced);
+    this.#users.set(turnId, id);
+    return { trigger: again ? 'regenerate-message' : 'submit-message', messageId: again ? answer.id : id, continues: false };
+  }
+
+  /** The same message of the person's, under another turn. */
+  renamed(turnId: string, now: string): void {
+    const id = this.#users.get(turnId);
+    this.#users.delete(turnId);
+    if (id !== undefined) this.#users.set(now, id);
+  }
+
+  /** The message the next response goes on with, or a new one. */
+  assistant(continues: boolean): UiMessage {
+    const last = this.messages.at(-1);
+    if (continues && last?.role === 'assistant') return last;
+    const message: UiMessage = { id: this.#newId(), role: 'assistant', parts: [] };
+    this.messages.push(message);
+    return message;
+  }
+
+  /** A message that stayed empty was never said. */
+  dropEmpty(): void {
+    const last = this.messages.at(-1);
+    if (last?.role === 'assistant' && last.parts.length === 0) this.messages.pop();
+  }
+
+  /** Whether writing the history for version 5 could change a refusal; from now on it is. */
+  learnVersion5(): boolean {
+    if (this.v5 || this.#settings.compat !== 'auto' || !needsVersion6(this.messages)) return false;
+    this.v5 = true;
+    return true;
+  }
+
+  body(post: Post, tools: readonly Tool[]): string {
+    const { body, history, system, errorsAsOutput } = this.#settings;
+    const messages = posted(this.messages, { v5: this.v5, errorsAsOutput });
+    return JSON.stringify({
+      ...body,
+      ...declared(tools, this.#settings.tools),
+      ...(system === undefined ? {} : { system }),
+      ...post.extra,
+      id: this.id,
+      sessionId: this.id,
+      ...(history === 'last' ? { message: messages.at(-1) } : { messages }),
+      trigger: post.trigger,
+      ...(post.messageId === undefined ? {} : { messageId: post.messageId }),
+    });
+  }
+
+  /** True once, when the history has grown large. */
+  grownLarge(body: string): boolean {
+    if (this.#warned || body.length < LARGE) return false;
+    this.#warned = true;
+    return true;
+  }
+}

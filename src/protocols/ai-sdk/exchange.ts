@@ -1,0 +1,92 @@
+import type { Log } from '../../base/log.ts';
+import type { Remedy } from '../../session/model.ts';
+import { type HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
+import type { HttpAnswer } from '../../transport/httpAnswer.ts';
+import { isRecord } from './metadata.ts';
+
+/** Who talks to the server, and with which headers. */
+export interface Exchange {
+  readonly client: HttpClient;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly log: Log;
+  readonly trace: (way: 'in' | 'out', message: unknown) => void;
+  readonly now: () => number;
+}
+
+/** The server answered, but not with what was asked for. The message is for a person. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly next: readonly Remedy[];
+
+  constructor(status: number, message: string, next: readonly Remedy[] = ['retry']) {
+    super(message);
+    this.status = status;
+    this.next = next;
+  }
+}
+
+const MESSAGE_KEPT = 2000;
+
+/** Asks for an event stream. Rejects with Refusal for any other answer, with HttpFailure when there was none (ai-sdk.md §2.2). */
+export async function openStream(
+  exchange: Exchange,
+  request: Pick<HttpRequest, 'method' | 'url' | 'body' | 'signal'>,
+): Promise<HttpAnswer> {
+  const answer = await exchange.client.request({
+    ...request,
+    headers: {
+      accept: 'text/event-stream',
+      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...exchange.headers,
+    },
+  });
+  if (!answer.ok) throw await refusalOf(answer, request.url, exchange.now());
+  const older = answer.headers['x-vercel-ai-data-stream'] !== undefined;
+  if (answer.type === 'text/event-stream' && !older) return answer;
+  const body = await bodyOf(answer);
+  if (older || /^\w:["[{]/.test(body)) throw new Refusal(answer.status, OLDER_PROTOCOL, ['openSettings']);
+  const type = answer.type === '' ? 'no content type' : answer.type;
+  throw new Refusal(answer.status, `${originOf(request.url)} did not answer with a stream (status ${answer.status}, ${type}).`, [
+    'retry',
+    'openSettings',
+  ]);
+}
+
+export const OLDER_PROTOCOL =
+  'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.';
+
+export async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<Refusal> {
+  const said = messageIn(await bodyOf(answer), answer.type);
+  const { status } = answer;
+  const text = `${originOf(url)} answered with status ${status}${said === '' ? '' : `: ${said}`}`;
+  if (status === 401 || status === 403)
+    return new Refusal(status, `${text}. Set its key in the agent's headers.`, ['openSettings', 'retry']);
+  if (status === 404 || status === 405) return new Refusal(status, `${text}. Is the address right?`, ['openSettings', 'retry']);
+  const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
+  return new Refusal(status, wait === undefined ? text : `${text} It asks to wait ${Math.ceil(wait / 1000)} s.`);
+}
+
+/** The body of an error as far as it is there; one that breaks off is as good as none. */
+async function bodyOf(answer: HttpAnswer): Promise<string> {
+  try {
+    return await answer.text();
+  } catch {
+    return '';
+  }
+}
+
+function messageIn(body: string, type: string): string {
+  let text = body;
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isRecord(value)) {
+      const inner = isRecord(value.error) ? value.error.message : value.error;
+      const said = [inner, value.message, value.detail].find((one) => typeof one === 'string' && one !== '');
+      if (typeof said === 'string') text = said;
+    }
+  } catch {
+    // A page for a browser says nothing in its tags.
+    if (type === 'text/html' || /^\s*<(!doctype|html)/i.test(body)) text = /<title>([^<]*)<\/title>/i.exec(body)?.[1] ?? '';
+  }
+  return text.trim().slice(0, MESSAGE_KEPT);
+}

@@ -1,0 +1,41 @@
+import type { Scene } from '../adapter.ts';
+import type { Conversation } from './conversation.ts';
+import type { HeldResults } from './heldResults.ts';
+import { jsonOf, type OwnCall } from './ownCalls.ts';
+import type { Timing } from './pause.ts';
+import type { ChatResponse } from './response.ts';
+import type { Settings } from './settings.ts';
+
+interface HandOverDeps {
+  readonly scene: Scene;
+  readonly settings: Settings;
+  readonly conversation: Conversation;
+  readonly timing: Timing;
+  readonly held: HeldResults;
+  readonly response: () => ChatResponse | undefined;
+}
+
+/**
+ * Gives an answer to a server that keeps its response open for it. Where it is not known whether it does, silence is taken for a sign; what
+ * then fails, fails quietly, and the answer goes with the next request instead (ai-sdk.md §8.5).
+ */
+export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void> {
+  const { settings, conversation, timing, held, scene } = deps;
+  const response = deps.response();
+  const { answer } = call;
+  if (!response || !answer || call.handed || response.over.signal.aborted) return;
+  if (settings.toolFlow === 'repost' || settings.toolFlow === 'user-message') return;
+  const until = AbortSignal.any([response.over.signal, call.stop.signal]);
+  const sure = settings.toolFlow === 'held' || call.awaited || conversation.flow === 'held';
+  if (!sure && !(await response.quiet(timing.quiet, until))) return;
+  if (call.handed) return;
+  call.handed = true;
+  const result = answer.ok ? jsonOf(answer) : answer.text;
+  const handed = await held.hand({ toolCallId: call.id, result, isError: !answer.ok }, until);
+  if (handed.how === 'accepted') {
+    call.acceptedAt = response.substance;
+    conversation.flow = 'held';
+  } else if (handed.how === 'refused' && sure) {
+    scene.emit({ type: 'notice', notice: { level: 'error', text: `The result was not taken: ${handed.why}`, next: ['openSettings'] } });
+  }
+}

@@ -1,0 +1,269 @@
+import { messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { AskId, Fault } from '../../session/model.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
+import type { Scene } from '../adapter.ts';
+import type { Tool } from '../ports.ts';
+import { continueAsk, verdictOf } from './approvals.ts';
+import { Asks } from './asks.ts';
+import type { StreamEnd } from './chunkStream.ts';
+import { Telling } from './codec.ts';
+import type { Conversation, Post } from './conversation.ts';
+import { type Exchange, openStream, Refusal } from './exchange.ts';
+import { HeldResults } from './heldResults.ts';
+import { closeOpenCalls, dropUnfinishedInputs } from './history.ts';
+import { humanTool } from './humanTool.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import type { Timing } from './pause.ts';
+import { ChatResponse } from './response.ts';
+import { resumed } from './resume.ts';
+import { type Settings, toolResultUrls } from './settings.ts';
+import { StepCalls } from './stepCalls.ts';
+
+export interface TurnDeps {
+  readonly scene: Scene;
+  readonly settings: Settings;
+  readonly conversation: Conversation;
+  readonly exchange: Exchange;
+  readonly timing: Timing;
+}
+/** How a turn ended, and what trying again would do. */
+export interface TurnEnd {
+  readonly status: 'done' | 'cancelled' | 'failed';
+  readonly stop?: string;
+  readonly error?: Fault;
+  readonly retry?: Post | 'regenerate';
+}
+
+/** From the person's message to the moment they may write again, however many requests that takes. */
+export class Turn {
+  readonly id: string;
+  readonly #deps: TurnDeps;
+  readonly #asks: Asks;
+  readonly #telling: Telling;
+  readonly #calls: StepCalls;
+  readonly #tools: readonly Tool[];
+  /** The person wants no more. */
+  readonly #stopped = new AbortController();
+  /** The sockets are closed. */
+  readonly #cut = new AbortController();
+  #response: ChatResponse | undefined;
+  #posts = 0;
+
+  constructor(id: string, deps: TurnDeps) {
+    this.id = id;
+    this.#deps = deps;
+    const { scene, conversation, exchange, settings, timing } = deps;
+    const emit = (event: SessionEvent) => scene.emit(event);
+    this.#asks = new Asks(emit);
+    this.#telling = new Telling(id, emit);
+    this.#tools = [...scene.ports.tools, humanTool((title, field, signal) => this.#askPerson(title, field, signal))];
+    this.#calls = new StepCalls({
+      turnId: id,
+      scene,
+      settings,
+      conversation,
+      timing,
+      asks: this.#asks,
+      telling: this.#telling,
+      tools: this.#tools,
+      held: new HeldResults(exchange, conversation.id, toolResultUrls(settings), timing),
+      response: () => this.#response,
+      stopped: this.#stopped.signal,
+      personActed: () => {
+        this.#posts = 0;
+      },
+    });
+  }
+
+  /** Never rejects. Settles when the turn is over and nothing of it is left running. */
+  async run(first: Post): Promise<TurnEnd> {
+    let post = first;
+    try {
+      for (;;) {
+        const next = await this.#respond(post);
+        if ('status' in next) return next;
+        if (!(await this.#mayGoOn())) return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: 'Stopped here.' };
+        this.#posts += 1;
+        post = next;
+      }
+    } catch (error) {
+      if (this.#stopped.signal.aborted) return this.#cancelled();
+      return failed(error, post);
+    } finally {
+      this.#calls.end();
+      this.#response?.over.abort();
+      this.#deps.conversation.dropEmpty();
+    }
+  }
+
+  answer(askId: AskId, answer: Answer): void {
+    this.#asks.answer(askId, answer);
+  }
+
+  /** Stops at once on this side; a server that has an address for it is told first (ai-sdk.md §11). */
+  async stop(): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
+    this.#stopped.abort();
+    this.#calls.stopAll();
+    const { stopUrl } = this.#deps.settings;
+    const { client, headers } = this.#deps.exchange;
+    if (stopUrl !== undefined && this.#response && !this.#response.over.signal.aborted) {
+      const signal = AbortSignal.timeout(this.#deps.timing.farewell);
+      const url = stopUrl.replaceAll('{chatId}', encodeURIComponent(this.#deps.conversation.id));
+      await client
+        .request({ method: 'POST', url, headers: { 'content-type': 'application/json', ...headers }, body: '{}', signal })
+        .then((answer) => answer.dispose())
+        .catch((error: unknown) => this.#deps.exchange.log.info(`The server was not told to stop: ${messageOf(error)}`));
+    }
+    this.#cut.abort();
+  }
+
+  /** The editor goes: what the server holds open for us is told so. */
+  async leave(): Promise<void> {
+    await this.#calls.sayGoodbye();
+    this.#stopped.abort();
+    this.#calls.stopAll();
+    this.#cut.abort();
+  }
+
+  /** One request and its whole response. Gives the next request, or the end. */
+  async #respond(post: Post): Promise<Post | TurnEnd> {
+    const { conversation, exchange, settings } = this.#deps;
+    const answer = await this.#open(post);
+    if (this.#stopped.signal.aborted) {
+      answer.dispose();
+      return this.#cancelled();
+    }
+    for (const told of post.tells ?? []) conversation.delivered.add(told);
+    const message = conversation.assistant(post.continues);
+    const response = new ChatResponse(
+      message,
+      answer,
+      this.#telling,
+      { ...this.#calls.listener, otherMessage: () => conversation.assistant(false) },
+      exchange,
+    );
+    this.#response = response;
+    let end = await response.read(answer);
+    let outcome = this.#outcome(response, end);
+    // A cut response may go on elsewhere; so may one that ended right after it took a result.
+    for (let tries = 0; tries < 3 && (outcome.kind === 'cut' || this.#calls.tookWithoutEcho(response)); tries++) {
+      const more = await resumed(settings, {
+        chatId: conversation.id,
+        response,
+        exchange,
+        timing: this.#deps.timing,
+        signal: this.#cut.signal,
+      });
+      if (!more) break;
+      const before = response.assembly.received;
+      end = await response.read(more.answer, more.replay);
+      outcome = this.#outcome(response, end);
+      if (response.assembly.received > before) tries = -1;
+    }
+    response.over.abort();
+    response.assembly.end();
+    return this.#decide(response, outcome, end, post);
+  }
+
+  #outcome(response: ChatResponse, end: StreamEnd): Outcome {
+    return outcomeOf(response.assembly, end, this.#stopped.signal.aborted, this.#deps.settings.toolFlow === 'user-message');
+  }
+
+  async #decide(response: ChatResponse, outcome: Outcome, end: StreamEnd, post: Post): Promise<Post | TurnEnd> {
+    const { message } = response.assembly;
+    switch (outcome.kind) {
+      case 'stopped':
+        return this.#cancelled();
+      case 'failed':
+        return { status: 'failed', error: { message: outcome.message, next: ['retry'] }, retry: 'regenerate' };
+      case 'aborted':
+        if (outcome.reason) this.#notice('info', outcome.reason);
+        return { status: 'cancelled', stop: 'The server stopped.' };
+      case 'cut':
+        if (this.#calls.accepted || !this.#calls.waiting) {
+          const why = end.cut?.message ?? 'The connection was lost.';
+          return {
+            status: 'failed',
+            error: { message: why, next: ['retry'] },
+            retry: post.continues && response.substance === 0 ? post : 'regenerate',
+          };
+        }
+        break;
+      case 'over':
+        break;
+    }
+    dropUnfinishedInputs(message);
+    if (outcome.kind === 'over' && outcome.reason === 'interrupted') return this.#done(outcome.reason, message.parts.length);
+    const next = await this.#calls.finish(response, outcome.kind === 'over' && outcome.said);
+    if (this.#stopped.signal.aborted) return this.#cancelled();
+    return next ?? this.#done(outcome.kind === 'over' ? outcome.reason : undefined, message.parts.length);
+  }
+
+  async #open(post: Post) {
+    const { conversation, exchange, settings } = this.#deps;
+    const send = () => {
+      const body = conversation.body(post, this.#tools);
+      if (conversation.grownLarge(body))
+        this.#notice('warn', 'This conversation has grown beyond 5 MB, and all of it is sent with each message.');
+      exchange.trace('out', JSON.parse(body));
+      return openStream(exchange, { method: 'POST', url: settings.url, body, signal: this.#cut.signal });
+    };
+    try {
+      return await send();
+    } catch (error) {
+      const refusedShape = error instanceof Refusal && (error.status === 400 || error.status === 422);
+      if (refusedShape && conversation.learnVersion5()) return send();
+      throw error;
+    }
+  }
+
+  /** Many requests in a row without a person having done anything: then the person decides. */
+  async #mayGoOn(): Promise<boolean> {
+    if (this.#posts < this.#deps.settings.maxAutoPosts) return true;
+    const ask = continueAsk(this.#deps.scene.newId(), this.id, this.#posts);
+    const answer = await this.#asks.ask(ask, this.#stopped.signal);
+    if (answer === undefined || !verdictOf(answer).approved) return false;
+    this.#posts = 0;
+    return true;
+  }
+
+  async #askPerson(title: string, field: Parameters<Parameters<typeof humanTool>[0]>[1], signal: AbortSignal) {
+    const both = AbortSignal.any([signal, this.#stopped.signal]);
+    const answer = await this.#asks.ask({ kind: 'question', id: this.#deps.scene.newId(), turnId: this.id, title, fields: [field] }, both);
+    if (answer === undefined) return undefined;
+    this.#posts = 0;
+    return answer.kind === 'fields' ? (answer.values[field.id] ?? []) : ('declined' as const);
+  }
+
+  #cancelled(): TurnEnd {
+    const last = this.#deps.conversation.messages.at(-1);
+    if (last?.role === 'assistant') closeOpenCalls([last], 'Cancelled by the person.');
+    return { status: 'cancelled' };
+  }
+
+  #done(reason: string | undefined, parts: number): TurnEnd {
+    if (reason === 'length') this.#notice('warn', 'The answer was cut at its greatest length.', true);
+    else if (reason === 'interrupted') this.#notice('warn', 'The answer was interrupted.', true);
+    else if (reason === 'content-filter') this.#notice('warn', 'The answer was cut by a content filter.');
+    else if (parts === 0) this.#notice('info', 'The server sent an empty answer.');
+    return { status: 'done' };
+  }
+
+  #notice(level: 'info' | 'warn', text: string, goOn = false): void {
+    const notice = { level, text, ...(goOn ? { next: ['continue'] as const } : {}) };
+    this.#deps.scene.emit({ type: 'part.added', turnId: this.id, part: { kind: 'notice', id: this.#deps.scene.newId(), notice } });
+  }
+}
+
+function failed(error: unknown, post: Post): TurnEnd {
+  if (error instanceof Refusal)
+    return { status: 'failed', error: { message: error.message, next: error.next, code: String(error.status) }, retry: post };
+  if (error instanceof HttpFailure) {
+    const next = error.kind === 'redirect' || error.kind === 'address' ? (['openSettings', 'retry'] as const) : (['retry'] as const);
+    return { status: 'failed', error: { message: error.message, next, code: error.kind }, retry: post };
+  }
+  return { status: 'failed', error: { message: messageOf(error), next: ['retry', 'showLog'] }, retry: post };
+}
