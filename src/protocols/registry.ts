@@ -1,9 +1,11 @@
 import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
+import { aiSdk } from './ai-sdk/index.ts';
 import { kimiWire } from './kimi-wire/index.ts';
 
 /** The only list of protocols. */
 export const protocols: Readonly<Record<string, Protocol>> = {
   'kimi-wire': kimiWire,
   acp,
+  'ai-sdk': aiSdk,
 };

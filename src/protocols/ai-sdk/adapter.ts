@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -39,8 +40,9 @@ class AiSdkAdapter implements Adapter {
     this.#timing = timing;
     this.#settings = settings;
     this.#exchange = { client, headers: settings.headers, log: scene.log, trace: scene.trace, now: scene.now };
-    const id = scene.resume?.key ?? scene.newId();
-    this.#conversation = new Conversation(id, settings, scene.newId, fromTurns(scene.past ?? [], scene.newId));
+    // Servers read the id as a UUID, and tell messages apart by theirs across conversations.
+    const id = scene.resume?.key ?? randomUUID();
+    this.#conversation = new Conversation(id, settings, randomUUID, fromTurns(scene.past ?? [], randomUUID));
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;

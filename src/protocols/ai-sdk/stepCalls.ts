@@ -176,7 +176,7 @@ export class StepCalls {
     }
     const response = this.#deps.response();
     const part = response && findTool(response.assembly.message, toolCallId);
-    if (!part || part.state !== 'input-available' || this.#refused.has(toolCallId)) return;
+    if (!response || part?.state !== 'input-available' || this.#refused.has(toolCallId)) return;
     this.#refused.add(toolCallId);
     void this.#deps.held.hand({ toolCallId, result: notAvailable(part), isError: true }, response.over.signal);
   }
