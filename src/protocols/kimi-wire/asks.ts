@@ -24,7 +24,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], place: As
     kind: 'approval',
     id: request.id,
     ...placed(place),
-    title: request.description || `${request.sender}: ${request.action}`,
+    title: withoutMarks(request.description) || `${request.sender}: ${request.action}`,
     ...(asker ? { asker } : {}),
     toolKind: kindOf(request.sender),
     detail: detailOf(request, place.call),
@@ -111,4 +111,9 @@ export function questionAnswer(request: RequestPayload['QuestionRequest'], answe
     ? []
     : request.questions.map((item, at): [string, string] => [item.question, (given[String(at)] ?? []).join(', ')]);
   return { request_id: request.id, answers: Object.fromEntries(answers) };
+}
+
+/** A description is one line with code marks (wire.md §5.2); titles are plain text. */
+function withoutMarks(description: string): string {
+  return description.replaceAll('`', '');
 }
