@@ -19,7 +19,7 @@ export async function runAll(args: readonly string[]): Promise<number> {
 /** Everything that needs no editor; `rules` alone is a part of it. */
 async function unit(tally: Tally, options: Options): Promise<void> {
   const rules = options.stages.has('unit') ? '' : 'test/rules/';
-  const elsewhere = /^test\/(host|e2e|package|bench)\//;
+  const elsewhere = /^test\/(host|e2e|package|bench|agents)\//;
   await runNodeTests(tally, {
     stage: 'unit',
     files: chosen(options, filesUnder('test', '.test.ts')).filter((file) => !elsewhere.test(file) && file.startsWith(rules)),

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { type Source, sourcesUnder } from './sources.ts';
+
+/**
+ * Who may import whom (ARCHITECTURE.md §4). `node` stands for any `node:` module, `npm` for any package under `dependencies`; other words are
+ * rooms or single packages. A room is the longest entry its files begin with. Every room may import its own files and `zod/mini`.
+ */
+const table: Readonly<Record<string, readonly string[]>> = {
+  'src/base/': [],
+  'src/session/': ['src/base/'],
+  'src/transport/': ['src/base/', 'node', 'npm'],
+  'src/protocols/': ['src/base/', 'src/session/', 'src/transport/', 'node', 'npm'],
+  'src/live/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'node', 'npm'],
+  'src/bridge/': ['src/session/'],
+  'src/editor/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'src/live/', 'src/bridge/', 'node', 'npm', 'vscode'],
+  'src/extension.ts': ['src/base/', 'src/live/', 'src/protocols/', 'src/editor/', 'vscode', 'node'],
+  'src/headless/': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'node', 'npm'],
+  'src/headless.ts': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'src/headless/', 'node'],
+  'src/agent/': ['src/base/', 'src/transport/', 'src/protocols/*/schema.ts', 'node', 'npm'],
+  'webview/': ['src/bridge/', 'src/session/', 'npm'],
+};
+/** Packages that only one file or room may touch. */
+const reserved: Readonly<Record<string, string>> = {
+  '@vscode/webview-ui-toolkit': 'webview/controls.ts',
+  lit: 'webview/',
+  'vscode-languageclient': 'src/editor/',
+  ai: 'src/agent/',
+};
+
+const sources = sourcesUnder('src', 'webview');
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+const statement = /(?:^|[;\n}])\s*(?:import|export)\s[^'";]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
+
+/** Every import of a file, type-only ones too; relative ones as paths of the repository. */
+function importsOf(source: Source): readonly string[] {
+  return [...source.code.matchAll(statement)].map((match) => {
+    const target = match[1] ?? match[2] ?? '';
+    return target.startsWith('.') ? path.posix.join(path.posix.dirname(source.path), target) : target;
+  });
+}
+
+const packageOf = (target: string): string => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+const roomOf = (file: string): string | undefined =>
+  Object.keys(table)
+    .filter((room) => file.startsWith(room))
+    .sort((a, b) => b.length - a.length)[0];
+/** The folder of one protocol, for files inside it. */
+const protocolOf = (file: string): string | undefined => /^src\/protocols\/[^/]+\//.exec(file)?.[0];
+
+/** Why this import is against the table; undefined when it is not. */
+function offence(file: string, target: string): string | undefined {
+  const room = roomOf(file);
+  if (room === undefined) return `${file} is in no room of the table`;
+  const allowed = table[room] ?? [];
+  const refused = `${file} must not import ${target}`;
+  if (/^(src|webview)\//.test(target)) {
+    if (!/\.(ts|css|json)$/.test(target)) return `${file} imports ${target} without its ending`;
+    const protocol = protocolOf(target);
+    if (room === 'src/agent/' && protocol !== undefined) return target === `${protocol}schema.ts` ? undefined : refused;
+    if (protocol !== undefined && protocol !== protocolOf(file)) return file === 'src/protocols/registry.ts' ? undefined : refused;
+    return target.startsWith(room) || allowed.some((other) => target.startsWith(other)) ? undefined : refused;
+  }
+  const name = packageOf(target);
+  if (target === 'zod/mini') return undefined;
+  if (name === 'zod') return `${file} imports ${target}: only zod/mini is bundled`;
+  if (name in reserved) return file.startsWith(reserved[name] ?? '') ? undefined : refused;
+  if (target.startsWith('node:')) return allowed.includes('node') ? undefined : refused;
+  if (name === 'vscode') return allowed.includes('vscode') ? undefined : refused;
+  if (!(name in manifest.dependencies)) return `${file} imports ${target}, which is not under dependencies`;
+  return allowed.includes('npm') ? undefined : refused;
+}
+
+test('every import is one that the table allows', () => {
+  const offences = sources.flatMap((source) => importsOf(source).map((target) => offence(source.path, target)));
+  assert.deepEqual(
+    offences.filter((found) => found !== undefined),
+    [],
+  );
+});
+
+test('the table catches what it is there for', () => {
+  const planted: readonly (readonly [string, string])[] = [
+    ['src/session/x.ts', 'vscode'],
+    ['src/session/x.ts', 'node:fs'],
+    ['src/bridge/x.ts', 'src/live/sessions.ts'],
+    ['src/transport/x.ts', 'src/session/model.ts'],
+    ['src/protocols/acp/x.ts', 'src/protocols/kimi-wire/schema.ts'],
+    ['src/live/x.ts', 'src/protocols/kimi-wire/index.ts'],
+    ['src/live/x.ts', 'vscode'],
+    ['src/agent/x.ts', 'src/protocols/kimi-wire/codec.ts'],
+    ['src/agent/x.ts', 'src/session/model.ts'],
+    ['webview/x.ts', 'node:fs'],
+    ['webview/x.ts', '@vscode/webview-ui-toolkit'],
+    ['webview/x.ts', 'src/live/surface.ts'],
+    ['src/editor/x.ts', 'left-pad'],
+    ['src/other/x.ts', 'node:fs'],
+  ];
+  for (const [file, target] of planted) assert.notEqual(offence(file, target), undefined, `${file} -> ${target}`);
+});
+
+test('no import cycle, type-only imports included', () => {
+  const graph = new Map(sources.map((source) => [source.path, importsOf(source)]));
+  const done = new Set<string>();
+  const visit = (file: string, trail: readonly string[]): void => {
+    assert.ok(!trail.includes(file), `cycle: ${[...trail.slice(trail.indexOf(file)), file].join(' -> ')}`);
+    if (done.has(file)) return;
+    for (const target of graph.get(file) ?? []) if (graph.has(target)) visit(target, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+});
+
+test('the imports that are read are the imports that are there', () => {
+  for (const source of sources) {
+    const mentioned = source.code.match(/\bfrom ['"]/g)?.length ?? 0;
+    const read = importsOf(source).length;
+    assert.ok(read >= mentioned, `${source.path}: ${mentioned} imports, ${read} of them understood`);
+  }
+});

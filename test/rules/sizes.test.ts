@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { lineCount, type Source, sourcesUnder } from './sources.ts';
+
+/** House measures (ARCHITECTURE.md §12). */
+const sources = sourcesUnder('src', 'webview');
+const tests = sourcesUnder('test');
+const bound = (source: Source): number => (path.basename(source.path) === 'schema.ts' ? 600 : 400);
+
+/** The value below which this share of the files lies. */
+function quantile(files: readonly Source[], share: number): number {
+  const counts = files.map(lineCount).sort((a, b) => a - b);
+  return counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
+}
+
+const offenders = (files: readonly Source[], pattern: RegExp): readonly string[] =>
+  files.flatMap((source) =>
+    source.code.split('\n').flatMap((line, at) => (pattern.test(line) ? [`${source.path}:${at + 1} ${line.trim()}`] : [])),
+  );
+
+test('no source file is longer than 400 lines, no schema longer than 600', () => {
+  assert.deepEqual(
+    sources.filter((source) => lineCount(source) > bound(source)).map((source) => `${source.path}: ${lineCount(source)}`),
+    [],
+  );
+});
+
+test('source files are short: median at most 100 lines, ninth decile at most 250', (t) => {
+  const median = quantile(sources, 0.5);
+  const decile = quantile(sources, 0.9);
+  const sum = (files: readonly Source[]): number => files.reduce((lines, source) => lines + lineCount(source), 0);
+  const ratio = (sum(tests) / sum(sources)).toFixed(2);
+  t.diagnostic(
+    `${sources.length} source files, ${sum(sources)} lines, median ${median}, ninth decile ${decile}; ${ratio} test lines per source line`,
+  );
+  assert.ok(median <= 100, `median ${median}`);
+  assert.ok(decile <= 250, `ninth decile ${decile}`);
+});
+
+test('no any, no suppressed type errors, no enums or namespaces, no default exports', () => {
+  const all = [...sources, ...tests].filter((source) => source.path !== 'test/rules/sizes.test.ts');
+  assert.deepEqual(offenders(all, /(?::|\bas|[<|&,(])\s*any\b(?!\s*[.(=])/), []);
+  assert.deepEqual(offenders(all, /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s|^\s*(?:export\s+)?namespace\s/), []);
+  assert.deepEqual(offenders(all, /^\s*export\s+default\b/), []);
+  const suppressed = /@ts-(?:ignore|expect-error|nocheck)/;
+  assert.deepEqual(
+    all.filter((source) => suppressed.test(source.text)).map((source) => source.path),
+    [],
+  );
+});
+
+test('nothing is exported a second time', () => {
+  assert.deepEqual(offenders(sources, /^\s*export\s+(?:type\s+)?(?:\*|\{[^}]*\})\s*(?:as\s+\w+\s*)?from\b/), []);
+});
+
+test('names say what a thing is', () => {
+  const vague = /(?:Manager|Helper|Util|Utils|Common|Misc)\b/i;
+  assert.deepEqual(
+    sources.map((source) => path.basename(source.path, '.ts')).filter((name) => vague.test(name)),
+    [],
+  );
+  assert.deepEqual(offenders(sources, /\b(?:class|interface)\s+\w*(?:Manager|Helper|Utils?)\b|\binterface\s+I[A-Z]\w*[a-z]/), []);
+});
+
+test('no folder of src holds a single file', () => {
+  const folders = new Map<string, number>();
+  for (const { path: file } of sources) {
+    const folder = path.posix.dirname(file);
+    if (folder.startsWith('src/')) folders.set(folder, (folders.get(folder) ?? 0) + 1);
+  }
+  const hasFolders = (folder: string): boolean => [...folders.keys()].some((other) => other.startsWith(`${folder}/`));
+  assert.deepEqual(
+    [...folders].filter(([folder, files]) => files === 1 && !hasFolders(folder)).map(([folder]) => folder),
+    [],
+  );
+});
+
+test('vscode stays in few files', (t) => {
+  const inside = sources.filter((source) => source.path.startsWith('src/'));
+  const with_ = inside.filter((source) => /from ['"]vscode['"]/.test(source.code));
+  t.diagnostic(`${with_.length} of ${inside.length} files of src import vscode`);
+  assert.ok(with_.length <= inside.length * 0.3, `${with_.length} of ${inside.length} files`);
+});
+
+test('nobody writes to the console', () => {
+  assert.deepEqual(offenders(sources, /\bconsole\.\w+\(/), []);
+});

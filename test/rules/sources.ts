@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { filesUnder } from '../stages/files.ts';
+
+/** One source file: path relative to the repository, its text, and its text without comments. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly code: string;
+}
+
+export function sourcesUnder(...folders: readonly string[]): readonly Source[] {
+  return folders
+    .flatMap((folder) => filesUnder(folder, '.ts'))
+    .map((path) => {
+      const text = readFileSync(path, 'utf8');
+      return { path, text, code: withoutComments(text) };
+    });
+}
+
+export const lineCount = (source: Source): number => source.text.trimEnd().split('\n').length;
+
+/** Blanks comments; strings are stepped over whole, so that an address in one does not look like a comment. */
+function withoutComments(text: string): string {
+  const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  return text.replace(token, (found) => (found.startsWith('//') || found.startsWith('/*') ? found.replaceAll(/[^\n]/g, ' ') : found));
+}
