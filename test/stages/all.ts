@@ -1,7 +1,9 @@
 import { build, check, pack } from './check.ts';
+import { runE2e } from './e2e.ts';
 import { filesUnder } from './files.ts';
+import { runHostTests } from './host.ts';
 import { runNodeTests } from './nodeTests.ts';
-import { type Options, readOptions } from './options.ts';
+import { chosenFiles, type Options, readOptions } from './options.ts';
 import { Tally } from './tally.ts';
 
 /** The whole of `npm test`. Resolves with the exit code after printing the sum. */
@@ -13,6 +15,8 @@ export async function runAll(args: readonly string[]): Promise<number> {
   if (options.stages.has('check')) await check(tally);
   if (options.stages.has('unit') || options.stages.has('rules')) await unit(tally, options);
   if (options.stages.has('package')) await packaged(tally, options);
+  if (options.stages.has('host')) await runHostTests(tally, options);
+  if (options.stages.has('e2e')) await runE2e(tally, options);
   return tally.close();
 }
 
@@ -22,7 +26,7 @@ async function unit(tally: Tally, options: Options): Promise<void> {
   const elsewhere = /^test\/(host|e2e|package|bench|agents)\//;
   await runNodeTests(tally, {
     stage: 'unit',
-    files: chosen(options, filesUnder('test', '.test.ts')).filter((file) => !elsewhere.test(file) && file.startsWith(rules)),
+    files: chosenFiles(options, 'test').filter((file) => !elsewhere.test(file) && file.startsWith(rules)),
     programs: filesUnder('test/fakes', '.ts'),
     name: options.name,
     concurrency: 2,
@@ -36,13 +40,10 @@ async function packaged(tally: Tally, options: Options): Promise<void> {
   if (!(await pack(tally))) return;
   await runNodeTests(tally, {
     stage: 'package',
-    files: chosen(options, filesUnder('test/package', '.test.ts')),
+    files: chosenFiles(options, 'test/package'),
     name: options.name,
     concurrency: 1,
     limitMs: 60_000,
     totalMs: 120_000,
   });
 }
-
-const chosen = (options: Options, files: readonly string[]): readonly string[] =>
-  files.filter((file) => options.only === undefined || file.includes(options.only));

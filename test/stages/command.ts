@@ -3,11 +3,12 @@ import path from 'node:path';
 
 const limitMs = 300_000;
 
-/** Runs a program in its own process group to its end; resolves with its output. Rejects with it when it fails or takes five minutes. */
+/** Runs a program in its own process group to its end; resolves with its stdout. Rejects with all its output when it fails or takes five minutes. */
 export function command(file: string, ...args: string[]): Promise<string> {
   const shell = process.platform === 'win32' && file === 'npm';
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], shell, detached: process.platform !== 'win32' });
+    let stdout = '';
     let output = '';
     const gather = (chunk: Buffer): void => {
       output += chunk.toString();
@@ -24,12 +25,15 @@ export function command(file: string, ...args: string[]): Promise<string> {
     }, limitMs);
     process.once('exit', sweep);
     child.stdout.on('data', gather);
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
     child.stderr.on('data', gather);
     child.once('error', (error) => settle(() => reject(error)));
     child.once('close', (code, signal) =>
       settle(() =>
         code === 0
-          ? resolve(output)
+          ? resolve(stdout)
           : reject(new Error(`${path.basename(file)} ${args.join(' ')}: ${signal ?? `exit code ${code}`}\n${output}`)),
       ),
     );

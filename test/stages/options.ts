@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Channel, channels } from '../workbench/pins.ts';
+import { filesUnder } from './files.ts';
 
 const stages = ['check', 'unit', 'rules', 'package', 'host', 'e2e'] as const;
 export type Stage = (typeof stages)[number];
@@ -31,6 +32,10 @@ export function readOptions(args: readonly string[]): Options {
     channels: values.vscode === undefined ? undefined : values.vscode === 'both' ? channels : [channel(values.vscode)],
   };
 }
+
+/** The test files under a folder that `--only` admits. */
+export const chosenFiles = (options: Options, folder: string): readonly string[] =>
+  filesUnder(folder, '.test.ts').filter((file) => options.only === undefined || file.includes(options.only));
 
 function stage(word: string): Stage {
   const found = stages.find((name) => name === word);

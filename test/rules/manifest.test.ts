@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { protocols } from '../../src/protocols/registry.ts';
+import { editorKeys, manifest, settings } from './manifest.ts';
+import { sourcesUnder } from './sources.ts';
+
+/** Commands that make sense at any time, each with the reason why it has no `enablement`. */
+const always: Readonly<Record<string, string>> = {
+  'parley.newSession': 'starts the first session too',
+  'parley.focusChat': 'opens the view',
+  'parley.pickAgent': 'lists agents without a session',
+};
+
+const commands = manifest.contributes.commands ?? [];
+const ids = new Set(commands.map((entry) => entry.command));
+const scopes = ['application', 'machine', 'machine-overridable', 'window', 'resource', 'language-overridable'];
+
+test('every command has a category and says when it is enabled', () => {
+  for (const { command, title, category, enablement } of commands) {
+    assert.match(command, /^parley\.[a-zA-Z.]+$/);
+    assert.match(title, /^%.+%$/, `${command}: the title is not translated`);
+    assert.ok(category, `${command} has no category`);
+    assert.ok(enablement !== undefined || command in always, `${command} has no enablement, and no reason for that in this test`);
+    assert.ok(enablement === undefined || !(command in always), `${command} has an enablement, so its line in this test is stale`);
+  }
+  assert.deepEqual(
+    Object.keys(always).filter((command) => commands.length > 0 && !ids.has(command)),
+    [],
+  );
+});
+
+test('menus and keybindings name commands that exist', () => {
+  const menus = Object.values(manifest.contributes.menus ?? {}).flat();
+  const named = [
+    ...menus.flatMap((entry) => entry.command ?? []),
+    ...(manifest.contributes.keybindings ?? []).map((entry) => entry.command),
+  ];
+  assert.deepEqual(
+    named.filter((command) => command.startsWith('parley.') && !ids.has(command)),
+    [],
+  );
+});
+
+test('every command of the manifest is named in the code, and every command of the code is in the manifest', () => {
+  if (!existsSync('src/extension.ts')) return;
+  const code = sourcesUnder('src')
+    .map((source) => source.code)
+    .join('\n');
+  assert.deepEqual(
+    [...ids].filter((command) => !code.includes(`'${command}'`)),
+    [],
+  );
+});
+
+test('every setting has a scope and a description', () => {
+  for (const [name, setting] of Object.entries(settings)) {
+    assert.match(name, /^parley\./);
+    assert.ok(setting.scope !== undefined && scopes.includes(setting.scope), `${name}: scope ${setting.scope}`);
+    assert.match(
+      setting.description ?? setting.markdownDescription ?? '',
+      /^%.+%$/,
+      `${name}: the description is missing or not translated`,
+    );
+    const choices = setting.enumDescriptions ?? setting.markdownEnumDescriptions;
+    if (setting.enum && choices) assert.equal(choices.length, setting.enum.length, `${name}: one description per choice`);
+  }
+});
+
+test('what could run a program or let one run is never taken from a workspace', () => {
+  const dangerous = /agent|command|env|approv|allow|rule|model|key/i;
+  for (const [name, setting] of Object.entries(settings)) {
+    if (!dangerous.test(name)) continue;
+    assert.ok(setting.scope === 'application' || setting.scope === 'machine', `${name} may be set by a workspace (scope ${setting.scope})`);
+  }
+});
+
+test('the protocols a person can choose are those of the registry', () => {
+  const lists: (readonly string[])[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === 'protocol' && typeof inner === 'object' && inner !== null && 'enum' in inner) lists.push(inner.enum as string[]);
+      walk(inner);
+    }
+  };
+  walk(settings);
+  for (const list of lists) {
+    assert.deepEqual([...list].sort(), Object.keys(protocols).sort(), 'write the protocol into the enum of the setting in package.json');
+  }
+  assert.ok(lists.length > 0 || Object.keys(settings).length === 0, 'no setting lets a person choose a protocol');
+});
+
+test('no keybinding takes a key the editor uses', () => {
+  for (const { command, key, mac, when } of manifest.contributes.keybindings ?? []) {
+    // A key that only works while something of ours has the focus takes nothing away.
+    if (when !== undefined && /focusedView == ['"]?parley\.|activeWebviewPanelId == ['"]?parley\.|resourceScheme == ['"]?parley/.test(when))
+      continue;
+    assert.ok(!editorKeys.linux.includes(key), `${command}: ${key} is taken on Linux or Windows`);
+    assert.ok(!editorKeys.mac.includes(mac ?? key), `${command}: ${mac ?? key} is taken on macOS`);
+  }
+});
+
+test('activation waits for what the manifest contributes', () => {
+  const { activationEvents } = JSON.parse(readFileSync('package.json', 'utf8')) as { activationEvents: readonly string[] };
+  assert.ok(!activationEvents.includes('*'));
+});

@@ -1,0 +1,23 @@
+import { rmSync } from 'node:fs';
+import { installWorkbench } from '../workbench/install.ts';
+import { pack } from './check.ts';
+import { runNodeTests } from './nodeTests.ts';
+import { chosenFiles, type Options } from './options.ts';
+import type { Tally } from './tally.ts';
+
+/** Runs test/e2e in a real workbench in Chromium, one file after another. Pictures and traces of failures go to out/screenshots. */
+export async function runE2e(tally: Tally, options: Options): Promise<void> {
+  const files = chosenFiles(options, 'test/e2e');
+  if (files.length === 0) return;
+  if (!options.stages.has('package') && !(await pack(tally))) return;
+  rmSync('out/screenshots', { recursive: true, force: true });
+  for (const channel of options.channels ?? (['current'] as const)) {
+    const ready = await tally.step(`workbench ${channel}`, async () => {
+      // The tests run in processes of their own and find both by these.
+      process.env.PARLEY_WORKBENCH = await installWorkbench('current');
+      process.env.PARLEY_E2E_SERVER = await installWorkbench(channel);
+    });
+    if (!ready) return;
+    await runNodeTests(tally, { stage: 'e2e', files, name: options.name, concurrency: 1, limitMs: 300_000, totalMs: 1_800_000 });
+  }
+}

@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { command, killGroup } from '../stages/command.ts';
+import type { Workbench } from './install.ts';
+import { quietSettings } from './settings.ts';
+
+export interface ServerSpec {
+  readonly workbench: Workbench;
+  /** A package to install first; without one the server can load a folder under development. */
+  readonly vsix?: string;
+  /** User settings on top of the quiet ones. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Added to the environment of the server; extension host and terminals inherit it. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** 0 or absent: a free one. */
+  readonly port?: number;
+}
+
+/** A running VS Code server on 127.0.0.1 with a home of its own that goes when it stops. */
+export interface Server {
+  readonly port: number;
+  readonly url: string;
+  readonly pid: number;
+  /** Loads a folder under development; toasts are muted then. */
+  readonly develops: boolean;
+  log(): string;
+  /** Writes the user settings again; the workbench takes them over at once. */
+  configure(settings: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Settles when the server is gone, whoever ended it. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startServer(spec: ServerSpec): Promise<Server> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'parley-server-'));
+  const folder = (name: string): string => path.join(home, name);
+  const settingsFile = path.join(folder('data'), 'User', 'settings.json');
+  const configure = async (settings: Readonly<Record<string, unknown>>): Promise<void> => {
+    await writeFile(settingsFile, JSON.stringify({ ...quietSettings, ...spec.settings, ...settings }, null, 2));
+  };
+  await mkdir(path.dirname(settingsFile), { recursive: true });
+  await mkdir(folder('home'));
+  await configure({});
+  const node = path.join(spec.workbench, 'node', 'node');
+  const main = path.join(spec.workbench, 'server', 'out', 'server-main.js');
+  const places = ['--server-data-dir', folder('data'), '--extensions-dir', folder('extensions')];
+  const develops = spec.vsix === undefined;
+  if (spec.vsix) await command(node, main, '--install-extension', path.resolve(spec.vsix), '--accept-server-license-terms', ...places);
+
+  const port = spec.port || (await freePort());
+  const args = [main, '--host', '127.0.0.1', '--port', String(port), '--without-connection-token', '--accept-server-license-terms'];
+  args.push('--disable-telemetry', '--disable-workspace-trust', '--disable-update-check', '--disable-getting-started-override');
+  args.push(...places, '--user-data-dir', folder('data'));
+  // Without this a built server silently ignores folders under development.
+  if (develops) args.push('--enable-smoke-test-driver');
+  const child = spawn(node, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      HOME: folder('home'), // no start-up files of whoever runs the tests
+      EXTENSIONS_GALLERY: '{}', // no gallery queries
+      VSCODE_CLI: '1', // take this environment as it is: no login shell to read another one
+      NODE_OPTIONS: '',
+      ...spec.env,
+    },
+  });
+  // Extension host, terminal host and file watcher are in its group; a hung one must not outlive the run.
+  const sweep = (): void => killGroup(child.pid);
+  process.once('exit', sweep);
+  let log = '';
+  const ended = once(child, 'exit').then(() => undefined);
+  const up = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the VS Code server did not start in 60 s\n${log}`)), 60_000);
+    const hear = (chunk: Buffer): void => {
+      log += chunk.toString();
+      if (!/Web UI available at/.test(log)) return;
+      clearTimeout(timer);
+      resolve();
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`the VS Code server ended with ${code}\n${log}`));
+    });
+  });
+  const clear = async (): Promise<void> => {
+    sweep();
+    process.off('exit', sweep);
+    await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  };
+  try {
+    await up;
+  } catch (error) {
+    await clear();
+    throw error;
+  }
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    develops,
+    log: () => log,
+    configure,
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      const timer = setTimeout(sweep, 5000);
+      await ended;
+      clearTimeout(timer);
+      await clear();
+    },
+  };
+}
+
+export interface Opening {
+  /** The workspace folder. */
+  readonly folder: string;
+  /** The extension under development. */
+  readonly extension?: string;
+  /** A module with `run()`, called inside the extension host. */
+  readonly tests?: string;
+}
+
+/** The address that opens a folder in the workbench. */
+export function addressOf(server: Server, opening: Opening): string {
+  const remote = (file: string): string => `vscode-remote://127.0.0.1:${server.port}${path.resolve(file)}`;
+  const payload: [string, string][] = [];
+  if (opening.extension) payload.push(['extensionDevelopmentPath', remote(opening.extension)]);
+  if (opening.tests) payload.push(['extensionTestsPath', remote(opening.tests)]);
+  payload.push(['skipWelcome', 'true'], ['skipReleaseNotes', 'true']);
+  const address = new URL('/', server.url);
+  address.searchParams.set('folder', path.resolve(opening.folder));
+  address.searchParams.set('payload', JSON.stringify(payload));
+  return address.href;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
