@@ -10,6 +10,10 @@ const always: Readonly<Record<string, string>> = {
   'parley.newSession': 'starts the first session too',
   'parley.focusChat': 'opens the view',
   'parley.pickAgent': 'lists agents without a session',
+  'parley.openSettings': 'the settings are there without a session',
+  'parley.showLog': 'the log is there without a session',
+  'parley.toggleTrace': 'a trace must be on before the session that is to be traced',
+  'parley.openWalkthrough': 'explains what to do first',
 };
 
 const commands = manifest.contributes.commands ?? [];

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { npm } from './command.ts';
 import type { Tally } from './tally.ts';
 
@@ -18,7 +19,8 @@ export async function check(tally: Tally): Promise<void> {
 
 /** Makes out/parley.vsix from what was built. */
 export function pack(tally: Tally): Promise<boolean> {
-  return tally.step('package', () =>
-    npm('exec', '--no', '--', 'vsce', 'package', '--no-dependencies', '--no-update-package-json', '-o', 'out/parley.vsix'),
-  );
+  return tally.step('package', async () => {
+    mkdirSync('out', { recursive: true });
+    await npm('run', '-s', 'vsix');
+  });
 }

@@ -1,6 +1,6 @@
+import type { Endpoint } from './endpoint.ts';
 import { guideModel } from './guide/guideModel.ts';
 import type { Model } from './model.ts';
-import type { Endpoint } from './openaiCompatible.ts';
 
 const DEFAULT_CONTEXT = 128_000;
 

@@ -1,8 +1,8 @@
 import { APICallError } from 'ai';
 import { retryAfter } from '../../transport/http.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
+import type { Endpoint } from './endpoint.ts';
 import { ModelError } from './model.ts';
-import type { Endpoint } from './openaiCompatible.ts';
 
 const MOST = 500;
 

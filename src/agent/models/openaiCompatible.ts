@@ -2,18 +2,11 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { jsonSchema, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
 import { HttpClient } from '../../transport/http.ts';
 import { CallsInOrder } from './callsInOrder.ts';
+import type { Endpoint } from './endpoint.ts';
 import { httpFetch } from './httpFetch.ts';
 import type { ModelPiece, ModelRequest, ToolOffer } from './model.ts';
 import { modelFailure } from './modelFailure.ts';
 import { messagesOf } from './modelMessages.ts';
-
-/** Where a model is served. `contextSize` in tokens. */
-export interface Endpoint {
-  readonly baseUrl: string;
-  readonly name: string;
-  readonly apiKey?: string;
-  readonly contextSize: number;
-}
 
 // The SDK would write its warnings to the console.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
-import type { ToolContext } from './index.ts';
+import type { ToolContext } from './context.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 import { wordAt } from './wordAt.ts';
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
-import type { ToolContext } from './index.ts';
+import type { ToolContext } from './context.ts';
 import { fine, toolOf } from './toolOf.ts';
 
 /** Most of a selection that is answered, in UTF-16 units. */

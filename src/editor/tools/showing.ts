@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import { presentText } from '../files.ts';
-import type { ToolContext } from './index.ts';
+import type { ToolContext } from './context.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
 /** Tools that show something to the person. They change nothing. */
