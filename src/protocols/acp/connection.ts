@@ -49,7 +49,7 @@ export function connect(
     trace: (way, message) => {
       if (way === 'in') heardAt = performance.now();
       else if (isAnswer(message)) cancellable.delete(message.id);
-      scene.trace(way, message);
+      scene.trace(way, way === 'out' ? withoutServers(message) : message);
     },
     first: (message) => {
       if (!isNotification(message)) return false;
@@ -119,6 +119,13 @@ function cancellation(cancellable: Map<string | number, AbstractCancellationToke
       cleanup: () => {},
     },
   };
+}
+
+/** Tool servers carry tokens, and no trace may. */
+function withoutServers(message: unknown): unknown {
+  const { params } = message as { readonly params?: { readonly mcpServers?: readonly { readonly name?: unknown }[] } };
+  if (!Array.isArray(params?.mcpServers)) return message;
+  return { ...(message as object), params: { ...params, mcpServers: params.mcpServers.map(({ name }) => ({ name })) } };
 }
 
 interface Notification extends Message {

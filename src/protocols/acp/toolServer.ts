@@ -1,12 +1,31 @@
 import type { Disposable } from '../../base/lifetime.ts';
+import { messageOf } from '../../base/log.ts';
 import type { Scene } from '../adapter.ts';
+import { lendTools } from '../door.ts';
 import type { Agent } from './agent.ts';
 
-/** Our editor tools as the tool server that is named to the agent (acp.md §12). */
+/** Our editor tools as the tool servers that are named to the agent (acp.md §12). */
 export interface ToolServer extends Disposable {
   readonly servers: readonly object[];
 }
 
-export async function toolServer(_scene: Scene, _agent: Agent): Promise<ToolServer | undefined> {
-  return undefined;
+/** undefined when there are no tools, or the agent takes them in no way we have. Never rejects: an agent works without our tools, too. */
+export async function toolServer(scene: Scene, agent: Agent): Promise<ToolServer | undefined> {
+  if (!agent.can.httpTools && agent.quirks.noProcessTools) return undefined;
+  try {
+    const lent = await lendTools(scene.ports.tools, scene);
+    if (!lent) return undefined;
+    const { name, http, process } = lent;
+    const server = agent.can.httpTools
+      ? { type: 'http', name, url: http.url, headers: pairs(http.headers) }
+      : { name, command: process.command, args: process.args, env: pairs(process.env) };
+    return { servers: [server], dispose: () => lent.dispose() };
+  } catch (error) {
+    scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
+    return undefined;
+  }
+}
+
+function pairs(record: Readonly<Record<string, string>>): readonly { readonly name: string; readonly value: string }[] {
+  return Object.entries(record).map(([name, value]) => ({ name, value }));
 }

@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { Disposable } from '../base/lifetime.ts';
+import type { JsonSchema, ToolAnswer } from './ports.ts';
+
+/** A bundle of its own, loaded with the first session whose agent takes tools over MCP: the SDK is heavy (acp.md §12). */
+
+export interface LentTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonSchema;
+  /** It changes nothing: agents need not ask before they call it. */
+  readonly readOnly: boolean;
+}
+export interface DoorOptions {
+  readonly tools: readonly LentTool[];
+  readonly run: (name: string, input: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
+  readonly client: { readonly name: string; readonly version: string };
+  /** What a caller has to bring as a bearer. */
+  readonly token: string;
+  readonly onError: (message: string) => void;
+}
+export interface Door extends Disposable {
+  readonly url: string;
+}
+
+/** Bytes in one request. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+const PATH = '/mcp';
+
+/**
+ * An MCP server over HTTP on a random loopback port. Every request stands for itself: nothing is kept between two of them, and a caller that
+ * hangs up aborts the tool it called. Only callers with the token, and no web page, get in.
+ */
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  const server = createServer((request, response) => {
+    serve(options, server, request, response).catch((error: unknown) => {
+      options.onError(error instanceof Error ? error.message : String(error));
+      if (!response.headersSent) refuse(response, 500, 'Internal error');
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${portOf(server)}${PATH}`,
+    dispose() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function serve(options: DoorOptions, server: HttpServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const hosts = [`127.0.0.1:${portOf(server)}`, `localhost:${portOf(server)}`];
+  const { host, origin, authorization } = request.headers;
+  if (!host || !hosts.includes(host)) return refuse(response, 403, 'Wrong host');
+  if (origin !== undefined && !hosts.some((one) => origin === `http://${one}`)) return refuse(response, 403, 'Wrong origin');
+  if (!isToken(authorization, options.token)) return refuse(response, 401, 'Unauthorized');
+  if (new URL(request.url ?? '/', `http://${host}`).pathname !== PATH) return refuse(response, 404, 'Not found');
+  // There is nothing to say unasked, so there is no stream to open.
+  if (request.method !== 'POST') return refuse(response, 405, 'Method not allowed');
+  const body = await read(request);
+  if (body === undefined) return refuse(response, 413, 'Too large');
+  let message: unknown;
+  try {
+    message = JSON.parse(body);
+  } catch {
+    return refuse(response, 400, 'Not JSON', -32700);
+  }
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const mcp = mcpServer(options, gone.signal);
+  // Without a session id the transport keeps nothing. Its type takes an absent member only, not undefined.
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  await mcp.connect(transport as Parameters<typeof mcp.connect>[0]);
+  response.on('close', () => void mcp.close());
+  await transport.handleRequest(request, response, message);
+}
+
+function mcpServer({ tools, run, client }: DoorOptions, gone: AbortSignal): Server {
+  const mcp = new Server({ name: client.name, version: client.version }, { capabilities: { tools: {} } });
+  mcp.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.map(({ name, description, parameters, readOnly }) => ({
+      name,
+      description,
+      inputSchema: { ...parameters, type: 'object' as const },
+      annotations: { readOnlyHint: readOnly, openWorldHint: false },
+      // One agent hides tools behind a search unless they say this.
+      _meta: { 'anthropic/alwaysLoad': true },
+    })),
+  }));
+  mcp.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const answer = await run(params.name, params.arguments ?? {}, AbortSignal.any([signal, gone]));
+    return { content: [{ type: 'text' as const, text: answer.text }], isError: !answer.ok };
+  });
+  return mcp;
+}
+
+function read(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= BODY_LIMIT) chunks.push(chunk);
+      else resolve(undefined);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', reject);
+  });
+}
+
+function refuse(response: ServerResponse, status: number, message: string, code = -32000): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
+}
+
+function isToken(header: string | undefined, token: string): boolean {
+  const given = Buffer.from(header ?? '');
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function portOf(server: HttpServer): number {
+  return (server.address() as AddressInfo | null)?.port ?? 0;
+}
