@@ -18,7 +18,9 @@ export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string
   const decision = matching.find((rule) => rule.decision === 'reject')?.decision ?? matching[0]?.decision;
   if (decision === undefined) return undefined;
   const effect = decision === 'allow' ? 'allow_once' : 'reject_once';
-  const option = ask.options.find((one) => one.effect === effect);
+  const [option, another] = ask.options.filter((one) => one.effect === effect);
+  // Several ways to allow it once are answers to choose from, not one permission.
+  if (decision === 'allow' && another) return undefined;
   return option && { kind: 'option', optionId: option.id };
 }
 

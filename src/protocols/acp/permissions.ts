@@ -63,7 +63,9 @@ function toOption(option: PermissionRequest['options'][number]): Option {
 const EFFECTS = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const;
 
 function titleOf(request: PermissionRequest, call: CallState): string {
-  return request.toolCall.title || shown(call).title;
+  const { title } = request.toolCall;
+  // One agent puts the arguments where the title belongs.
+  return title && !title.startsWith('{') ? title : shown(call).title;
 }
 
 function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
