@@ -18,6 +18,8 @@ export interface ServerSpec {
   readonly env?: Readonly<Record<string, string>>;
   /** 0 or absent: a free one. */
   readonly port?: number;
+  /** What opens when the address names no folder. */
+  readonly folder?: string;
 }
 
 /** A running VS Code server on 127.0.0.1 with a home of its own that goes when it stops. */
@@ -57,6 +59,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
   args.push(...places, '--user-data-dir', folder('data'));
   // Without this a built server silently ignores folders under development.
   if (develops) args.push('--enable-smoke-test-driver');
+  if (spec.folder) args.push('--default-folder', spec.folder);
   const child = spawn(node, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
