@@ -3,19 +3,19 @@ import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, TurnId } from '../../session/model.ts';
-import type { Channel, Closed } from '../../transport/channel.ts';
-import { processChannel } from '../../transport/process.ts';
-import type { Adapter, Launch, Past, Scene } from '../adapter.ts';
-import { type Agent, agentOf, clientCapabilities, VERSION } from './agent.ts';
+import type { Closed } from '../../transport/channel.ts';
+import type { Adapter, Past, Scene } from '../adapter.ts';
+import { type Agent, agentOf } from './agent.ts';
 import { OpenAsks } from './asks.ts';
-import { type Connection, connect } from './connection.ts';
 import { toBlocks } from './content.ts';
 import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
+import { initialize, type Line, openLine, orAborted, type ProcessLaunch } from './line.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
+import { deleteSession, forkSession, listSessions } from './records.ts';
 import { callThatWrote, requestHandlers } from './requests.ts';
-import { configOptions, initializeAnswer, promptAnswer, type SessionAnswer, sessionAnswer, sessionList } from './schema.ts';
+import { configOptions, promptAnswer, type SessionAnswer, sessionAnswer } from './schema.ts';
 import { knownVariables, type SignedIn, signIn } from './signIn.ts';
 import { stopOf } from './stops.ts';
 import { TerminalRequests } from './terminalRequests.ts';
@@ -23,21 +23,6 @@ import { type ToolServer, toolServer } from './toolServer.ts';
 import { type TurnMemory, Turns } from './turns.ts';
 import { Updates } from './updates.ts';
 import { Vigil } from './vigil.ts';
-
-/** How long an agent may take to say hello: they are slow to start on a loaded machine (acp.md §1). Milliseconds. */
-const INITIALIZE_LIMIT = 60_000;
-const PATIENCE = { end: 1500, term: 2000 };
-/** Pages of a list of sessions that are asked for at most. */
-const PAGES = 20;
-
-type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
-
-/** One running agent process and what is said to it. */
-interface Line {
-  readonly channel: Channel;
-  readonly connection: Connection;
-  readonly closed: Promise<Closed>;
-}
 
 /** One conversation with one agent process over ACP. */
 export class AcpAdapter implements Adapter {
@@ -119,38 +104,17 @@ export class AcpAdapter implements Adapter {
   }
 
   async history(): Promise<readonly Past[]> {
-    if (!this.#agent?.can.list || !this.#line) return [];
-    const found: Past[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < PAGES; page++) {
-      const params = { cwd: this.#launch.cwd, ...(cursor === undefined ? {} : { cursor }) };
-      const { sessions, nextCursor } = await this.#line.connection.request('session/list', params, sessionList, this.#stop.signal);
-      for (const { sessionId, title, updatedAt, cwd } of sessions) {
-        if (cwd != null && cwd !== this.#launch.cwd) continue;
-        const at = updatedAt ? Date.parse(updatedAt) : Number.NaN;
-        found.push({ key: sessionId, title: title || sessionId, ...(Number.isNaN(at) ? {} : { at }) });
-      }
-      if (!nextCursor || nextCursor === cursor) break;
-      cursor = nextCursor;
-    }
-    return found;
+    return this.#agent?.can.list && this.#line ? listSessions(this.#line.connection, this.#launch.cwd, this.#stop.signal) : [];
   }
 
   async forget(key: string): Promise<void> {
     if (!this.#agent?.can.delete || !this.#line) throw new Error('This agent cannot delete conversations.');
-    try {
-      await this.#line.connection.request('session/delete', { sessionId: key }, z.unknown());
-    } catch (error) {
-      if (codeOf(error) !== NOT_FOUND) throw new Error(faultOf(error).message);
-    }
+    await deleteSession(this.#line.connection, key);
   }
 
   async fork(): Promise<string> {
     if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined) throw new Error('This agent cannot copy conversations.');
-    const params = { sessionId: this.#sessionId, cwd: this.#launch.cwd, mcpServers: [] };
-    const { sessionId } = await this.#line.connection.request('session/fork', params, sessionAnswer, this.#stop.signal);
-    if (!sessionId) throw new Error('The agent did not name the copy.');
-    return sessionId;
+    return forkSession(this.#line.connection, this.#sessionId, this.#launch.cwd, this.#stop.signal);
   }
 
   dispose(): void {
@@ -200,42 +164,15 @@ export class AcpAdapter implements Adapter {
 
   /** Starts the process and says hello. */
   async #start(): Promise<void> {
-    const { scene, launch } = { scene: this.#scene, launch: this.#launch };
-    const known = this.#agent ? await knownVariables(this.#agent.authMethods, scene.ports, launch) : {};
-    const channel = processChannel({ ...launch, env: { ...known, ...launch.env, ...this.#env } }, { log: scene.log, patience: PATIENCE });
-    const connection = connect(
-      channel,
-      { requests: this.#handlers(), onNotification: (method, params) => this.#notified(method, params) },
-      scene,
-    );
-    let tell: (closed: Closed) => void = () => {};
-    const line: Line = {
-      channel,
-      connection,
-      closed: new Promise((resolve) => {
-        tell = resolve;
-      }),
-    };
+    const { ports } = this.#scene;
+    const known = this.#agent ? await knownVariables(this.#agent.authMethods, ports, this.#launch) : {};
+    const served = { requests: this.#handlers(), onNotification: (method: string, params: unknown) => this.#notified(method, params) };
+    const line = openLine(this.#launch, { ...known, ...this.#env }, served, this.#scene, (one, closed) => this.#closed(one, closed));
     this.#line = line;
-    channel.onClosed((closed) => {
-      tell(closed);
-      connection.dispose();
-      this.#closed(line, closed);
-    });
-    const params = {
-      protocolVersion: VERSION,
-      clientInfo: { name: scene.client.name, version: scene.client.version },
-      clientCapabilities: clientCapabilities(scene.ports),
-    };
-    const limit = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(INITIALIZE_LIMIT)]);
-    const answer = await orAborted(connection.request('initialize', params, initializeAnswer), limit);
-    if (answer.protocolVersion !== VERSION) {
-      throw new Error(`The agent speaks version ${answer.protocolVersion} of the protocol; this client speaks version ${VERSION}.`);
-    }
     const first = this.#agent === undefined;
-    this.#agent = agentOf(answer);
+    this.#agent = agentOf(await initialize(line, this.#scene, this.#stop.signal));
     // What was entered for this agent in an earlier window is only known to be wanted now.
-    if (first && Object.keys(await knownVariables(this.#agent.authMethods, scene.ports, launch)).length > 0) await this.#restart();
+    if (first && Object.keys(await knownVariables(this.#agent.authMethods, ports, this.#launch)).length > 0) await this.#restart();
   }
 
   /** Ends the process without a word to the person and starts it anew. */
@@ -340,8 +277,8 @@ export class AcpAdapter implements Adapter {
       signal: this.#stop.signal,
       emit: this.#scene.emit,
       authenticate: async (methodId) => {
-        const asked = this.#line?.connection.request('authenticate', { methodId }, z.unknown(), this.#stop.signal);
-        await orAborted(asked, this.#stop.signal);
+        const { signal } = this.#stop;
+        if (this.#line) await orAborted(this.#line.connection.request('authenticate', { methodId }, z.unknown(), signal), signal);
       },
     });
   }
@@ -433,17 +370,3 @@ export class AcpAdapter implements Adapter {
 }
 
 const settingAnswer = z.nullish(z.object({ configOptions: z.catch(z.nullish(configOptions), undefined) }));
-
-/** The promise, or a rejection as soon as the signal fires. */
-function orAborted<T>(promise: Promise<T> | undefined, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () =>
-      reject(new Error(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError' ? TOO_LATE : 'Cancelled.'));
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    Promise.resolve(promise as Promise<T>)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-const TOO_LATE = `The agent did not answer within ${INITIALIZE_LIMIT / 1000} s of its start.`;
