@@ -9,11 +9,10 @@ export class LineTooLong extends Error {
 }
 
 const NEWLINE = 0x0a;
-const RETURN = 0x0d;
 
 /**
- * Cuts bytes into lines at 0x0A and nowhere else (U+2028 stays inside its line). Every byte is looked at once, however the chunks fall.
- * One trailing carriage return is dropped, empty lines are skipped, bytes that are not UTF-8 become U+FFFD.
+ * Cuts bytes into lines at 0x0A and nowhere else (U+2028 stays inside its line). However the chunks fall, the work grows with the bytes, not with
+ * the length of a line. One trailing carriage return is dropped, empty lines are skipped, bytes that are not UTF-8 become U+FFFD.
  */
 export class Lines {
   readonly #limit: number;
@@ -29,40 +28,55 @@ export class Lines {
   /** Gives every line that is whole now; throws LineTooLong. */
   push(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    let from = 0;
-    let end = bytes.indexOf(NEWLINE);
-    while (end >= 0) {
-      this.#check(end - from);
-      if (this.#heldBytes === 0) this.#give(bytes, from, end);
-      else this.#giveHeld(bytes.subarray(from, end));
-      from = end + 1;
-      end = bytes.indexOf(NEWLINE, from);
+    this.#check(bytes);
+    const last = bytes.lastIndexOf(NEWLINE);
+    if (last >= 0) {
+      // No byte of a longer character is 0x0A, so whole lines can be decoded together.
+      const whole = bytes.subarray(0, last);
+      this.#give(this.#heldBytes === 0 ? whole : this.#withHeld(whole));
     }
-    if (from === bytes.length) return;
-    this.#check(bytes.length - from);
-    this.#held.push(bytes.subarray(from));
-    this.#heldBytes += bytes.length - from;
+    if (last + 1 === bytes.length) return;
+    this.#held.push(bytes.subarray(last + 1));
+    this.#heldBytes += bytes.length - last - 1;
   }
 
   /** The stream is over: gives what was left without an end. */
   end(): void {
-    if (this.#heldBytes > 0) this.#giveHeld(Buffer.alloc(0));
+    if (this.#heldBytes > 0) this.#give(this.#withHeld(Buffer.alloc(0)));
   }
 
-  #check(more: number): void {
-    if (this.#heldBytes + more > this.#limit) throw new LineTooLong(this.#limit);
+  /** Only the first line of a chunk can go on from before; the others are shorter than the chunk. */
+  #check(bytes: Buffer): void {
+    let from = 0;
+    let before = this.#heldBytes;
+    if (before + bytes.length <= this.#limit) return;
+    while (from <= bytes.length) {
+      const found = bytes.indexOf(NEWLINE, from);
+      const end = found < 0 ? bytes.length : found;
+      if (before + end - from > this.#limit) throw new LineTooLong(this.#limit);
+      if (bytes.length - end <= this.#limit) return;
+      before = 0;
+      from = end + 1;
+    }
   }
 
-  #giveHeld(last: Buffer): void {
-    const line = Buffer.concat([...this.#held, last], this.#heldBytes + last.length);
+  #withHeld(last: Buffer): Buffer {
+    const whole = Buffer.concat([...this.#held, last], this.#heldBytes + last.length);
     this.#held = [];
     this.#heldBytes = 0;
-    this.#give(line, 0, line.length);
+    return whole;
   }
 
-  #give(bytes: Buffer, from: number, end: number): void {
-    const stop = end > from && bytes[end - 1] === RETURN ? end - 1 : end;
-    if (stop > from) this.#take(bytes.toString('utf8', from, stop));
+  #give(bytes: Buffer): void {
+    const text = bytes.toString('utf8');
+    let from = 0;
+    while (from <= text.length) {
+      const found = text.indexOf('\n', from);
+      const end = found < 0 ? text.length : found;
+      const stop = end > from && text[end - 1] === '\r' ? end - 1 : end;
+      if (stop > from) this.#take(text.slice(from, stop));
+      from = end + 1;
+    }
   }
 }
 

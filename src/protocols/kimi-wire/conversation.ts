@@ -8,6 +8,7 @@ import type { Scene } from '../adapter.ts';
 import { decodeEvent } from './codec.ts';
 import { toUserInput } from './content.ts';
 import { type Greeting, Handshake } from './handshake.ts';
+import { Joined } from './joined.ts';
 import { newSessionMemory } from './memory.ts';
 import { OtherTurns } from './otherTurns.ts';
 import { OwnTurns, type PromptIntent } from './ownTurns.ts';
@@ -51,6 +52,7 @@ export class Conversation {
   readonly #own: OwnTurns;
   readonly #others: OtherTurns;
   readonly #memory = newSessionMemory();
+  readonly #said: Joined;
   #greeting: Greeting | undefined;
   #replaying = false;
   #over = false;
@@ -62,6 +64,9 @@ export class Conversation {
     const emit = (event: SessionEvent) => this.#emit(event);
     this.#channel = channel;
     this.#deps = deps;
+    this.#said = new Joined((event) => {
+      if (!this.#over) scene.emit(event);
+    });
     this.#peer = new Peer(channel, {
       log: scene.log,
       trace: scene.trace,
@@ -85,7 +90,7 @@ export class Conversation {
       requests: this.#requests,
       limits: deps.limits,
       restart: deps.restart,
-      began: () => this.#others.end('done'),
+      began: () => this.#others.cutOff(),
       ended: (status) => this.#turnEnded(status),
     });
     this.#handshake = new Handshake({
@@ -149,6 +154,7 @@ export class Conversation {
 
   /** The process is gone: everything that waited is let go of. */
   closed(): void {
+    this.#said.flush();
     this.#over = true;
     this.#handshake.dispose();
     this.#own.dispose();
@@ -206,11 +212,11 @@ export class Conversation {
       missing();
     } finally {
       this.#replaying = false;
-      this.#others.end(this.#can(2) ? 'cancelled' : 'done');
+      this.#others.cutOff();
     }
   }
 
-  #onEvent(type: string, payload: unknown): void {
+  #onEvent(type: string, payload: object): void {
     if (type === 'TurnBegin' && !this.#own.turn && (this.#replaying || this.#greeting)) return this.#others.begin(payload);
     if (type === 'SteerInput') this.#steers.shift();
     const turn = this.#own.turn ?? this.#others.turn;
@@ -223,7 +229,7 @@ export class Conversation {
     for (const event of decoded.events) {
       if (event.type !== 'ask.closed' || this.#requests.settledElsewhere(event.askId)) this.#emit(event);
     }
-    if (type === 'TurnEnd' && !this.#own.turn) this.#others.end('done');
+    if (type === 'TurnEnd' && !this.#own.turn) this.#others.ended();
   }
 
   async #steer(said: PromptIntent): Promise<void> {
@@ -289,7 +295,7 @@ export class Conversation {
   }
 
   #emit(event: SessionEvent): void {
-    if (!this.#over) this.#deps.scene.emit(event);
+    this.#said.emit(event);
   }
 }
 

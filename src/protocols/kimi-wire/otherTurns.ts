@@ -15,6 +15,8 @@ export interface OtherTurnsDeps {
 export class OtherTurns {
   readonly #deps: OtherTurnsDeps;
   #turn: TurnMemory | undefined;
+  /** Recordings from before 1.2 hold no ends at all; then a missing end means nothing. */
+  #knowsEnds = false;
 
   constructor(deps: OtherTurnsDeps) {
     this.#deps = deps;
@@ -26,14 +28,25 @@ export class OtherTurns {
 
   /** A turn cut off by a crash has no end of its own: it ends where the next begins. */
   begin(payload: unknown): void {
-    this.end('cancelled');
+    this.cutOff();
     const parsed = events.TurnBegin.safeParse(payload);
     const prompt = parsed.success ? fromUserInput(parsed.data.user_input) : [];
     this.#turn = newTurn(this.#deps.newId());
     this.#deps.emit({ type: 'turn.began', turnId: this.#turn.turnId, at: this.#deps.now(), prompt });
   }
 
-  end(status: 'done' | 'cancelled'): void {
+  /** Its TurnEnd came. */
+  ended(): void {
+    this.#knowsEnds = true;
+    this.#end('done');
+  }
+
+  /** Something else came instead of its end. */
+  cutOff(): void {
+    this.#end(this.#knowsEnds ? 'cancelled' : 'done');
+  }
+
+  #end(status: 'done' | 'cancelled'): void {
     const turn = this.#turn;
     if (!turn) return;
     this.#turn = undefined;

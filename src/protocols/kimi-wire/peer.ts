@@ -6,7 +6,7 @@ import { codes, Envelope, type Methods, methods } from './schema.ts';
 export interface PeerDeps {
   readonly log: Log;
   readonly trace: (way: 'in' | 'out', message: unknown) => void;
-  readonly onEvent: (type: string, payload: unknown) => void;
+  readonly onEvent: (type: string, payload: object) => void;
   /** The result, or a failure that is thrown. */
   readonly onRequest: (type: string, payload: unknown) => Promise<unknown>;
   /** A request nobody waits for: one without an id, or history. */

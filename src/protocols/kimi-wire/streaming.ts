@@ -10,16 +10,20 @@ import type { ContentPart, EventPayload } from './schema.ts';
 type Events = readonly SessionEvent[];
 type NewPart = Part extends infer P ? (P extends Part ? Omit<P, 'id' | 'parent'> : never) : never;
 
+const NOTHING: Events = [];
+
 export function takeContent(part: ContentPart, turn: TurnMemory, lane: Lane): Events {
-  const before = [...goesOn(turn), ...closeInput(turn, lane)];
-  if (part.type === 'text') return [...before, ...grow('text', part.text, turn, lane)];
-  if (part.type === 'think') return [...before, ...grow('thought', part.think, turn, lane)];
+  const before = turn.held || lane.call ? [...goesOn(turn), ...closeInput(turn, lane)] : NOTHING;
+  if (part.type === 'text' || part.type === 'think') {
+    const grown = part.type === 'text' ? grow('text', part.text, turn, lane) : grow('thought', part.think, turn, lane);
+    return before === NOTHING ? grown : [...before, ...grown];
+  }
   return [...before, addPart({ kind: 'content', content: fromPart(part) }, turn, lane)];
 }
 
 /** A hot path: one event for one piece of text. */
 function grow(kind: 'text' | 'thought', text: string, turn: TurnMemory, lane: Lane): Events {
-  if (text === '') return [];
+  if (text === '') return NOTHING;
   if (lane.growing?.kind !== kind) {
     const partId = newPartId(turn);
     lane.growing = { kind, partId };

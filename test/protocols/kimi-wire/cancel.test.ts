@@ -23,12 +23,12 @@ test('cancel idle: nothing is sent', async () => {
 
 test('cancel streaming: the turn ends when the agent says so, as cancelled', async () => {
   const server = await Server.running();
-  server.text('half a');
+  await server.text('half a');
   await cancelled(server);
   assert.equal(server.asked('cancel').length, 1);
   assert.equal(server.desk.turn.status, 'running');
   await server.answer('cancel', {});
-  server.event('TurnEnd');
+  await server.event('TurnEnd');
   await server.finish({ status: 'cancelled' });
   assert.equal(server.desk.turn.status, 'cancelled');
   assert.deepEqual(server.desk.shown, ['text: half a']);
@@ -208,9 +208,9 @@ test('steer: sent into the turn; it stands where the agent takes it up', async (
   server.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'also this' }] });
   assert.deepEqual(server.params('steer'), { user_input: 'also this' });
   await server.answer('steer', { status: 'steered' });
-  server.text('before');
-  server.event('SteerInput', { user_input: 'also this' });
-  server.text('after');
+  await server.text('before');
+  await server.event('SteerInput', { user_input: 'also this' });
+  await server.text('after');
   assert.deepEqual(server.desk.shown, ['text: before', 'prompt: also this', 'text: after']);
 });
 
@@ -245,10 +245,10 @@ test('plan mode toggled while a turn runs: the status carries the truth', async 
   const server = await Server.running();
   server.desk.send({ type: 'setMode', modeId: 'plan' });
   assert.deepEqual(server.params('set_plan_mode'), { enabled: true });
-  server.event('StatusUpdate', { plan_mode: true });
+  await server.event('StatusUpdate', { plan_mode: true });
   assert.equal(server.desk.session.mode?.current, 'plan');
   await server.answer('set_plan_mode', { status: 'ok', plan_mode: true });
-  server.event('StatusUpdate', { plan_mode: false });
+  await server.event('StatusUpdate', { plan_mode: false });
   assert.equal(server.desk.session.mode?.current, 'default');
 });
 

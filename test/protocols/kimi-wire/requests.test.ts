@@ -17,7 +17,7 @@ const approvals = (server: Server) => server.desk.session.asks.filter((ask) => a
 
 test('approve: the ask shows the command and the scope of each choice; the answer goes to the JSON-RPC id with the id of the payload', async () => {
   const server = await Server.running();
-  server.call('c', 'Shell', { command: 'ls' });
+  await server.call('c', 'Shell', { command: 'ls' });
   await server.request('ApprovalRequest', approval('payload id'), 'rpc id');
   const [ask] = approvals(server);
   assert.ok(ask);
@@ -48,8 +48,8 @@ test('for session settles others: the server says so, the asks vanish, and no an
   server.desk.choose('approve_for_session');
   await settled();
   assert.deepEqual(server.result('a'), { request_id: 'a', response: 'approve_for_session' });
-  server.event('ApprovalResponse', { request_id: 'a', response: 'approve_for_session' });
-  server.event('ApprovalResponse', { request_id: 'b', response: 'approve' });
+  await server.event('ApprovalResponse', { request_id: 'a', response: 'approve_for_session' });
+  await server.event('ApprovalResponse', { request_id: 'b', response: 'approve' });
   assert.equal(server.desk.session.asks.length, 0);
   server.desk.choose('reject', undefined, second);
   await settled();
@@ -58,10 +58,10 @@ test('for session settles others: the server says so, the asks vanish, and no an
 
 test('reject: the card is refused even when its failed result comes', async () => {
   const server = await Server.running();
-  server.call('c', 'Shell', { command: 'ls' });
+  await server.call('c', 'Shell', { command: 'ls' });
   await server.request('ApprovalRequest', approval('a'));
   server.desk.choose('reject');
-  server.toolResult('c', '', { is_error: true, message: 'Rejected by user' });
+  await server.toolResult('c', '', { is_error: true, message: 'Rejected by user' });
   assert.equal(server.desk.call('c').status, 'rejected');
   await settled();
   assert.deepEqual(server.result('a'), { request_id: 'a', response: 'reject' });
@@ -93,9 +93,9 @@ test('an option nobody offered, and a dismissed approval, are rejections, never 
 
 test('ApprovalRequestResolved, the old name, settles too', async () => {
   const server = await Server.running({ version: '1' });
-  server.call('c', 'Shell', { command: 'ls' });
+  await server.call('c', 'Shell', { command: 'ls' });
   await server.request('ApprovalRequest', approval('a', { display: null }));
-  server.event('ApprovalRequestResolved', { request_id: 'a', response: 'reject' });
+  await server.event('ApprovalRequestResolved', { request_id: 'a', response: 'reject' });
   assert.equal(server.desk.session.asks.length, 0);
   assert.equal(server.desk.call('c').status, 'rejected');
   await settled();
@@ -124,7 +124,7 @@ test('the same ask under two JSON-RPC ids: one ask, both are answered', async ()
 
 test('what an approval is about: edits by hunk, MCP tools, a command known only from its call, plain words', async () => {
   const server = await Server.running();
-  server.call('old', 'Shell', { command: 'make all' });
+  await server.call('old', 'Shell', { command: 'make all' });
   const diff = { type: 'diff', path: '/a', old_text: 'x', new_text: 'y', old_start: 5, new_start: 5 };
   const cases: readonly (readonly [object, object])[] = [
     [
@@ -199,7 +199,7 @@ const toolCases: readonly (readonly [string, string, unknown, boolean, RegExp])[
 for (const [name, tool, args, is_error, output] of toolCases) {
   test(`${name}: one whole result`, async () => {
     const server = await Server.running({ tools });
-    server.call('t', tool, {});
+    await server.call('t', tool, {});
     await server.request('ToolCallRequest', { id: 't', name: tool, arguments: args }, 'rpc');
     const result = server.result('rpc') as { tool_call_id: string; return_value: Record<string, unknown> };
     assert.equal(result.tool_call_id, 't');
@@ -291,7 +291,7 @@ test('question dismissed, or answered with nothing: an empty reply', async () =>
 
 test('plan approval: the plan is shown, then asked for as a question', async () => {
   const server = await Server.running();
-  server.event('PlanDisplay', { content: '# Plan\n1. do', file_path: '/p.md' });
+  await server.event('PlanDisplay', { content: '# Plan\n1. do', file_path: '/p.md' });
   const options = ['Approve', 'Reject', 'Reject and Exit'].map((label) => ({ label, description: '' }));
   await server.request('QuestionRequest', question('q', [{ question: 'Approve this plan?', header: 'Plan', options }]));
   assert.equal(server.desk.ask.title, 'Plan');
@@ -321,7 +321,7 @@ test('unknown request, unknown method, payload missing: answered with the right 
     [-32601, -32602, -32602, -32601, -32602, -32602],
   );
   assert.match(JSON.stringify(server.answerTo('a')), /MindReading/);
-  server.text('fine');
+  await server.text('fine');
   assert.deepEqual(server.desk.shown, ['text: fine']);
 });
 
@@ -355,7 +355,7 @@ test('turn ends with requests open: their asks vanish and late answers are not s
   assert.equal(server.desk.session.asks.length, 0);
   server.desk.choose('approve', undefined, asks[0]);
   server.desk.send({ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { 0: ['A'] } } });
-  server.event('ApprovalResponse', { request_id: 'a', response: 'reject' });
+  await server.event('ApprovalResponse', { request_id: 'a', response: 'reject' });
   await settled();
   assert.equal(server.answerTo('a'), undefined);
   assert.equal(server.answerTo('q'), undefined);

@@ -42,17 +42,17 @@ export class Server {
     return server;
   }
 
-  event(type: string, payload: unknown = {}): void {
+  async event(type: string, payload: unknown = {}): Promise<void> {
     this.channel.say({ jsonrpc: '2.0', method: 'event', params: { type, payload } });
   }
-  text(text: string): void {
-    this.event('ContentPart', { type: 'text', text });
+  async text(text: string): Promise<void> {
+    await this.event('ContentPart', { type: 'text', text });
   }
-  call(id: string, name: string, args?: unknown): void {
-    this.event('ToolCall', { type: 'function', id, function: { name, arguments: args === undefined ? '' : JSON.stringify(args) } });
+  async call(id: string, name: string, args?: unknown): Promise<void> {
+    await this.event('ToolCall', { type: 'function', id, function: { name, arguments: args === undefined ? '' : JSON.stringify(args) } });
   }
-  toolResult(id: string, output = 'ok', more: object = {}): void {
-    this.event('ToolResult', { tool_call_id: id, return_value: { is_error: false, output, message: '', display: [], ...more } });
+  async toolResult(id: string, output = 'ok', more: object = {}): Promise<void> {
+    await this.event('ToolResult', { tool_call_id: id, return_value: { is_error: false, output, message: '', display: [], ...more } });
   }
   async request(type: string, payload: Record<string, unknown>, id: unknown = payload.id): Promise<void> {
     this.channel.say({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method: 'request', params: { type, payload } });

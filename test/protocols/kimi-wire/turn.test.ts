@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Server } from './server.ts';
+import { Server, settled } from './server.ts';
 
 // wire.md §14, "Turn".
 const bare = (server: Server) => server.desk.shown;
 
 test('streaming text and think: pieces join, a change of kind or a call begins a new block', async () => {
   const server = await Server.running();
-  server.event('StepBegin', { n: 1 });
-  server.event('ContentPart', { type: 'think', think: 'hm' });
-  server.event('ContentPart', { type: 'think', think: 'm', encrypted: null });
-  server.text('Hel');
-  server.text('lo');
-  server.call('c', 'Glob', { pattern: '*.ts' });
-  server.text('after');
-  server.event('StepBegin', { n: 2 });
-  server.text('next step');
+  await server.event('StepBegin', { n: 1 });
+  await server.event('ContentPart', { type: 'think', think: 'hm' });
+  await server.event('ContentPart', { type: 'think', think: 'm', encrypted: null });
+  await server.text('Hel');
+  await server.text('lo');
+  await server.call('c', 'Glob', { pattern: '*.ts' });
+  await server.text('after');
+  await server.event('StepBegin', { n: 2 });
+  await server.text('next step');
   await server.finish();
   assert.deepEqual(bare(server), ['thought: hmm', 'text: Hello', 'call Glob cancelled', 'text: after', 'text: next step']);
   assert.equal(server.desk.turn.status, 'done');
@@ -23,13 +23,13 @@ test('streaming text and think: pieces join, a change of kind or a call begins a
 
 test('partial tool arguments: they grow, and the card gets its title when they are whole', async () => {
   const server = await Server.running();
-  server.event('ToolCall', { type: 'function', id: 'c', function: { name: 'ReadFile', arguments: '{"pa' } });
-  server.event('ToolCallPart', { arguments_part: 'th":"/a.ts",' });
-  server.event('ToolCallPart', { arguments_part: null });
-  server.event('ToolCallPart', { arguments_part: '"line_offset":7}' });
+  await server.event('ToolCall', { type: 'function', id: 'c', function: { name: 'ReadFile', arguments: '{"pa' } });
+  await server.event('ToolCallPart', { arguments_part: 'th":"/a.ts",' });
+  await server.event('ToolCallPart', { arguments_part: null });
+  await server.event('ToolCallPart', { arguments_part: '"line_offset":7}' });
   assert.equal(server.desk.call('c').status, 'pending');
   assert.equal(server.desk.call('c').inputText, '{"path":"/a.ts","line_offset":7}');
-  server.event('StatusUpdate', {});
+  await server.event('StatusUpdate', {});
   const call = server.desk.call('c');
   assert.deepEqual([call.status, call.title, call.kind], ['running', 'ReadFile: /a.ts', 'read']);
   assert.deepEqual(call.input, { path: '/a.ts', line_offset: 7 });
@@ -38,17 +38,17 @@ test('partial tool arguments: they grow, and the card gets its title when they a
 
 test('whole arguments in one message make the card run at once', async () => {
   const server = await Server.running();
-  server.call('c', 'Shell', { command: 'ls -l\nrm x' });
+  await server.call('c', 'Shell', { command: 'ls -l\nrm x' });
   const call = server.desk.call('c');
   assert.deepEqual([call.status, call.title, call.kind], ['running', 'Shell: ls -l…', 'execute']);
 });
 
 test('parallel tools, reversed results: each result goes to its card', async () => {
   const server = await Server.running();
-  server.call('a', 'Glob', {});
-  server.call('b', 'Grep', {});
-  server.toolResult('b', 'for b');
-  server.toolResult('a', 'for a', { is_error: true, message: 'no such folder' });
+  await server.call('a', 'Glob', {});
+  await server.call('b', 'Grep', {});
+  await server.toolResult('b', 'for b');
+  await server.toolResult('a', 'for a', { is_error: true, message: 'no such folder' });
   assert.deepEqual(server.desk.call('b').output, [{ kind: 'content', content: { type: 'text', text: 'for b' } }]);
   assert.equal(server.desk.call('b').status, 'done');
   assert.equal(server.desk.call('a').status, 'failed');
@@ -57,10 +57,10 @@ test('parallel tools, reversed results: each result goes to its card', async () 
 
 test('the same call id twice makes two cards, and two results close both', async () => {
   const server = await Server.running();
-  server.call('c', 'Glob', { pattern: 'one' });
-  server.call('c', 'Glob', { pattern: 'two' });
-  server.toolResult('c', 'first');
-  server.toolResult('c', 'second');
+  await server.call('c', 'Glob', { pattern: 'one' });
+  await server.call('c', 'Glob', { pattern: 'two' });
+  await server.toolResult('c', 'first');
+  await server.toolResult('c', 'second');
   assert.deepEqual(bare(server), ['call Glob done', 'call Glob done']);
   assert.equal(server.desk.call('c').title, 'Glob: one');
   assert.equal(server.desk.call('c#2').title, 'Glob: two');
@@ -73,65 +73,65 @@ test('dedup: one request and two results', async () => {
     return { ok: true, text: 'same' };
   };
   const server = await Server.running({ tools: [{ name: 'get', description: 'd', parameters: { type: 'object' }, run }] });
-  server.call('a', 'get', {});
-  server.call('b', 'get', {});
+  await server.call('a', 'get', {});
+  await server.call('b', 'get', {});
   await server.request('ToolCallRequest', { id: 'a', name: 'get', arguments: '{}' });
-  server.toolResult('a', 'same');
-  server.toolResult('b', 'same');
+  await server.toolResult('a', 'same');
+  await server.toolResult('b', 'same');
   assert.equal(ran, 1);
   assert.deepEqual(bare(server), ['call get done', 'call get done']);
 });
 
 test('a result nobody announced is a card of its own', async () => {
   const server = await Server.running();
-  server.toolResult('unheard', 'something');
+  await server.toolResult('unheard', 'something');
   assert.deepEqual(bare(server), ['call tool done']);
 });
 
 test('StepRetry discards the text and the unfinished cards of its step, keeps finished ones, and says what it waits for', async () => {
   const server = await Server.running();
-  server.event('StepBegin', { n: 1 });
-  server.text('kept');
-  server.event('StepBegin', { n: 2 });
-  server.text('lost');
-  server.call('done', 'Glob', {});
-  server.toolResult('done');
-  server.call('open', 'Agent', {});
-  server.event('SubagentEvent', {
+  await server.event('StepBegin', { n: 1 });
+  await server.text('kept');
+  await server.event('StepBegin', { n: 2 });
+  await server.text('lost');
+  await server.call('done', 'Glob', {});
+  await server.toolResult('done');
+  await server.call('open', 'Agent', {});
+  await server.event('SubagentEvent', {
     parent_tool_call_id: 'open',
     event: { type: 'ContentPart', payload: { type: 'text', text: 'lost too' } },
   });
-  server.event('StepRetry', { n: 2, next_attempt: 2, max_attempts: 3, wait_s: 1.6, error_type: 'RateLimitError', status_code: 429 });
+  await server.event('StepRetry', { n: 2, next_attempt: 2, max_attempts: 3, wait_s: 1.6, error_type: 'RateLimitError', status_code: 429 });
   assert.deepEqual(bare(server), ['text: kept', 'call Glob done']);
   assert.equal(server.desk.turn.activity, 'Trying again (2 of 3) in 2 s: RateLimitError 429');
-  server.text('again');
+  await server.text('again');
   assert.deepEqual(bare(server), ['text: kept', 'call Glob done', 'text: again']);
   assert.equal(server.desk.turn.activity, undefined);
 });
 
 test('TurnEnd missing: the answer to prompt ends the turn all the same', async () => {
   const server = await Server.running({ version: '1.1' });
-  server.text('hi');
+  await server.text('hi');
   await server.finish();
   assert.equal(server.desk.turn.status, 'done');
 });
 
 test('TurnEnd alone does not end the turn', async () => {
   const server = await Server.running();
-  server.event('TurnEnd');
-  server.text('and more');
+  await server.event('TurnEnd');
+  await server.text('and more');
   assert.equal(server.desk.turn.status, 'running');
   assert.deepEqual(bare(server), ['text: and more']);
 });
 
 test('messages after the response change no finished turn, and status still counts', async () => {
   const server = await Server.running();
-  server.text('before');
+  await server.text('before');
   await server.finish();
   const { turn } = server.desk;
-  server.text('late');
-  server.toolResult('late');
-  server.event('StatusUpdate', { plan_mode: true, context_tokens: 50, max_context_tokens: 100 });
+  await server.text('late');
+  await server.toolResult('late');
+  await server.event('StatusUpdate', { plan_mode: true, context_tokens: 50, max_context_tokens: 100 });
   assert.equal(server.desk.turn, turn);
   assert.equal(server.desk.session.mode?.current, 'plan');
   assert.deepEqual(server.desk.session.usage, { used: 50, size: 100 });
@@ -173,13 +173,13 @@ test('max steps is a success with an offer to go on', async () => {
 
 test('unknown event, malformed event, event without a payload: left out, the turn goes on', async () => {
   const server = await Server.running();
-  server.event('Telepathy', { a: 1 });
-  server.event('constructor', {});
-  server.event('ToolCall', { id: 7 });
+  await server.event('Telepathy', { a: 1 });
+  await server.event('constructor', {});
+  await server.event('ToolCall', { id: 7 });
   server.channel.say({ jsonrpc: '2.0', method: 'event', params: { type: 'ContentPart' } });
   server.channel.say({ jsonrpc: '2.0', method: 'event', params: [] }, { jsonrpc: '2.0', method: 'event' });
   server.channel.say({ jsonrpc: '2.0', method: 'whatever', params: {} });
-  server.text('fine');
+  await server.text('fine');
   assert.deepEqual(bare(server), ['text: fine']);
 });
 
@@ -187,15 +187,16 @@ test('an event that carries an id is an event and gets no answer', async () => {
   const server = await Server.running();
   const before = server.channel.sent.length;
   server.channel.say({ jsonrpc: '2.0', id: 'x', method: 'event', params: { type: 'ContentPart', payload: { type: 'text', text: 'hi' } } });
+  await settled();
   assert.deepEqual(bare(server), ['text: hi']);
   assert.equal(server.channel.sent.length, before);
 });
 
 test('unknown display block and unknown content part are kept as they came', async () => {
   const server = await Server.running();
-  server.event('ContentPart', { type: 'hologram', url: 'x' });
-  server.call('c', 'Draw', {});
-  server.toolResult('c', '', {
+  await server.event('ContentPart', { type: 'hologram', url: 'x' });
+  await server.call('c', 'Draw', {});
+  await server.toolResult('c', '', {
     display: [
       { type: 'chart', data: [1] },
       { type: 'diff', path: 5 },
@@ -212,9 +213,9 @@ test('unknown display block and unknown content part are kept as they came', asy
 
 test('every display block has its place', async () => {
   const server = await Server.running();
-  server.call('c', 'Do', {});
+  await server.call('c', 'Do', {});
   const hunk = { type: 'diff', path: '/a', old_text: 'a\nb', new_text: 'a\nc', old_start: 3, new_start: 4 };
-  server.toolResult('c', '', {
+  await server.toolResult('c', '', {
     display: [
       { type: 'brief', text: 'short' },
       hunk,
@@ -254,17 +255,17 @@ test('every display block has its place', async () => {
 
 test('a result with members missing still closes its card', async () => {
   const server = await Server.running();
-  server.call('c', 'Do', {});
-  server.event('ToolResult', { tool_call_id: 'c', return_value: { message: 'did it', output: null } });
+  await server.call('c', 'Do', {});
+  await server.event('ToolResult', { tool_call_id: 'c', return_value: { message: 'did it', output: null } });
   assert.equal(server.desk.call('c').status, 'done');
   assert.deepEqual(server.desk.call('c').output, [{ kind: 'content', content: { type: 'text', text: 'did it' } }]);
 });
 
 test('media in an answer become images, sounds and links', async () => {
   const server = await Server.running();
-  server.event('ContentPart', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', id: null } });
-  server.event('ContentPart', { type: 'audio_url', audio_url: { url: 'data:audio/wav;base64,BBBB' } });
-  server.event('ContentPart', { type: 'video_url', video_url: { url: 'https://example.com/v.mp4' } });
+  await server.event('ContentPart', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', id: null } });
+  await server.event('ContentPart', { type: 'audio_url', audio_url: { url: 'data:audio/wav;base64,BBBB' } });
+  await server.event('ContentPart', { type: 'video_url', video_url: { url: 'https://example.com/v.mp4' } });
   assert.deepEqual(
     server.desk.turn.parts.map((part) => part.kind === 'content' && part.content),
     [
@@ -317,20 +318,20 @@ test('a second prompt waits for the first to end', async () => {
 test('sub-agents: nested under their call, under an old name, without a call, and in one another', async () => {
   const server = await Server.running();
   const inner = (text: string) => ({ type: 'ContentPart', payload: { type: 'text', text } });
-  server.call('task', 'Agent', { description: 'look' });
-  server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'x', subagent_type: 'coder', event: inner('one') });
-  server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'y', event: inner('two') });
-  server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'x', event: inner(' more') });
-  server.event('SubagentEvent', {
+  await server.call('task', 'Agent', { description: 'look' });
+  await server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'x', subagent_type: 'coder', event: inner('one') });
+  await server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'y', event: inner('two') });
+  await server.event('SubagentEvent', { parent_tool_call_id: 'task', agent_id: 'x', event: inner(' more') });
+  await server.event('SubagentEvent', {
     task_tool_call_id: 'task',
     event: { type: 'ToolCall', payload: { id: 'deep', function: { name: 'Agent' } } },
   });
-  server.event('SubagentEvent', {
+  await server.event('SubagentEvent', {
     task_tool_call_id: 'task',
     event: { type: 'SubagentEvent', payload: { parent_tool_call_id: 'deep', event: inner('deeper') } },
   });
-  server.event('SubagentEvent', { parent_tool_call_id: null, agent_id: 'z', subagent_type: 'explorer', event: inner('alone') });
-  server.text('main');
+  await server.event('SubagentEvent', { parent_tool_call_id: null, agent_id: 'z', subagent_type: 'explorer', event: inner('alone') });
+  await server.text('main');
   assert.deepEqual(
     server.desk.turn.parts.map((part) => [part.id.replace('turn go', ''), part.parent, part.kind === 'text' ? part.text : part.kind]),
     [
@@ -354,29 +355,29 @@ test('sub-agents nested without end are cut off, not followed', async () => {
   for (let depth = 0; depth < 500; depth++)
     event = { type: 'SubagentEvent', payload: { parent_tool_call_id: null, agent_id: `${depth}`, event } };
   server.channel.say({ jsonrpc: '2.0', method: 'event', params: event });
-  server.text('main');
+  await server.text('main');
   assert.equal(server.desk.shown.at(-1), 'text: main');
   assert.ok(server.desk.turn.parts.length < 20);
 });
 
 test('what keeps the turn waiting is said, and unsaid', async () => {
   const server = await Server.running();
-  server.event('MCPLoadingBegin');
+  await server.event('MCPLoadingBegin');
   assert.equal(server.desk.turn.activity, 'Starting MCP servers');
-  server.event('MCPLoadingEnd');
+  await server.event('MCPLoadingEnd');
   assert.equal(server.desk.turn.activity, undefined);
-  server.event('CompactionBegin');
+  await server.event('CompactionBegin');
   assert.equal(server.desk.turn.activity, 'Compacting the conversation');
-  server.event('CompactionEnd');
+  await server.event('CompactionEnd');
   assert.equal(server.desk.turn.activity, undefined);
 });
 
 test('tokens of the steps add up, null changes nothing, nonsense is left out', async () => {
   const server = await Server.running();
   const token_usage = { input_other: 10, output: 5, input_cache_read: 1, input_cache_creation: 2 };
-  server.event('StatusUpdate', { context_usage: 0.5, context_tokens: 500, max_context_tokens: 1000, token_usage });
-  server.event('StatusUpdate', { context_tokens: null, token_usage, plan_mode: null });
-  server.event('StatusUpdate', { context_tokens: -5 });
+  await server.event('StatusUpdate', { context_usage: 0.5, context_tokens: 500, max_context_tokens: 1000, token_usage });
+  await server.event('StatusUpdate', { context_tokens: null, token_usage, plan_mode: null });
+  await server.event('StatusUpdate', { context_tokens: -5 });
   assert.deepEqual(server.desk.session.usage, { used: 500, size: 1000, input: 26, output: 10 });
 });
 
@@ -385,7 +386,7 @@ test('MCP servers that fail are named once', async () => {
   const mcp = (status: string) => ({
     mcp_status: { loading: false, connected: 0, total: 1, tools: 0, servers: [{ name: 'files', status, tools: [] }] },
   });
-  for (const status of ['connecting', 'failed', 'failed', 'unauthorized']) server.event('StatusUpdate', mcp(status));
+  for (const status of ['connecting', 'failed', 'failed', 'unauthorized']) await server.event('StatusUpdate', mcp(status));
   assert.deepEqual(
     server.desk.session.notices.map((notice) => notice.text),
     ['The MCP server "files" failed to start.'],
@@ -395,23 +396,23 @@ test('MCP servers that fail are named once', async () => {
 test('notifications are shown once, in the turn or outside it', async () => {
   const server = await Server.running();
   const news = (id: string, severity: string) => ({ id, title: 'Task done', body: 'all green', severity, category: 'task', created_at: 1 });
-  server.event('Notification', news('1', 'success'));
-  server.event('Notification', news('1', 'success'));
+  await server.event('Notification', news('1', 'success'));
+  await server.event('Notification', news('1', 'success'));
   assert.deepEqual(bare(server), ['notice: Task done\nall green']);
   await server.finish();
-  server.event('Notification', news('2', 'warning'));
+  await server.event('Notification', news('2', 'warning'));
   assert.deepEqual(server.desk.session.notices, [{ level: 'warn', text: 'Task done\nall green' }]);
 });
 
 test('plans, hooks that block and side questions leave their trace', async () => {
   const server = await Server.running();
-  server.event('PlanDisplay', { content: '# Plan', file_path: '/plan.md' });
-  server.event('HookTriggered', { event: 'PreToolUse', target: 'Shell', hook_count: 1 });
-  server.event('HookResolved', { event: 'PreToolUse', target: 'Shell', action: 'allow', reason: '', duration_ms: 3 });
-  server.event('HookResolved', { event: 'PreToolUse', target: 'Shell', action: 'block', reason: 'not here', duration_ms: 3 });
-  server.event('BtwBegin', { id: '1', question: 'why?' });
-  server.event('BtwEnd', { id: '1', response: 'because', error: null });
-  server.event('BtwEnd', { id: '2', response: null, error: 'down' });
+  await server.event('PlanDisplay', { content: '# Plan', file_path: '/plan.md' });
+  await server.event('HookTriggered', { event: 'PreToolUse', target: 'Shell', hook_count: 1 });
+  await server.event('HookResolved', { event: 'PreToolUse', target: 'Shell', action: 'allow', reason: '', duration_ms: 3 });
+  await server.event('HookResolved', { event: 'PreToolUse', target: 'Shell', action: 'block', reason: 'not here', duration_ms: 3 });
+  await server.event('BtwBegin', { id: '1', question: 'why?' });
+  await server.event('BtwEnd', { id: '1', response: 'because', error: null });
+  await server.event('BtwEnd', { id: '2', response: null, error: 'down' });
   assert.deepEqual(bare(server), [
     'text: # Plan',
     'content file',
@@ -428,20 +429,21 @@ test('odd text passes through untouched: U+2028, U+0000, lone surrogates, escape
   server.channel.say(
     `{"jsonrpc":"2.0","method":"event","params":{"type":"ContentPart","payload":{"type":"text","text":${JSON.stringify(odd)}}}}`,
   );
+  await settled();
   assert.deepEqual(bare(server), [`text: ${odd}`]);
 });
 
-test('a turn the server begins by itself is shown, and ends with its TurnEnd or with our next prompt', async () => {
+test('a turn the server begins by itself is shown, and ends with its TurnEnd or is cut off by our next prompt', async () => {
   const server = await Server.ready();
-  server.event('TurnBegin', { user_input: 'by itself' });
-  server.text('working');
+  await server.event('TurnBegin', { user_input: 'by itself' });
+  await server.text('working');
   assert.equal(server.desk.turn.status, 'running');
-  server.event('TurnEnd');
+  await server.event('TurnEnd');
   assert.equal(server.desk.turn.status, 'done');
-  server.event('TurnBegin', { user_input: [{ type: 'text', text: 'again' }] });
+  await server.event('TurnBegin', { user_input: [{ type: 'text', text: 'again' }] });
   server.desk.prompt('mine');
   assert.deepEqual(
     server.desk.session.turns.map((turn) => turn.status),
-    ['done', 'done', 'running'],
+    ['done', 'cancelled', 'running'],
   );
 });
