@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { Lifetime } from './base/lifetime.ts';
+import { speakWith, type Translate } from './base/say.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
 import { bundlesIn } from './editor/bundles.ts';
@@ -19,7 +20,6 @@ import { Secrets } from './editor/secrets.ts';
 import { approvalRules, approvalsOpenDiff, approvalsPopUp, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
-import { liveTexts } from './editor/texts.ts';
 import { editorTools } from './editor/tools/index.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { Journal } from './live/journal.ts';
@@ -32,6 +32,8 @@ let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefine
 
 /** Builds everything once, in order, into one Lifetime. */
 export function activate(context: vscode.ExtensionContext): void {
+  const translate: Translate = (english, ...args) => vscode.l10n.t(english, ...args);
+  speakWith(translate);
   const life = new Lifetime();
   context.subscriptions.push(life);
   const output = life.own(new Output());
@@ -40,7 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const inputs = life.own(new QuickInputs());
   const documents = life.own(new ReviewDocuments());
   const bundles = bundlesIn(context.extensionPath);
-  const protocols = () => bundles.protocols().protocols;
+  const protocols = () => bundles.protocols().protocolsSpeaking(translate);
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   const sessions = life.own(
@@ -63,7 +65,6 @@ export function activate(context: vscode.ExtensionContext): void {
       trace: output.trace,
       now: Date.now,
       newId: randomUUID,
-      texts: liveTexts(),
       journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
       windowKey: windowKey(),
     }),

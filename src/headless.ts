@@ -11,7 +11,6 @@ import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { LiveSession } from './live/liveSession.ts';
 import { launchOf, type Profile } from './live/profiles.ts';
-import { englishTexts } from './live/texts.ts';
 import { protocols } from './protocols/registry.ts';
 import { newSession } from './session/reduce.ts';
 
@@ -67,7 +66,6 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     trace: () => {},
     now: Date.now,
     newId: randomUUID,
-    texts: englishTexts,
   });
   const printing = live.store.onChange(({ event }) => print({ event }));
   const ended = new Promise<number>((resolve) => {

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import type { protocols } from '../protocols/registry.ts';
+import type { protocolsSpeaking } from '../protocols/registry.ts';
 import type * as LanguageTools from './tools/languageTools.ts';
 
 /** The parts of the host that are not needed to start up: bundles of their own beside the main one, each loaded once, at its first use. */
 interface Loaded {
   /** All protocols with what they need. */
-  readonly protocols: { readonly protocols: typeof protocols };
+  readonly protocols: { readonly protocolsSpeaking: typeof protocolsSpeaking };
   /** The converters of the editor tools into LSP shapes. */
   readonly languageTools: typeof LanguageTools;
 }

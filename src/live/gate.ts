@@ -1,3 +1,4 @@
+import { say } from '../base/say.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer } from '../session/intents.ts';
@@ -15,19 +16,12 @@ export class Gate {
   readonly #emit: (event: SessionEvent) => void;
   readonly #session: () => Session;
   readonly #newId: () => string;
-  readonly #labels: { readonly allow: string; readonly reject: string };
   readonly #open = new Map<AskId, (answer: Answer | undefined) => void>();
 
-  constructor(
-    emit: (event: SessionEvent) => void,
-    session: () => Session,
-    newId: () => string,
-    labels: { readonly allow: string; readonly reject: string },
-  ) {
+  constructor(emit: (event: SessionEvent) => void, session: () => Session, newId: () => string) {
     this.#emit = emit;
     this.#session = session;
     this.#newId = newId;
-    this.#labels = labels;
   }
 
   wrap(tool: Tool): Tool {
@@ -75,8 +69,8 @@ export class Gate {
       toolKind: needed.kind,
       detail: needed.detail,
       options: [
-        { id: ALLOW, label: this.#labels.allow, effect: 'allow_once' },
-        { id: 'reject', label: this.#labels.reject, effect: 'reject_once' },
+        { id: ALLOW, label: say('Allow'), effect: 'allow_once' },
+        { id: 'reject', label: say('Reject'), effect: 'reject_once' },
       ],
     };
     return new Promise((resolve) => {

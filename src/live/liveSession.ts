@@ -1,5 +1,6 @@
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
+import { say } from '../base/say.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports } from '../protocols/ports.ts';
 import type { SessionEvent } from '../session/events.ts';
@@ -12,7 +13,6 @@ import { Gate } from './gate.ts';
 import type { JournalWriter } from './journal.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
 import type { DeskSession } from './surface.ts';
-import type { LiveTexts } from './texts.ts';
 
 /** What a live session needs of the world. */
 export interface LiveDeps {
@@ -26,7 +26,6 @@ export interface LiveDeps {
   readonly trace: (way: 'in' | 'out', message: unknown) => void;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly texts: LiveTexts;
   readonly journal?: JournalWriter;
 }
 
@@ -58,7 +57,6 @@ export class LiveSession implements DeskSession, Disposable {
       (event) => this.#emit(event),
       () => this.store.now,
       deps.newId,
-      deps.texts,
     );
   }
 
@@ -69,7 +67,7 @@ export class LiveSession implements DeskSession, Disposable {
 
   /** A session read from the journal has no agent any more: what was under way is over. */
   interrupt(): void {
-    this.#emit({ type: 'link.closed', reason: this.#deps.texts.interrupted, next: ['restart'], at: this.#deps.now() });
+    this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
   }
 
   /** Opens the conversation; whatever becomes of it shows in the session's link. */
@@ -87,7 +85,7 @@ export class LiveSession implements DeskSession, Disposable {
       this.#deps.log.error('The agent could not be launched', error);
       this.#emit({
         type: 'link.closed',
-        reason: this.#deps.texts.noLaunch(messageOf(error)),
+        reason: say('The agent could not be started: {0}', messageOf(error)),
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.now(),
       });
@@ -96,7 +94,7 @@ export class LiveSession implements DeskSession, Disposable {
 
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   async restart(): Promise<void> {
-    this.#end(this.#deps.texts.interrupted);
+    this.#end(interrupted());
     const key = this.store.now.resumeKey;
     await this.start(key === undefined ? undefined : { key, history: false });
   }
@@ -154,7 +152,7 @@ export class LiveSession implements DeskSession, Disposable {
   /** Ends the agent; the session stays readable. Settles when its process is gone. */
   async stop(): Promise<void> {
     this.#starts += 1;
-    this.#end(this.#deps.texts.endedByPerson);
+    this.#end(say('The agent was stopped.'));
     await this.#ending;
   }
 
@@ -165,7 +163,7 @@ export class LiveSession implements DeskSession, Disposable {
 
   dispose(): void {
     if (this.#disposed) return;
-    this.#end(this.#deps.texts.interrupted);
+    this.#end(interrupted());
     this.#disposed = true;
     this.#deps.journal?.flush();
     this.store.dispose();
@@ -284,4 +282,8 @@ export class LiveSession implements DeskSession, Disposable {
     const { link } = this.store.now;
     return link.state === 'ready' ? link.offers : undefined;
   }
+}
+
+function interrupted(): string {
+  return say('Interrupted: the window or the agent was closed.');
 }

@@ -11,7 +11,6 @@ import type { Journal, JournalEntry, JournalWriter } from './journal.ts';
 import { LiveSession } from './liveSession.ts';
 import type { Profile } from './profiles.ts';
 import type { Desk } from './surface.ts';
-import type { LiveTexts } from './texts.ts';
 
 /** How many earlier conversations the journal keeps. */
 const SESSIONS_KEPT = 500;
@@ -29,7 +28,6 @@ export interface SessionsDeps {
   readonly trace: (id: SessionId, way: 'in' | 'out', message: unknown) => void;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly texts: LiveTexts;
   readonly journal: Journal;
   /** Which window this is: what was open in it comes back. */
   readonly windowKey: string;
@@ -168,7 +166,6 @@ export class Sessions implements Desk, Disposable {
       trace: (way, message) => this.#deps.trace(id, way, message),
       now: this.#deps.now,
       newId: this.#deps.newId,
-      texts: this.#deps.texts,
       journal: this.#journalOf(start, profile),
     });
     const life = new Lifetime();

@@ -1,3 +1,4 @@
+import { speakWith, type Translate } from '../base/say.ts';
 import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
 import { aiSdk } from './ai-sdk/index.ts';
@@ -9,3 +10,9 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   acp,
   'ai-sdk': aiSdk,
 };
+
+/** The same list from a bundle of its own, which has to be told the person's language. */
+export function protocolsSpeaking(translate: Translate): Readonly<Record<string, Protocol>> {
+  speakWith(translate);
+  return protocols;
+}

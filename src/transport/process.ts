@@ -3,6 +3,7 @@ import crossSpawn from 'cross-spawn';
 import { Emitter } from '../base/emitter.ts';
 import { toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
+import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
 import { LINE_LIMIT } from './lines.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
@@ -39,7 +40,7 @@ export function processChannel(spec: ProcessSpec, options: ProcessOptions): Chan
     return startProcess(spec, options);
   } catch (error) {
     // Arguments that no program can be started with: an empty name, a null character.
-    return closedChannel({ failure: 'broken', reason: `${nameOf(spec)} could not start: ${messageOf(error)}.`, stderr: '' });
+    return closedChannel({ failure: 'broken', reason: say('{0} could not start: {1}', nameOf(spec), messageOf(error)), stderr: '' });
   }
 }
 
@@ -103,7 +104,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
   });
   child.on('exit', (code, signal) => {
     const how = {
-      reason: `${nameOf(spec)} ${ending ? 'was ended' : signal ? `was ended by ${signal}` : `ended with exit code ${code}`}.`,
+      reason: howEnded(nameOf(spec), ending, code, signal),
       failure: 'ended' as const,
       ...(code === null ? {} : { code }),
       ...(signal === null ? {} : { signal }),
@@ -124,7 +125,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
     if (why.failure !== 'broken' || closed) return;
     options.log.warn(`${spec.command}: ${why.reason}`);
     if (pid !== undefined) signalTree(pid, 'SIGKILL');
-    finish({ reason: `${nameOf(spec)} was ended. ${why.reason}`, failure: 'broken' });
+    finish({ reason: say('{0} was ended: {1}', nameOf(spec), why.reason), failure: 'broken' });
   });
 
   return {
@@ -164,19 +165,24 @@ function nameOf(spec: ProcessSpec): string {
   return `"${line.length > 200 ? `${line.slice(0, 200)}…` : line}"`;
 }
 
+function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
+  if (ending) return say('{0} was ended.', name);
+  return signal ? say('{0} was ended by {1}.', name, signal) : say('{0} ended with exit code {1}.', name, code ?? '?');
+}
+
 function whyNotStarted(spec: ProcessSpec, error: NodeJS.ErrnoException): Omit<Closed, 'stderr'> {
   if (!existsSync(spec.cwd))
-    return { failure: 'noFolder', reason: `${nameOf(spec)} could not start: the folder ${spec.cwd} does not exist.` };
+    return { failure: 'noFolder', reason: say('{0} could not start: the folder {1} does not exist.', nameOf(spec), spec.cwd) };
   if (error.code === 'ENOENT') {
-    return { failure: 'missing', reason: `"${spec.command}" was not found. Is it installed, and is it on the PATH of the editor?` };
+    return { failure: 'missing', reason: say('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
   }
   if (error.code === 'EACCES' || error.code === 'EPERM') {
     return {
       failure: 'forbidden',
-      reason: `"${spec.command}" may not be executed. Check that it is a program and that its permissions allow it.`,
+      reason: say('"{0}" may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
     };
   }
-  return { failure: 'broken', reason: `${nameOf(spec)} could not start: ${error.message}.` };
+  return { failure: 'broken', reason: say('{0} could not start: {1}', nameOf(spec), error.message) };
 }
 
 /** The last bytes of a stream. */

@@ -3,7 +3,6 @@ import { diskFiles } from '../../src/headless/diskFiles.ts';
 import { headlessTools } from '../../src/headless/tools.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
-import { englishTexts } from '../../src/live/texts.ts';
 import type { Launch, Protocol, Resume } from '../../src/protocols/adapter.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
@@ -63,7 +62,6 @@ export function drive(options: DriveOptions): Drive {
     trace: (way, message) => void frames.push({ way, message }),
     now: Date.now,
     newId: randomUUID,
-    texts: englishTexts,
   });
   let answerAsk: (ask: Ask) => Answer | undefined = () => undefined;
   live.store.onChange(({ event }) => {

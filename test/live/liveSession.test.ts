@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
-import { englishTexts } from '../../src/live/texts.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import type { Approval, Content } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
@@ -40,7 +39,6 @@ async function opened(over: Partial<LiveDeps> = {}) {
     trace: () => {},
     now: () => 1,
     newId: () => `id${++ids}`,
-    texts: englishTexts,
     ...over,
   });
   await live.start();

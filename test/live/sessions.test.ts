@@ -7,7 +7,6 @@ import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { Sessions } from '../../src/live/sessions.ts';
-import { englishTexts } from '../../src/live/texts.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';
 
 const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', command: 'fake', args: [], env: {}, headers: {} };
@@ -31,7 +30,6 @@ function windowOn(folder: string, configured: readonly Profile[] = [profile]) {
     trace: () => {},
     now: () => 1,
     newId: () => crypto.randomUUID(),
-    texts: englishTexts,
     journal: new Journal(folder, silentLog),
     windowKey: 'w',
   });

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { LiveSession } from '../../../src/live/liveSession.ts';
-import { englishTexts } from '../../../src/live/texts.ts';
 import type { LaunchOptions } from '../../../src/protocols/adapter.ts';
 import { openAiSdk } from '../../../src/protocols/ai-sdk/adapter.ts';
 import type { Timing } from '../../../src/protocols/ai-sdk/pause.ts';
@@ -70,7 +69,6 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
     trace: () => {},
     now: () => Date.now(),
     newId: randomUUID,
-    texts: englishTexts,
   });
 }
 
