@@ -29,6 +29,9 @@ interface Shown {
   readonly right: vscode.Uri;
 }
 
+/** Diffs of turns that can be reverted from their editor. */
+const MOST_TURN_DIFFS = 500;
+
 /** Opens the native diff of what is proposed or was done, and knows which diff is about what. */
 export class Review implements Disposable {
   readonly #desk: Desk;
@@ -50,7 +53,6 @@ export class Review implements Disposable {
       }),
     );
     this.#life.own(desk.onSessions(() => this.#settle()));
-    this.#life.own(vscode.window.tabGroups.onDidChangeTabs(({ closed }) => closed.length > 0 && this.#forgetClosed()));
   }
 
   /** What the diff in front is about, as long as that is still so. */
@@ -68,7 +70,10 @@ export class Review implements Disposable {
     return found.find((one) => one === front) ?? (found.length === 1 ? found[0] : undefined);
   }
 
-  /** Opens what a pending edit proposes: one file of it, or the first. The focus stays where it is, unless asked for. */
+  /**
+   * Opens what a pending edit proposes: one file of it, or the first. The focus stays where it is, unless asked for. Never as a preview: that would
+   * take the place of the person's own.
+   */
   async openAsk(sessionId: SessionId, askId: AskId, file?: string, focus = false): Promise<void> {
     const session = this.#desk.get(sessionId)?.store.now;
     const ask = session && findAsk(session, askId);
@@ -86,8 +91,8 @@ export class Review implements Disposable {
     const right = this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
     const title = titleOf(wanted, located.ok ? proposalNote(sides) : vscode.l10n.t('excerpt'), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides.after ?? '' };
-    this.#shown.set(idOf(left, right), { subject, left, right });
-    await this.#open(left, right, title, focus);
+    this.#remember({ subject, left, right });
+    await this.#open(left, right, title, { preserveFocus: !focus, preview: false });
     if (!this.#stillOpen(sessionId, askId)) this.#settle();
   }
 
@@ -104,7 +109,7 @@ export class Review implements Disposable {
       void vscode.window.showInformationMessage(vscode.l10n.t('This turn has changed no files.'));
       return;
     }
-    if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), true);
+    if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), { preview: true });
     const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes of the turn'), resources);
   }
@@ -139,8 +144,8 @@ export class Review implements Disposable {
     this.#life.dispose();
   }
 
-  async #open(left: vscode.Uri, right: vscode.Uri, title: string, focus: boolean): Promise<void> {
-    await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, preserveFocus: !focus });
+  async #open(left: vscode.Uri, right: vscode.Uri, title: string, options: vscode.TextDocumentShowOptions): Promise<void> {
+    await vscode.commands.executeCommand('vscode.diff', left, right, title, options);
     this.#opened.fire();
   }
 
@@ -156,7 +161,7 @@ export class Review implements Disposable {
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
       : this.#documents.put(`${key}/after`, file, sides.after ?? '');
     const subject: Subject = { kind: 'turn', sessionId, turnId, file };
-    this.#shown.set(idOf(left, right), { subject, left, right });
+    this.#remember({ subject, left, right });
     return { subject, left, right, note: located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt; the file has changed since') };
   }
 
@@ -183,13 +188,10 @@ export class Review implements Disposable {
     );
   }
 
-  #forgetClosed(): void {
-    const open = new Set(
-      vscode.window.tabGroups.all.flatMap((group) =>
-        group.tabs.flatMap(({ input }) => (input instanceof vscode.TabInputTextDiff ? [idOf(input.original, input.modified)] : [])),
-      ),
-    );
-    for (const [id, { subject }] of this.#shown) if (subject.kind === 'turn' && !open.has(id)) this.#shown.delete(id);
+  #remember(shown: Shown): void {
+    this.#shown.set(idOf(shown.left, shown.right), shown);
+    const turns = [...this.#shown].filter(([, { subject }]) => subject.kind === 'turn');
+    for (const [id] of turns.slice(0, Math.max(0, turns.length - MOST_TURN_DIFFS))) this.#shown.delete(id);
   }
 }
 

@@ -8,7 +8,8 @@ import { wordAt } from './wordAt.ts';
 const MOST_DIAGNOSTICS = 200;
 const MOST_LOCATIONS = 200;
 /** Milliseconds for a language server to say something about a file that was not open. */
-const FIRST_LOOK = 4000;
+const FIRST_LOOK = 10_000;
+const QUIET = 1500;
 const POSITIONS = 'Input lines and columns are 1-based. Positions in the answer are LSP: 0-based lines and characters.';
 
 const place = z.strictObject({
@@ -110,17 +111,22 @@ async function diagnosticsOf(cwd: string, path: string, signal: AbortSignal): Pr
   return [uri, vscode.languages.getDiagnostics(uri)];
 }
 
+/** Servers report in pieces, the first often empty: something found is enough, otherwise a moment of silence after the last report. */
 function firstDiagnostics(uri: vscode.Uri, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    let quiet: NodeJS.Timeout | undefined;
     const end = () => {
-      clearTimeout(timer);
+      clearTimeout(limit);
+      clearTimeout(quiet);
       heard.dispose();
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, FIRST_LOOK);
+    const limit = setTimeout(end, FIRST_LOOK);
     const heard = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-      if (uris.some((one) => one.toString() === uri.toString())) end();
+      if (!uris.some((one) => one.toString() === uri.toString())) return;
+      clearTimeout(quiet);
+      quiet = setTimeout(end, vscode.languages.getDiagnostics(uri).length > 0 ? 0 : QUIET);
     });
     signal.addEventListener('abort', end);
   });
