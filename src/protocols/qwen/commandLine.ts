@@ -1,0 +1,66 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { ProcessSpec } from '../../transport/process.ts';
+import type { Launch } from '../adapter.ts';
+import type { Peer } from './peers.ts';
+import type { TalkOptions } from './talk.ts';
+
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+/** The process to start: the profile's command with the flags it did not give itself, on an earlier conversation when `resume` is there. */
+export function processOf(
+  launch: ProcessLaunch,
+  peer: Peer,
+  options: TalkOptions,
+  how: { readonly plain: boolean; readonly resume?: string },
+): ProcessSpec {
+  const program = options.direct ? directly(launch) : launch;
+  const args = [...program.args];
+  const given = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  const flags = how.plain ? peer.flags.filter(([flag]) => flag === '--input-format' || flag === '--output-format') : peer.flags;
+  for (const [flag, value] of flags) {
+    if (given(flag)) continue;
+    const wanted = how.plain && value === 'stream-json' ? options.format : value;
+    args.push(flag, ...(wanted === null ? [] : [wanted]));
+  }
+  if (how.resume !== undefined && !how.plain && !given('--resume') && !given('--continue')) args.push('--resume', how.resume);
+  return { command: program.command, args, env: { ...peer.env, ...launch.env }, cwd: launch.cwd };
+}
+
+/**
+ * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (qwen.md §1.1). What is
+ * not laid out like that is run as it stands.
+ */
+export function directly(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
+  const plain = { command: launch.command, args: launch.args };
+  const [first, ...rest] = launch.args;
+  if (/^node(\.exe)?$/i.test(path.basename(launch.command)) && first !== undefined && path.basename(first) === 'cli-entry.js') {
+    const script = path.join(path.dirname(path.resolve(launch.cwd, first)), 'cli.js');
+    return existsSync(script) ? { command: launch.command, args: [script, ...rest] } : plain;
+  }
+  if (!/^qwen(\.cmd)?$/i.test(path.basename(launch.command))) return plain;
+  const found = locate(launch.command, launch.env.PATH ?? process.env.PATH ?? '', launch.cwd);
+  if (found === undefined) return plain;
+  const script = [path.dirname(found), path.join(path.dirname(found), 'node_modules', '@qwen-code', 'qwen-code')]
+    .filter((folder) => existsSync(path.join(folder, 'cli-entry.js')))
+    .map((folder) => path.join(folder, 'cli.js'))
+    .find((file) => existsSync(file));
+  return script === undefined ? plain : { command: 'node', args: [script, ...launch.args] };
+}
+
+/** The file a command stands for, its links followed. */
+function locate(command: string, searched: string, cwd: string): string | undefined {
+  const names = process.platform === 'win32' ? [command, `${command}.cmd`] : [command];
+  const folders = /[\\/]/.test(command) ? [''] : searched.split(path.delimiter).filter(Boolean);
+  for (const folder of folders) {
+    for (const name of names) {
+      const file = path.resolve(cwd, folder, name);
+      try {
+        if (statSync(file).isFile()) return realpathSync(file);
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  return undefined;
+}

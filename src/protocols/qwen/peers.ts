@@ -1,0 +1,85 @@
+import type { ModeChoice } from '../../session/model.ts';
+
+/** How one product of the message dialect differs from the others (qwen.md §1.1, §12). */
+export interface Peer {
+  readonly name: string;
+  /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
+  readonly flags: readonly (readonly [flag: string, value: string | null])[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The member `sdkMcpServers` of `initialize` that announces one server of ours. */
+  readonly announce: (server: string) => unknown;
+  /** The input of a call may be changed in the answer that allows it. */
+  readonly takesUpdatedInput: boolean;
+  /** Milliseconds after which it refuses by itself what nobody answered. */
+  readonly approvalLimit?: number;
+  /** Milliseconds it waits for an answer about a tool of ours. */
+  readonly toolLimit?: number;
+  /** What the answers to its questions are filed under. */
+  readonly answersBy: 'index' | 'question';
+  readonly modes: ModeChoice['all'];
+  /** Modes in which nobody is asked any more. */
+  readonly unattended: readonly string[];
+  /** The mode in which edits need no approval, offered with each edit when it proposes nothing itself. */
+  readonly editsMode?: string;
+  /** Speaks the message dialect and nothing else. */
+  readonly onlyMessages: boolean;
+}
+
+const STREAMS = [
+  ['--input-format', 'stream-json'],
+  ['--output-format', 'stream-json'],
+] as const;
+
+export const qwenCode: Peer = {
+  name: 'Qwen Code',
+  // Without a mode the shipped default lets a classifier approve edits.
+  flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
+  env: { QWEN_CODE_NO_RELAUNCH: '1' },
+  announce: (server) => ({ [server]: { type: 'sdk', name: server } }),
+  takesUpdatedInput: false,
+  approvalLimit: 600_000,
+  toolLimit: 30_000,
+  answersBy: 'index',
+  modes: [
+    { id: 'plan', name: 'Plan', description: 'Reads and plans; changes nothing' },
+    { id: 'default', name: 'Ask', description: 'Asks before edits and commands' },
+    { id: 'auto-edit', name: 'Auto-edit', description: 'Edits without asking' },
+    { id: 'auto', name: 'Auto', description: 'A model decides what needs asking' },
+    { id: 'yolo', name: 'YOLO', description: 'Does everything without asking' },
+  ],
+  unattended: ['auto', 'yolo'],
+  editsMode: 'auto-edit',
+  onlyMessages: false,
+};
+
+export const claudeCode: Peer = {
+  name: 'Claude Code',
+  flags: [
+    ['-p', null],
+    ['--verbose', null],
+    ...STREAMS,
+    ['--include-partial-messages', null],
+    ['--permission-mode', 'default'],
+    ['--permission-prompt-tool', 'stdio'],
+  ],
+  env: {},
+  announce: (server) => [server],
+  takesUpdatedInput: true,
+  answersBy: 'question',
+  modes: [
+    { id: 'plan', name: 'Plan', description: 'Reads and plans; changes nothing' },
+    { id: 'default', name: 'Ask', description: 'Asks before edits and commands' },
+    { id: 'acceptEdits', name: 'Accept edits', description: 'Edits without asking' },
+    { id: 'auto', name: 'Auto', description: 'A model decides what needs asking' },
+    { id: 'dontAsk', name: "Don't ask", description: 'Refuses what would need asking' },
+    { id: 'bypassPermissions', name: 'Bypass permissions', description: 'Does everything without asking' },
+  ],
+  unattended: ['auto', 'bypassPermissions'],
+  onlyMessages: true,
+};
+
+/** Which product a command line starts, by the names of the program and its script. */
+export function peerOf(command: string, args: readonly string[]): Peer {
+  const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 3);
+  return words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word)) ? claudeCode : qwenCode;
+}

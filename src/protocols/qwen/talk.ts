@@ -1,0 +1,54 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Remedy } from '../../session/model.ts';
+import type { Hint, Scene } from '../adapter.ts';
+import type { Peer } from './peers.ts';
+
+/** One line of the agent: a JSON object whose members have not been looked at. */
+export type AgentMessage = Readonly<Record<string, unknown>>;
+
+/** A conversation in one dialect, over a process that runs. It never throws for what the agent says. */
+export interface Talk {
+  /** Begins the handshake, unless the lines that found out the dialect have done so. */
+  start(): void;
+  take(message: AgentMessage): void;
+  send(intent: Intent): void;
+  readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
+  /** Asks the agent to leave what it is doing, before its input ends. */
+  leave(): void;
+  /** The process is gone or about to be: every ask, call and turn is settled and every timer gone. */
+  end(why: string): void;
+}
+
+/** What a conversation is given. */
+export interface TalkSetup {
+  readonly scene: Scene;
+  readonly emit: (event: SessionEvent) => void;
+  /** Hands a message to the agent; one line. */
+  readonly write: (message: object) => void;
+  readonly peer: Peer;
+  readonly cwd: string;
+  readonly options: TalkOptions;
+  /** The id of the `initialize` request, which may have been sent already. */
+  readonly initId: string;
+  /** The agent's name for the conversation, now. */
+  readonly onSession: (id: string) => void;
+  /** The handshake is done. */
+  readonly onReady: () => void;
+  /** The process is to be ended; it is started again on the same conversation when `again`. */
+  readonly giveUp: (reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }) => void;
+  /** The conversation that was begun before a restart. */
+  readonly resume: string | undefined;
+}
+
+/** What a person may set for a profile of this protocol. */
+export interface TalkOptions {
+  readonly dialect: 'auto' | 'message' | 'envelope';
+  readonly format: 'stream-json' | 'stream-chunk-json';
+  /** Milliseconds between heartbeats; 0 sends none (envelope dialect). */
+  readonly heartbeat: number;
+  /** Milliseconds without a sign of life until the agent counts as unresponsive. */
+  readonly patience: number;
+  /** Run the program's own script instead of the wrapper that is installed on the PATH. */
+  readonly direct: boolean;
+}
