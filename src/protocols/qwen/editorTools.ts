@@ -37,6 +37,11 @@ export class EditorTools {
     return { accepted: this.#tools.map((tool) => tool.name), rejected: [] };
   }
 
+  /** One of them is running. */
+  get busy(): boolean {
+    return this.#running.size > 0;
+  }
+
   has(name: string): boolean {
     return this.#tools.some((tool) => tool.name === name);
   }

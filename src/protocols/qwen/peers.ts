@@ -8,6 +8,7 @@ export interface Peer {
   readonly env: Readonly<Record<string, string>>;
   /** The member `sdkMcpServers` of `initialize` that announces one server of ours. */
   readonly announce: (server: string) => unknown;
+  readonly takesImages: boolean;
   /** The input of a call may be changed in the answer that allows it. */
   readonly takesUpdatedInput: boolean;
   /** Milliseconds after which it refuses by itself what nobody answered. */
@@ -36,6 +37,7 @@ export const qwenCode: Peer = {
   flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
   env: { QWEN_CODE_NO_RELAUNCH: '1' },
   announce: (server) => ({ [server]: { type: 'sdk', name: server } }),
+  takesImages: false,
   takesUpdatedInput: false,
   approvalLimit: 600_000,
   toolLimit: 30_000,
@@ -64,6 +66,7 @@ export const claudeCode: Peer = {
   ],
   env: {},
   announce: (server) => [server],
+  takesImages: true,
   takesUpdatedInput: true,
   answersBy: 'question',
   modes: [

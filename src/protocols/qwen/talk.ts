@@ -9,8 +9,8 @@ export type AgentMessage = Readonly<Record<string, unknown>>;
 
 /** A conversation in one dialect, over a process that runs. It never throws for what the agent says. */
 export interface Talk {
-  /** Begins the handshake, unless the lines that found out the dialect have done so. */
-  start(): void;
+  /** Begins the handshake; its first lines were `sent` already when they found out the dialect. */
+  start(sent: boolean): void;
   take(message: AgentMessage): void;
   send(intent: Intent): void;
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;

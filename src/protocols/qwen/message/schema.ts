@@ -97,6 +97,7 @@ export const resultLine = z.object({
   error: maybe(z.object({ message: z.string(), type: maybe(word) })),
   errors: maybe(z.array(z.string())),
   terminal_reason: maybe(word),
+  total_cost_usd: count,
   usage: maybe(usage),
   modelUsage: maybe(
     z.record(z.string(), z.object({ inputTokens: count, outputTokens: count, cacheReadInputTokens: count, contextWindow: count })),
@@ -144,6 +145,15 @@ export const initialized = z.object({
   claude_code_version: maybe(word),
 });
 export type Initialized = z.infer<typeof initialized>;
+export const capabilities = z.object({
+  capabilities: maybe(
+    z.object({
+      can_get_available_models: maybe(z.boolean()),
+      can_set_effort: maybe(z.boolean()),
+      can_get_context_usage: maybe(z.boolean()),
+    }),
+  ),
+});
 export const commandNames = z.object({ commands: z.array(word).check(z.maxLength(5000)) });
 export const contextUsage = z.object({ totalTokens: count, contextWindowSize: count, rawMaxTokens: count, maxTokens: count });
 export const modelList = z.object({

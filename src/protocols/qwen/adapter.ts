@@ -1,0 +1,243 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Remedy } from '../../session/model.ts';
+import type { Channel, Closed } from '../../transport/channel.ts';
+import { toLine } from '../../transport/lines.ts';
+import { processChannel } from '../../transport/process.ts';
+import type { Adapter, Hint, Scene } from '../adapter.ts';
+import { type ProcessLaunch, processOf } from './commandLine.ts';
+import { classify, isRecord, type Verdict } from './detect.ts';
+import { heartbeat } from './envelope/heartbeat.ts';
+import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
+import { initializeRequest, MessageTalk } from './message/messageTalk.ts';
+import { readTalkOptions } from './options.ts';
+import { type Peer, peerOf } from './peers.ts';
+import { explain, Restarts, worthRestarting } from './restarts.ts';
+import type { AgentMessage, Talk, TalkOptions, TalkSetup } from './talk.ts';
+
+/** Bytes in one line (qwen.md §1.7). */
+const LINE_LIMIT = 64 * 1024 * 1024;
+/** Milliseconds: until the agent has shown which dialect it speaks; from the end of its input to SIGTERM, and to SIGKILL. */
+const DETECTION = 45_000;
+const PATIENCE = { end: 3_000, term: 5_000 };
+/** A peer that knows no probe ends this soon after one. */
+const PROBE_DEATH = 5_000;
+const JUNK_LOGGED = 20;
+const FOREIGN_LIMIT = 3;
+
+/** One process of the agent, from its start to its end. */
+interface Run {
+  readonly channel: Channel;
+  readonly since: number;
+  readonly plain: boolean;
+  readonly held: AgentMessage[];
+  talk?: Talk;
+  dialect?: Verdict;
+  /** How it is to go on when the process has ended, once that was decided here. */
+  verdict?: { readonly reason: string; readonly again: boolean; readonly next?: readonly Remedy[] };
+  detection?: NodeJS.Timeout;
+  foreign: number;
+}
+
+/** Keeps an agent running for one session: starts it, finds out its dialect, starts it again when it dies, ends it. */
+export class QwenAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #launch: ProcessLaunch;
+  readonly #scene: Scene;
+  readonly #peer: Peer;
+  readonly #options: TalkOptions;
+  readonly #restarts = new Restarts();
+  #settleEnded = (): void => {};
+  #run: Run | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #key: string | undefined;
+  #disposed = false;
+  #junk = 0;
+
+  constructor(launch: ProcessLaunch, scene: Scene) {
+    this.#launch = launch;
+    this.#scene = scene;
+    this.#peer = peerOf(launch.command, launch.args);
+    const { options, problems } = readTalkOptions(launch.options ?? {}, launch.args);
+    this.#options = options;
+    this.#key = scene.resume?.key;
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve;
+    });
+    for (const problem of problems) scene.emit({ type: 'notice', notice: { level: 'warn', text: problem } });
+    this.#start(false);
+    if (scene.resume?.history) {
+      const text = `${this.#peer.name} goes on with this conversation but does not repeat what was said before.`;
+      scene.emit({ type: 'notice', notice: { level: 'info', text } });
+    }
+  }
+
+  send(intent: Intent): void {
+    this.#run?.talk?.send(intent);
+  }
+
+  hints(text: string, cursor: number): Promise<readonly Hint[]> {
+    return this.#run?.talk?.hints?.(text, cursor) ?? Promise.resolve([]);
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    clearTimeout(this.#again);
+    const run = this.#run;
+    if (!run) return this.#settleEnded();
+    clearTimeout(run.detection);
+    run.talk?.leave();
+    run.talk?.end('The conversation was ended.');
+    run.channel.dispose();
+  }
+
+  #start(plain: boolean): void {
+    const how = { plain, ...(this.#key === undefined ? {} : { resume: this.#key }) };
+    const channel = processChannel(processOf(this.#launch, this.#peer, this.#options, how), {
+      log: this.#scene.log,
+      patience: PATIENCE,
+      limit: LINE_LIMIT,
+    });
+    const run: Run = { channel, since: performance.now(), plain, held: [], foreign: 0 };
+    this.#run = run;
+    channel.onMessage((line) => this.#take(run, line));
+    channel.onClosed((closed) => this.#closed(run, closed));
+    const { dialect } = this.#options;
+    if (dialect === 'message' || this.#peer.onlyMessages) this.#begin(run, 'message', false);
+    else if (dialect === 'envelope') this.#begin(run, 'envelope', false);
+    else this.#probe(run);
+  }
+
+  /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
+  #probe(run: Run): void {
+    run.detection = setTimeout(() => this.#giveUp(run, 'The agent did not answer in a way this program understands.', { again: false }), DETECTION);
+    const lines = [heartbeat(this.#key ?? '')];
+    if (!run.plain) lines.unshift(initializeRequest(this.#setup(run), this.#scene.ports.tools.length > 0));
+    this.#write(run, ...lines);
+  }
+
+  #begin(run: Run, dialect: Verdict, sent: boolean): void {
+    clearTimeout(run.detection);
+    run.dialect = dialect;
+    const setup = this.#setup(run);
+    run.talk = dialect === 'message' ? new MessageTalk(setup) : new EnvelopeTalk(setup);
+    run.talk.start(sent);
+    for (const message of run.held.splice(0)) run.talk.take(message);
+  }
+
+  #setup(run: Run): TalkSetup {
+    return {
+      scene: this.#scene,
+      emit: (event) => this.#emit(run, event),
+      write: (message) => this.#write(run, message),
+      peer: this.#peer,
+      cwd: this.#launch.cwd,
+      options: this.#options,
+      initId: 'initialize',
+      resume: this.#key,
+      onSession: (id) => {
+        this.#key = id;
+        this.#emit(run, { type: 'resume.set', key: id });
+      },
+      onReady: () => {},
+      giveUp: (reason, how) => this.#giveUp(run, reason, how),
+    };
+  }
+
+  #emit(run: Run, event: SessionEvent): void {
+    if (!this.#disposed && this.#run === run) this.#scene.emit(event);
+  }
+
+  #write(run: Run, ...messages: readonly object[]): void {
+    for (const message of messages) this.#scene.trace('out', message);
+    // One write, so that nothing can come between them.
+    run.channel.send(messages.map(toLine).join('\n')).catch(() => {
+      // The channel says itself why it closed.
+    });
+  }
+
+  #take(run: Run, line: string): void {
+    if (this.#run !== run) return;
+    const message = parse(line);
+    if (!message) {
+      this.#junk += 1;
+      if (this.#junk <= JUNK_LOGGED) this.#scene.log.info(`The agent wrote something that is no message: ${line.slice(0, 500)}`);
+      return;
+    }
+    this.#scene.trace('in', message);
+    if (run.talk) {
+      const verdict = classify(message, 'initialize');
+      if (verdict !== undefined && verdict !== run.dialect && message.type !== 'control_response') return this.#foreign(run);
+      return run.talk.take(message);
+    }
+    run.held.push(message);
+    const verdict = classify(message, 'initialize');
+    if (verdict) this.#begin(run, verdict, true);
+  }
+
+  /** A line of the other dialect is a fault; a few of them end it (qwen.md §2.7). */
+  #foreign(run: Run): void {
+    run.foreign += 1;
+    this.#scene.log.warn('The agent sent a line of another dialect; it is ignored');
+    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, 'The agent mixes two dialects of its protocol.', { again: false });
+  }
+
+  #giveUp(run: Run, reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
+    if (this.#run !== run || run.verdict) return;
+    run.verdict = { reason, ...how };
+    run.talk?.leave();
+    run.channel.dispose();
+  }
+
+  #closed(run: Run, closed: Closed): void {
+    clearTimeout(run.detection);
+    if (this.#disposed) return this.#settleEnded();
+    if (this.#run !== run) return;
+    const lived = performance.now() - run.since;
+    const said = explain(closed.stderr);
+    if (run.verdict) {
+      const { reason, again, next } = run.verdict;
+      run.talk?.end(reason);
+      return again ? this.#restart(reason, said) : this.#end(reason, said, next);
+    }
+    if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
+      // A strict peer of the other dialect may die of the first line; then it is asked again without it (qwen.md §2.5).
+      this.#scene.log.info('The agent ended at the first question; starting it once more for the envelope dialect');
+      return this.#start(true);
+    }
+    run.talk?.end(`${closed.reason}${said ? ` ${said.split('\n').at(-1)}` : ''}`);
+    if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(closed.reason, said);
+    this.#end(closed.reason, said);
+  }
+
+  #restart(reason: string, said: string): void {
+    const next = this.#restarts.next(performance.now());
+    if (!next) return this.#end(`${reason} It was started again too often.`, said);
+    this.#run = undefined;
+    this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
+    this.#scene.emit({ type: 'link.opening', note: `${reason} Starting it again (${next.nth} of 3).` });
+    this.#again = setTimeout(() => this.#start(false), next.wait);
+  }
+
+  #end(reason: string, detail: string, next?: readonly Remedy[]): void {
+    this.#run = undefined;
+    this.#scene.emit({
+      type: 'link.closed',
+      reason,
+      ...(detail === '' ? {} : { detail }),
+      next: next ?? ['restart', 'showLog'],
+      at: this.#scene.now(),
+    });
+    this.#settleEnded();
+  }
+}
+
+function parse(line: string): AgentMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

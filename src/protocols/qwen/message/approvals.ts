@@ -1,0 +1,266 @@
+import type { SessionEvent } from '../../../session/events.ts';
+import type { Answer } from '../../../session/intents.ts';
+import type { Ask, CallId, Diff } from '../../../session/model.ts';
+import type { Scene } from '../../adapter.ts';
+import type { Incoming } from '../control.ts';
+import type { Peer } from '../peers.ts';
+import { type FileText, inputFor, proposalOf, readFileText } from '../proposal.ts';
+import { pathOf, type ToolUse, toolUse } from '../toolTable.ts';
+import type { Turns } from '../turns.ts';
+import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf } from './permission.ts';
+import { answeredInput, fieldsOf } from './questions.ts';
+import type { CanUseTool } from './schema.ts';
+import type { Transcript } from './transcript.ts';
+
+const REFUSED = 'The person did not allow this.';
+const APPLIED = 'The user applied an edited version of this change; read the file again.';
+
+interface Pending {
+  readonly request: CanUseTool;
+  readonly use: ToolUse;
+  readonly timer: NodeJS.Timeout | undefined;
+  /** The ask that shows it; absent while its file is read. */
+  ask?: Ask;
+  before: FileText;
+  diffs: readonly Diff[];
+}
+export interface ApprovalDeps {
+  readonly scene: Pick<Scene, 'ports' | 'newId' | 'log'>;
+  readonly emit: (event: SessionEvent) => void;
+  readonly incoming: Incoming;
+  readonly turns: Turns;
+  readonly transcript: Transcript;
+  readonly peer: Peer;
+  readonly cwd: () => string;
+  /** Ask the agent to change its mode. */
+  readonly setMode: (mode: string) => void;
+}
+
+/** `can_use_tool` requests: shown to a person, answered exactly once, refused whenever anything goes wrong (qwen.md §3.3, §5). */
+export class Approvals {
+  readonly #deps: ApprovalDeps;
+  readonly #pending = new Map<string, Pending>();
+  readonly #refused = new Set<CallId>();
+  readonly #applied = new Map<CallId, Diff>();
+  readonly #before = new Map<CallId, FileText>();
+
+  constructor(deps: ApprovalDeps) {
+    this.#deps = deps;
+  }
+
+  get waiting(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  open(id: string, request: CanUseTool): void {
+    const { peer } = this.#deps;
+    const use = toolUse(request.tool_name, request.input, this.#deps.cwd());
+    const timer = peer.approvalLimit === undefined ? undefined : setTimeout(() => this.#expire(id), peer.approvalLimit);
+    const pending: Pending = { request, use, timer, before: undefined, diffs: [] };
+    this.#pending.set(id, pending);
+    const callId = request.tool_use_id ?? undefined;
+    const turn = this.#deps.turns.running;
+    if (turn && callId) {
+      for (const event of this.#deps.transcript.ensureCall(callId, request.tool_name, request.input, turn.id, undefined)) this.#deps.emit(event);
+    }
+    const file = changesFile(use) ? pathOf(use.input, this.#deps.cwd()) : undefined;
+    if (file === undefined) return this.#show(id, pending);
+    void readFileText(this.#deps.scene.ports.files, file).then((text) => {
+      if (this.#pending.get(id) !== pending) return;
+      this.#propose(pending, text);
+      this.#show(id, pending);
+    });
+  }
+
+  /** False when the ask is none of these. */
+  answer(askId: string, answer: Answer): boolean {
+    const found = [...this.#pending].find(([, pending]) => pending.ask?.id === askId);
+    if (!found) return false;
+    const [id, pending] = found;
+    if (pending.ask?.kind === 'question') this.#answerQuestion(id, pending, answer);
+    else if (answer.kind !== 'option' || answer.optionId === REJECT) {
+      this.#refuse(id, pending, (answer.kind === 'option' ? answer.feedback : undefined) ?? REFUSED, 'answered');
+    } else void this.#allow(id, pending, answer.optionId, answer.edited);
+    return true;
+  }
+
+  /** What a call's file held before it, as far as it was read for an approval or by `watch`. */
+  before(callId: CallId): FileText {
+    return this.#before.get(callId);
+  }
+
+  /** Reads the file of an edit that may need no approval, while it is still as it was. */
+  watch(callId: CallId, use: ToolUse): void {
+    const file = changesFile(use) ? pathOf(use.input, this.#deps.cwd()) : undefined;
+    if (file === undefined || this.#before.has(callId)) return;
+    void readFileText(this.#deps.scene.ports.files, file).then((text) => {
+      if (!this.#before.has(callId)) this.#before.set(callId, text);
+    });
+  }
+
+  wasRefused(callId: CallId): boolean {
+    return this.#refused.has(callId);
+  }
+
+  appliedInstead(callId: CallId): Diff | undefined {
+    return this.#applied.get(callId);
+  }
+
+  /** The call has a result: nobody waits for an answer about it any more. */
+  settleCall(callId: CallId): void {
+    for (const [id, pending] of [...this.#pending]) {
+      if (pending.request.tool_use_id === callId) this.#refuse(id, pending, 'Too late.', 'withdrawn');
+    }
+    this.#before.delete(callId);
+    this.#applied.delete(callId);
+    this.#refused.delete(callId);
+  }
+
+  /** The agent took a request back. */
+  withdraw(id: string): void {
+    const pending = this.#pending.get(id);
+    if (!pending || !this.#deps.incoming.forget(id)) return;
+    this.#close(id, pending, 'withdrawn');
+  }
+
+  /** Everything is refused: the turn or the conversation ends. */
+  cancelAll(why: string): void {
+    for (const [id, pending] of [...this.#pending]) this.#refuse(id, pending, why, 'cancelled');
+  }
+
+  /** What was remembered of the calls of a turn that is over. */
+  forget(): void {
+    this.#before.clear();
+    this.#applied.clear();
+    this.#refused.clear();
+  }
+
+  #show(id: string, pending: Pending): void {
+    const { request, use, diffs } = pending;
+    const { turns, scene, peer } = this.#deps;
+    const callId = request.tool_use_id ?? undefined;
+    const turn = turns.running;
+    const base = {
+      id: scene.newId(),
+      ...(turn ? { turnId: turn.id } : {}),
+      ...(callId === undefined ? {} : { callId }),
+      title: titleOf(request, use, this.#deps.cwd()),
+      ...(request.agent_name ? { asker: request.agent_name } : {}),
+    };
+    const fields = use.work === 'ask' ? fieldsOf(request.input) : undefined;
+    const [only] = diffs;
+    const editable = diffs.length === 1 && only?.excerpt === undefined && use.work !== 'notebook';
+    pending.ask = fields
+      ? { ...base, kind: 'question', fields }
+      : {
+          ...base,
+          kind: 'approval',
+          toolKind: use.kind,
+          detail: detailOf(use, diffs),
+          options: optionsOf(request, use, peer),
+          ...(editable ? { editable: true } : {}),
+        };
+    if (turn && callId) {
+      this.#deps.transcript.setStatus(callId, 'waiting');
+      const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
+      this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'waiting', output } });
+    }
+    this.#deps.emit({ type: 'ask.opened', ask: pending.ask });
+  }
+
+  #propose(pending: Pending, text: FileText): void {
+    pending.before = text;
+    pending.diffs = proposalOf(pending.use, text, this.#deps.cwd());
+    if (pending.request.tool_use_id) this.#before.set(pending.request.tool_use_id, text);
+  }
+
+  async #allow(id: string, pending: Pending, optionId: string, edited: string | undefined): Promise<void> {
+    if (pending.diffs.length > 0) {
+      const file = pathOf(pending.use.input, this.#deps.cwd()) ?? '';
+      const text = await readFileText(this.#deps.scene.ports.files, file);
+      if (this.#pending.get(id) !== pending) return;
+      if (text !== pending.before) return this.#askAgain(id, pending, text);
+      const [diff] = pending.diffs;
+      if (edited !== undefined && diff && edited !== diff.after) return this.#allowEdited(id, pending, { ...diff, after: edited });
+    }
+    const suggestion = suggestionOf(pending.request, optionId);
+    this.#send(id, {
+      behavior: 'allow',
+      updatedInput: pending.request.input ?? {},
+      ...(suggestion ? { updatedPermissions: [suggestion] } : {}),
+    });
+    this.#allowed(id, pending);
+    if (optionId === ALLOW_EDITS && this.#deps.peer.editsMode !== undefined) this.#deps.setMode(this.#deps.peer.editsMode);
+  }
+
+  /** Either the agent makes the person's version, or we do and tell it. */
+  async #allowEdited(id: string, pending: Pending, diff: Diff): Promise<void> {
+    const { peer, scene, turns } = this.#deps;
+    const updatedInput = peer.takesUpdatedInput ? inputFor(pending.use, diff.before, diff.after ?? '') : undefined;
+    if (updatedInput) {
+      this.#send(id, { behavior: 'allow', updatedInput });
+      return this.#allowed(id, pending);
+    }
+    try {
+      await scene.ports.files.write(diff.path, diff.after ?? '');
+    } catch (error) {
+      scene.log.error(`The edited version of ${diff.path} could not be written`, error);
+      if (this.#pending.get(id) === pending) turns.note('error', `Your version of ${diff.path} could not be written; the change was refused.`);
+      return this.#refuse(id, pending, REFUSED, 'answered');
+    }
+    if (pending.request.tool_use_id) this.#applied.set(pending.request.tool_use_id, diff);
+    this.#refuse(id, pending, APPLIED, 'answered');
+  }
+
+  /** The file changed since the person looked: the new change is another question (qwen.md §5.5). */
+  #askAgain(id: string, pending: Pending, text: FileText): void {
+    if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how: 'withdrawn' });
+    this.#deps.turns.note('info', 'The file changed while the question was open; look at the change again.');
+    this.#propose(pending, text);
+    this.#show(id, pending);
+  }
+
+  #answerQuestion(id: string, pending: Pending, answer: Answer): void {
+    const updatedInput = answeredInput(pending.request.input, answer, this.#deps.peer.answersBy);
+    if (!updatedInput) return this.#refuse(id, pending, 'The person did not answer.', 'answered');
+    this.#send(id, { behavior: 'allow', updatedInput });
+    this.#allowed(id, pending);
+  }
+
+  #allowed(id: string, pending: Pending): void {
+    const callId = pending.request.tool_use_id;
+    const turn = this.#deps.turns.running;
+    this.#close(id, pending, 'answered');
+    if (!turn || !callId) return;
+    this.#deps.transcript.setStatus(callId, 'running');
+    this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
+  }
+
+  #refuse(id: string, pending: Pending, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    if (this.#pending.get(id) !== pending) return;
+    if (pending.request.tool_use_id && how === 'answered') this.#refused.add(pending.request.tool_use_id);
+    this.#send(id, { behavior: 'deny', message });
+    this.#close(id, pending, how);
+  }
+
+  #expire(id: string): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#deps.turns.note('warn', `Nobody answered in time: "${pending.use.title}" was refused.`);
+    this.#refuse(id, pending, 'Nobody answered in time.', 'withdrawn');
+  }
+
+  #close(id: string, pending: Pending, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    clearTimeout(pending.timer);
+    this.#pending.delete(id);
+    if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how });
+  }
+
+  #send(id: string, response: object): void {
+    this.#deps.incoming.answer(id, { type: 'control_response', response: { subtype: 'success', request_id: id, response } });
+  }
+}
+
+function changesFile(use: ToolUse): boolean {
+  return use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
+}

@@ -1,0 +1,70 @@
+import type { Command } from '../../../session/model.ts';
+import type { Initialized } from './schema.ts';
+
+/** The shipped agent gives names only (qwen.md §3.9). */
+const KNOWN: Readonly<Record<string, string>> = {
+  auth: 'Choose how to sign in',
+  bug: 'Report a problem with the agent',
+  clear: 'Forget the conversation so far and begin a new one',
+  compress: 'Replace the conversation so far by a summary',
+  context: 'Show what fills the context',
+  diff: 'Show what has changed in the workspace',
+  docs: 'Open the documentation',
+  doctor: 'Check the installation',
+  effort: 'Set how much the model thinks',
+  export: 'Save the conversation to a file',
+  extensions: 'Manage extensions',
+  init: 'Write a file that describes this project for the agent',
+  mcp: 'Show the MCP servers',
+  memory: 'Show or change what the agent remembers',
+  model: 'Choose the model',
+  review: 'Review the changes in the workspace',
+  stats: 'Show what this session has used',
+  summary: 'Write a summary of the conversation',
+  tools: "Show the agent's tools",
+};
+
+/** The commands an agent knows, gathered from several lists; the first description of a name stands. */
+export class Commands {
+  #byName = new Map<string, Command>();
+
+  /** True when something is new. */
+  addNames(names: readonly string[]): boolean {
+    return this.#add(names.map((name) => ({ name: plain(name), description: KNOWN[plain(name)] ?? '', aliases: [] })));
+  }
+
+  addDescribed(commands: NonNullable<Initialized['commands']>): boolean {
+    return this.#add(
+      commands.map(({ name, description, argumentHint }) => ({
+        name: plain(name),
+        description: description ?? '',
+        aliases: [],
+        ...(argumentHint ? { hint: argumentHint } : {}),
+      })),
+    );
+  }
+
+  get all(): readonly Command[] {
+    return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** True unless the text names a command nobody has announced. */
+  knows(text: string): boolean {
+    const name = /^\/([^\s/]+)(\s|$)/.exec(text)?.[1];
+    return name === undefined || this.#byName.has(name);
+  }
+
+  #add(commands: readonly Command[]): boolean {
+    let news = false;
+    for (const command of commands) {
+      if (command.name === '' || this.#byName.has(command.name)) continue;
+      this.#byName.set(command.name, command);
+      news = true;
+    }
+    return news;
+  }
+}
+
+function plain(name: string): string {
+  return name.replace(/^\//, '');
+}

@@ -1,0 +1,96 @@
+import * as z from 'zod/mini';
+import type { ApprovalDetail, Diff, Option } from '../../../session/model.ts';
+import type { Peer } from '../peers.ts';
+import { isOutside, mcpName, pathOf, type ToolUse } from '../toolTable.ts';
+import { clip, visible } from '../visible.ts';
+import type { CanUseTool, Suggestion } from './schema.ts';
+
+export const ALLOW = 'allow';
+export const REJECT = 'reject';
+/** Allows, and goes to the mode in which edits need no approval. */
+export const ALLOW_EDITS = 'allow:edits';
+const DETAIL_KEPT = 20_000;
+
+const rules = z.object({
+  behavior: z.optional(z.string()),
+  destination: z.optional(z.string()),
+  mode: z.optional(z.string()),
+  rules: z.optional(z.array(z.object({ toolName: z.string(), ruleContent: z.optional(z.nullable(z.string())) })).check(z.maxLength(50))),
+  directories: z.optional(z.array(z.string()).check(z.maxLength(50))),
+});
+const WHERE: Readonly<Record<string, string>> = {
+  session: 'In this session',
+  localSettings: 'In this project, for you',
+  projectSettings: 'In this project, for everybody',
+  userSettings: 'In all your projects',
+};
+
+/** What a person may answer: once, as the agent itself proposes for later, or no. */
+export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readonly Option[] {
+  const later = (request.permission_suggestions ?? []).flatMap((suggestion, at) => suggestedOption(suggestion, at, peer));
+  const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
+  const edits: readonly Option[] =
+    later.length === 0 && changesFiles && peer.editsMode !== undefined
+      ? [{ id: ALLOW_EDITS, label: 'Allow, and edit without asking from now on', effect: 'allow_always' }]
+      : [];
+  return [
+    { id: ALLOW, label: 'Allow', effect: 'allow_once' },
+    ...later,
+    ...edits,
+    { id: REJECT, label: 'Reject', effect: 'reject_once' },
+  ];
+}
+
+/** The suggestion behind an option's id. */
+export function suggestionOf(request: CanUseTool, optionId: string): Suggestion | undefined {
+  const at = /^allow:(\d+)$/.exec(optionId)?.[1];
+  return at === undefined ? undefined : request.permission_suggestions?.[Number(at)];
+}
+
+function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readonly Option[] {
+  const parsed = rules.safeParse(suggestion);
+  if (!parsed.success || (parsed.data.behavior !== undefined && parsed.data.behavior !== 'allow')) return [];
+  const { mode, destination, rules: allowed, directories } = parsed.data;
+  const option = (label: string): readonly Option[] => {
+    const description = destination === undefined ? undefined : (WHERE[destination] ?? destination);
+    return [{ id: `allow:${at}`, label: visible(label), effect: 'allow_always', ...(description ? { description } : {}) }];
+  };
+  if (suggestion.type === 'setMode' && mode) return option(`Allow, and change to mode "${nameOf(mode, peer)}"`);
+  if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
+    return option(`Always allow ${allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', ')}`);
+  }
+  if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
+    return option(`Allow, and work in ${directories.join(', ')} from now on`);
+  }
+  return [];
+}
+
+function nameOf(mode: string, peer: Peer): string {
+  return peer.modes.find((one) => one.id === mode)?.name ?? mode;
+}
+
+/** What a person is shown: from the tool and its input, never from the model's own description alone. */
+export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
+  const { input } = use;
+  const text = (key: string) => (typeof input[key] === 'string' ? input[key] : undefined);
+  if (diffs.length > 0) return { type: 'edit', diffs };
+  const command = text('command');
+  if (use.work === 'shell' && command !== undefined) {
+    const cwd = text('directory') ?? text('cwd');
+    return { type: 'command', command: visible(command), ...(cwd === undefined ? {} : { cwd }) };
+  }
+  const mcp = mcpName(use.name);
+  if (mcp) return { type: 'mcp', ...mcp, input };
+  const plan = text('plan');
+  if (use.work === 'plan' && plan !== undefined) return { type: 'text', text: clip(plan, DETAIL_KEPT) };
+  if (use.work === 'agent') {
+    const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
+    return { type: 'text', text: visible(clip(`${task}\n\nOnce allowed, this sub-agent may edit files without asking.`, DETAIL_KEPT)) };
+  }
+  return { type: 'text', text: visible(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
+}
+
+export function titleOf(request: CanUseTool, use: ToolUse, cwd: string): string {
+  const file = pathOf(use.input, cwd) ?? request.blocked_path ?? undefined;
+  return file !== undefined && isOutside(file, cwd) ? `${use.title} (outside the workspace)` : use.title;
+}

@@ -1,0 +1,104 @@
+import * as z from 'zod/mini';
+import type { SessionEvent } from '../../../session/events.ts';
+import type { CallId, Diff, Output, Plan, ToolCall, TurnId } from '../../../session/model.ts';
+import { applyEdits, type FileText, proposalOf } from '../proposal.ts';
+import type { ToolUse } from '../toolTable.ts';
+import { contentOf, textOf } from './content.ts';
+import type { Block, UserLine } from './schema.ts';
+
+const CANCELLED = '[Operation Cancelled]';
+const maybe = <T extends z.core.$ZodType>(schema: T) => z.optional(z.nullable(schema));
+
+/** What Claude Code says of an edit beside the result's text. */
+const editResult = z.object({
+  filePath: z.string(),
+  originalFile: maybe(z.string()),
+  oldString: maybe(z.string()),
+  newString: maybe(z.string()),
+  replaceAll: maybe(z.boolean()),
+  content: maybe(z.string()),
+  structuredPatch: maybe(
+    z.array(z.object({ oldStart: z.number(), newStart: z.number(), lines: z.array(z.string()) })).check(z.maxLength(2000)),
+  ),
+});
+const resultMeta = z.array(z.object({ id: z.string(), non_execution_kind: maybe(z.string()) }));
+const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: maybe(z.string()) })).check(z.maxLength(500)) });
+
+/** How a call ended, by what its result says and what a person did about it. */
+export interface Ending {
+  readonly use: ToolUse | undefined;
+  /** The file's text before the call, as far as it was read. */
+  readonly before: FileText;
+  readonly refused: boolean;
+  readonly stopping: boolean;
+  /** The person wrote another text than was proposed; the agent was told so by a refusal. */
+  readonly applied?: Diff;
+}
+
+/** The end of a call. */
+export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: Ending, cwd: string): readonly SessionEvent[] {
+  const callId = block.tool_use_id;
+  if (!callId) return [];
+  const status = statusOf(block, line, callId, how);
+  const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
+  const output: readonly Output[] = [
+    ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
+    ...contentOf(block.content).map((content) => ({ kind: 'content', content }) as const),
+  ];
+  const error = status === 'failed' ? { error: { message: textOf(block.content).slice(0, 2000) || 'It failed.' } } : {};
+  return [
+    { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
+    ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
+  ];
+}
+
+function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {
+  if (how.applied) return 'done';
+  if (!block.is_error) return 'done';
+  if (how.refused) return 'rejected';
+  const meta = resultMeta.safeParse(line.tool_result_meta);
+  const notRun = meta.success && meta.data.some((one) => one.id === callId && one.non_execution_kind);
+  if (notRun || textOf(block.content).startsWith(CANCELLED)) return 'cancelled';
+  return how.stopping ? 'cancelled' : 'failed';
+}
+
+/** The agent's own account of the edit where it gives one, else what the input does to the file as it was. */
+function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
+  if (how.applied) return [how.applied];
+  const told = editResult.safeParse(line.tool_use_result);
+  if (told.success) {
+    const { filePath: path, originalFile, oldString, newString, replaceAll, content, structuredPatch } = told.data;
+    const before = unix(originalFile);
+    if (content != null && originalFile !== undefined) return [{ path, before, after: unix(content) ?? '' }];
+    if (before !== null && oldString != null && newString != null) {
+      const after = applyEdits(before, [{ old_string: oldString, new_string: newString, replace_all: replaceAll ?? false }]);
+      if (after !== undefined) return [{ path, before, after }];
+    }
+    if (structuredPatch && structuredPatch.length > 0) return structuredPatch.map((hunk) => hunkDiff(path, hunk));
+  }
+  return how.use ? proposalOf(how.use, how.before, cwd) : [];
+}
+
+function hunkDiff(path: string, hunk: { readonly oldStart: number; readonly newStart: number; readonly lines: readonly string[] }): Diff {
+  const side = (dropped: string) =>
+    hunk.lines
+      .filter((line) => !line.startsWith(dropped) && !line.startsWith('\\'))
+      .map((line) => line.slice(1))
+      .join('\n');
+  return { path, before: side('+'), after: side('-'), excerpt: { beforeLine: hunk.oldStart, afterLine: hunk.newStart } };
+}
+
+/** A list of things to do, as the agent keeps it. */
+export function planEvents(input: unknown): readonly SessionEvent[] {
+  const parsed = todos.safeParse(input);
+  if (!parsed.success) return [];
+  const entries: Plan['entries'] = parsed.data.todos.map(({ content, status }) => ({
+    text: content,
+    status: status === 'completed' || status === 'in_progress' ? status : 'pending',
+  }));
+  return [{ type: 'plan.set', plan: entries.length === 0 ? null : { entries } }];
+}
+
+function unix(text: string | null | undefined): string | null {
+  return text == null ? null : text.replaceAll('\r\n', '\n');
+}
