@@ -7,8 +7,8 @@ import { processChannel } from '../../transport/process.ts';
 import type { Adapter, Hint, Scene } from '../adapter.ts';
 import { type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
-import { heartbeat } from './envelope/heartbeat.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
+import { heartbeat } from './envelope/heartbeat.ts';
 import { initializeRequest, MessageTalk } from './message/messageTalk.ts';
 import { readTalkOptions } from './options.ts';
 import { type Peer, peerOf } from './peers.ts';
@@ -111,7 +111,10 @@ export class QwenAdapter implements Adapter {
 
   /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
   #probe(run: Run): void {
-    run.detection = setTimeout(() => this.#giveUp(run, 'The agent did not answer in a way this program understands.', { again: false }), DETECTION);
+    run.detection = setTimeout(
+      () => this.#giveUp(run, 'The agent did not answer in a way this program understands.', { again: false }),
+      DETECTION,
+    );
     const lines = [heartbeat(this.#key ?? '')];
     if (!run.plain) lines.unshift(initializeRequest(this.#setup(run), this.#scene.ports.tools.length > 0));
     this.#write(run, ...lines);

@@ -18,7 +18,8 @@ export function classify(message: AgentMessage, initId: string): Verdict | undef
 function answerOf(message: AgentMessage, initId: string): Verdict | undefined {
   if (message.request_id !== undefined) return 'envelope';
   const { response } = message;
-  if (!isRecord(response) || response.request_id !== initId) return isRecord(response) && response.subtype === 'error' ? 'envelope' : undefined;
+  if (!isRecord(response) || response.request_id !== initId)
+    return isRecord(response) && response.subtype === 'error' ? 'envelope' : undefined;
   return 'message';
 }
 

@@ -17,12 +17,7 @@ export class EditorTools {
   readonly #limit: number | undefined;
   readonly #running = new Set<AbortController>();
 
-  constructor(
-    tools: readonly Tool[],
-    client: { readonly name: string; readonly version: string },
-    log: Log,
-    limit: number | undefined,
-  ) {
+  constructor(tools: readonly Tool[], client: { readonly name: string; readonly version: string }, log: Log, limit: number | undefined) {
     this.#tools = tools;
     this.#client = client;
     this.#log = log;

@@ -4,7 +4,20 @@ import { isRecord } from './detect.ts';
 import { firstLine, visible } from './visible.ts';
 
 /** What a tool does, whatever the agent calls it (qwen.md §3.5). */
-export type ToolWork = 'edit' | 'write' | 'notebook' | 'shell' | 'read' | 'search' | 'fetch' | 'todo' | 'agent' | 'plan' | 'ask' | 'mcp' | 'other';
+export type ToolWork =
+  | 'edit'
+  | 'write'
+  | 'notebook'
+  | 'shell'
+  | 'read'
+  | 'search'
+  | 'fetch'
+  | 'todo'
+  | 'agent'
+  | 'plan'
+  | 'ask'
+  | 'mcp'
+  | 'other';
 export interface ToolUse {
   readonly name: string;
   readonly work: ToolWork;

@@ -61,14 +61,15 @@ export class Approvals {
     const callId = request.tool_use_id ?? undefined;
     const turn = this.#deps.turns.running;
     if (turn && callId) {
-      for (const event of this.#deps.transcript.ensureCall(callId, request.tool_name, request.input, turn.id, undefined)) this.#deps.emit(event);
+      for (const event of this.#deps.transcript.ensureCall(callId, request.tool_name, request.input, turn.id, undefined))
+        this.#deps.emit(event);
     }
     const file = changesFile(use) ? pathOf(use.input, this.#deps.cwd()) : undefined;
-    if (file === undefined) return this.#show(id, pending);
+    if (file === undefined) return this.#show(pending);
     void readFileText(this.#deps.scene.ports.files, file).then((text) => {
       if (this.#pending.get(id) !== pending) return;
       this.#propose(pending, text);
-      this.#show(id, pending);
+      this.#show(pending);
     });
   }
 
@@ -135,7 +136,7 @@ export class Approvals {
     this.#refused.clear();
   }
 
-  #show(id: string, pending: Pending): void {
+  #show(pending: Pending): void {
     const { request, use, diffs } = pending;
     const { turns, scene, peer } = this.#deps;
     const callId = request.tool_use_id ?? undefined;
@@ -205,7 +206,8 @@ export class Approvals {
       await scene.ports.files.write(diff.path, diff.after ?? '');
     } catch (error) {
       scene.log.error(`The edited version of ${diff.path} could not be written`, error);
-      if (this.#pending.get(id) === pending) turns.note('error', `Your version of ${diff.path} could not be written; the change was refused.`);
+      if (this.#pending.get(id) === pending)
+        turns.note('error', `Your version of ${diff.path} could not be written; the change was refused.`);
       return this.#refuse(id, pending, REFUSED, 'answered');
     }
     if (pending.request.tool_use_id) this.#applied.set(pending.request.tool_use_id, diff);
@@ -217,7 +219,7 @@ export class Approvals {
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how: 'withdrawn' });
     this.#deps.turns.note('info', 'The file changed while the question was open; look at the change again.');
     this.#propose(pending, text);
-    this.#show(id, pending);
+    this.#show(pending);
   }
 
   #answerQuestion(id: string, pending: Pending, answer: Answer): void {

@@ -33,12 +33,7 @@ export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readon
     later.length === 0 && changesFiles && peer.editsMode !== undefined
       ? [{ id: ALLOW_EDITS, label: 'Allow, and edit without asking from now on', effect: 'allow_always' }]
       : [];
-  return [
-    { id: ALLOW, label: 'Allow', effect: 'allow_once' },
-    ...later,
-    ...edits,
-    { id: REJECT, label: 'Reject', effect: 'reject_once' },
-  ];
+  return [{ id: ALLOW, label: 'Allow', effect: 'allow_once' }, ...later, ...edits, { id: REJECT, label: 'Reject', effect: 'reject_once' }];
 }
 
 /** The suggestion behind an option's id. */
@@ -57,7 +52,9 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
   };
   if (suggestion.type === 'setMode' && mode) return option(`Allow, and change to mode "${nameOf(mode, peer)}"`);
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
-    return option(`Always allow ${allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', ')}`);
+    return option(
+      `Always allow ${allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', ')}`,
+    );
   }
   if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
     return option(`Allow, and work in ${directories.join(', ')} from now on`);

@@ -67,9 +67,7 @@ export class Transcript {
     const parent = line.parent_tool_use_id ?? undefined;
     if (parent === undefined) return [];
     const content = contentOf(line.message.content);
-    return content.length === 0
-      ? []
-      : [{ type: 'part.added', turnId, part: { kind: 'prompt', id: this.#newPart(), parent, content } }];
+    return content.length === 0 ? [] : [{ type: 'part.added', turnId, part: { kind: 'prompt', id: this.#newPart(), parent, content } }];
   }
 
   /** The call as a part, for a call that is heard of in another way first. */
@@ -138,7 +136,13 @@ export class Transcript {
   }
 
   /** A whole block: completes what streamed, replaces it where it says something else, or is added. */
-  #final(lane: Lane, block: Block, messageId: string | null | undefined, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[] {
+  #final(
+    lane: Lane,
+    block: Block,
+    messageId: string | null | undefined,
+    turnId: TurnId,
+    parent: CallId | undefined,
+  ): readonly SessionEvent[] {
     const kind = kindOf(block.type);
     if (kind === undefined) return [];
     const repeated = lane.repeats(messageId, block);

@@ -13,9 +13,14 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   const stop = reason === undefined || reason === 'success' || reason === 'completed' ? {} : { stop: reason };
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...stop };
   const message = line.error?.message ?? line.result ?? line.errors?.[0] ?? 'The turn failed.';
-  if (stopping || line.terminal_reason?.startsWith('aborted') || message === 'Operation cancelled.') return { status: 'cancelled', ...stop };
+  if (stopping || line.terminal_reason?.startsWith('aborted') || message === 'Operation cancelled.')
+    return { status: 'cancelled', ...stop };
   if (line.subtype === 'error_max_turns') {
-    return { status: 'failed', ...stop, error: { message: 'The agent has used up the turns it may take.', code: line.subtype, next: ['continue'] } };
+    return {
+      status: 'failed',
+      ...stop,
+      error: { message: 'The agent has used up the turns it may take.', code: line.subtype, next: ['continue'] },
+    };
   }
   return { status: 'failed', ...stop, error: { message, ...(line.subtype ? { code: line.subtype } : {}), next: ['retry'] } };
 }
@@ -29,7 +34,8 @@ export function usageOf(line: ResultLine): Usage {
   const models = Object.values(line.modelUsage ?? {});
   const cost = line.total_cost_usd ? { cost: { amount: line.total_cost_usd, currency: 'USD' } } : {};
   if (models.length > 0) {
-    const sum = (read: (model: (typeof models)[number]) => number | null | undefined) => models.reduce((all, model) => all + (read(model) ?? 0), 0);
+    const sum = (read: (model: (typeof models)[number]) => number | null | undefined) =>
+      models.reduce((all, model) => all + (read(model) ?? 0), 0);
     const size = Math.max(...models.map((model) => model.contextWindow ?? 0));
     return {
       input: sum((model) => (model.inputTokens ?? 0) + (model.cacheReadInputTokens ?? 0)),
