@@ -3,12 +3,14 @@ import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
 import { aiSdk } from './ai-sdk/index.ts';
 import { kimiWire } from './kimi-wire/index.ts';
+import { qwen } from './qwen/index.ts';
 
 /** The only list of protocols. */
 export const protocols: Readonly<Record<string, Protocol>> = {
   'kimi-wire': kimiWire,
   acp,
   'ai-sdk': aiSdk,
+  qwen,
 };
 
 /** The same list from a bundle of its own, which has to be told the person's language. */

@@ -180,7 +180,7 @@ export class Approvals {
       const file = pathOf(pending.use.input, this.#deps.cwd()) ?? '';
       const text = await readFileText(this.#deps.scene.ports.files, file);
       if (this.#pending.get(id) !== pending) return;
-      if (text !== pending.before) return this.#askAgain(id, pending, text);
+      if (text !== pending.before) return this.#askAgain(pending, text);
       const [diff] = pending.diffs;
       if (edited !== undefined && diff && edited !== diff.after) return this.#allowEdited(id, pending, { ...diff, after: edited });
     }
@@ -215,7 +215,7 @@ export class Approvals {
   }
 
   /** The file changed since the person looked: the new change is another question (qwen.md §5.5). */
-  #askAgain(id: string, pending: Pending, text: FileText): void {
+  #askAgain(pending: Pending, text: FileText): void {
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how: 'withdrawn' });
     this.#deps.turns.note('info', 'The file changed while the question was open; look at the change again.');
     this.#propose(pending, text);

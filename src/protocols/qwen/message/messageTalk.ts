@@ -3,12 +3,13 @@ import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
 import { errorText, Incoming, Outgoing, readRequest } from '../control.ts';
+import { isRecord } from '../detect.ts';
 import { EditorTools, SERVER } from '../editorTools.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { Turns } from '../turns.ts';
 import { Approvals } from './approvals.ts';
 import { Choices } from './choices.ts';
-import { Commands } from './commands.ts';
+import { Introduction } from './introduction.ts';
 import { promptOf, userContent } from './prompt.ts';
 import { resultEvents } from './results.ts';
 import * as schema from './schema.ts';
@@ -34,18 +35,15 @@ export class MessageTalk implements Talk {
   readonly #outgoing: Outgoing;
   readonly #approvals: Approvals;
   readonly #choices: Choices;
-  readonly #commands = new Commands();
+  readonly #introduction: Introduction;
   readonly #tools: EditorTools;
   readonly #silence: Silence;
   readonly #rows: Readonly<Record<string, (message: AgentMessage) => void>>;
   readonly #unknown = new Set<string>();
-  #ready = false;
   #session = '';
-  #version: string | undefined;
   /** The agent has written something in this turn. */
   #spoke = false;
   #stop: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined;
-  #hasContextUsage = false;
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
@@ -60,6 +58,7 @@ export class MessageTalk implements Talk {
     this.#outgoing = new Outgoing(write, scene.newId);
     this.#tools = new EditorTools(scene.ports.tools, scene.client, scene.log, peer.toolLimit);
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns: this.#turns });
+    this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools: this.#tools, choices: this.#choices });
     this.#approvals = new Approvals({
       scene,
       emit,
@@ -171,58 +170,10 @@ export class MessageTalk implements Talk {
   }
 
   #initialized(payload: unknown): void {
-    const parsed = schema.initialized.safeParse(payload);
-    const known = parsed.success ? parsed.data : {};
-    this.#ready = true;
-    this.#version = known.claude_code_version ?? undefined;
-    if (known.session_id) this.#moveTo(known.session_id);
-    if (known.commands && this.#commands.addDescribed(known.commands)) this.#showCommands();
-    this.#say();
-    if (known.current_permission_mode) this.#choices.modeIs(known.current_permission_mode);
-    if (known.models) {
-      const models = known.models.map(({ value, displayName, description }) => ({
-        value,
-        name: displayName ?? value,
-        ...(description ? { description } : {}),
-      }));
-      this.#choices.modelsAre(models);
-      if (models[0]) this.#choices.modelIs(models[0].value);
-    }
-    this.#useCapabilities(payload);
+    const session = isRecord(payload) ? payload.session_id : undefined;
+    if (typeof session === 'string' && session !== '') this.#moveTo(session);
+    this.#introduction.begin(payload);
     this.#setup.onReady();
-  }
-
-  /** Qwen Code says what else may be asked of it. */
-  #useCapabilities(payload: unknown): void {
-    const can = schema.capabilities.safeParse(payload);
-    if (!can.success || !can.data.capabilities) return;
-    const { can_get_available_models: models, can_set_effort: effort, can_get_context_usage: context } = can.data.capabilities;
-    this.#hasContextUsage = context === true;
-    if (effort) this.#choices.effortExists();
-    if (models) void this.#choices.loadModels();
-    void this.#outgoing.ask({ subtype: 'supported_commands' }).then((reply) => {
-      const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined);
-      if (names.success && this.#commands.addNames(names.data.commands)) this.#showCommands();
-    });
-  }
-
-  /** The link is ready; said again when the version becomes known. */
-  #say(): void {
-    const { peer } = this.#setup;
-    this.#emit({
-      type: 'link.ready',
-      agent: { protocol: 'qwen', name: peer.name, ...(this.#version === undefined ? {} : { version: this.#version }) },
-      offers: {
-        feedback: true,
-        editableApprovals: true,
-        ...(peer.takesImages ? { images: true } : {}),
-        ...(this.#tools.offered ? { tools: this.#tools.offer } : {}),
-      },
-    });
-  }
-
-  #showCommands(): void {
-    this.#emit({ type: 'commands.set', commands: this.#commands.all });
   }
 
   #moveTo(session: string): void {
@@ -243,7 +194,7 @@ export class MessageTalk implements Talk {
     if (prompt.text === '' && prompt.images.length === 0) {
       return this.#turns.end('failed', { error: { message: 'There was nothing in the prompt that the agent can take.' } });
     }
-    if (!this.#commands.knows(prompt.text)) this.#turns.note('info', 'No command of the agent has this name; it was sent as text.');
+    if (!this.#introduction.knows(prompt.text)) this.#turns.note('info', 'No command of the agent has this name; it was sent as text.');
     this.#silence.begin();
     write({ type: 'user', session_id: this.#session, parent_tool_use_id: null, message: { role: 'user', content: userContent(prompt) } });
   }
@@ -259,16 +210,10 @@ export class MessageTalk implements Talk {
   }
 
   #system(line: schema.SystemLine): void {
-    const { version, commands, mode, model, activity, notes } = systemEffects(line);
-    if (version !== undefined && version !== this.#version) {
-      this.#version = version;
-      if (this.#ready) this.#say();
-    }
-    if (commands && this.#commands.addNames(commands)) this.#showCommands();
-    if (mode !== undefined) this.#choices.modeIs(mode);
-    if (model !== undefined && !this.#setup.peer.onlyMessages) this.#choices.modelIs(model);
-    if (activity !== undefined) this.#turns.activity(activity);
-    for (const note of notes) this.#turns.note(note.level, note.text, note.parent);
+    const effects = systemEffects(line);
+    this.#introduction.hear(effects);
+    if (effects.activity !== undefined) this.#turns.activity(effects.activity);
+    for (const note of effects.notes) this.#turns.note(note.level, note.text, note.parent);
   }
 
   #stream(line: schema.StreamLine): void {
@@ -338,7 +283,8 @@ export class MessageTalk implements Talk {
   #result(line: schema.ResultLine): void {
     const turn = this.#turns.running;
     if (!turn) {
-      if (!this.#ready) return this.#setup.giveUp(errorText(line.error), { again: false, next: ['openSettings', 'showLog', 'restart'] });
+      if (!this.#introduction.ready)
+        return this.#setup.giveUp(errorText(line.error), { again: false, next: ['openSettings', 'showLog', 'restart'] });
       return this.#setup.scene.log.info('A result came while no turn was running');
     }
     const subAgent = this.#transcript.openCalls.find(([, call]) => call.use.work === 'agent' && call.parent === undefined);
@@ -356,7 +302,7 @@ export class MessageTalk implements Talk {
     this.#endTurn();
     const { status, ...more } = turnEnd(line, turn.stopping);
     this.#turns.end(status, more);
-    if (this.#hasContextUsage) void this.#askContext();
+    void this.#introduction.askContext();
   }
 
   /** Nothing of the turn is waited for any more. */
@@ -367,13 +313,6 @@ export class MessageTalk implements Talk {
     this.#approvals.cancelAll('The turn is over.');
     this.#approvals.forget();
     this.#transcript.endTurn();
-  }
-
-  async #askContext(): Promise<void> {
-    const reply = await this.#outgoing.ask({ subtype: 'get_context_usage' });
-    const parsed = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined);
-    const size = parsed.success ? (parsed.data.contextWindowSize ?? parsed.data.maxTokens) : undefined;
-    if (size) this.#emit({ type: 'usage.set', usage: { size } });
   }
 
   #cancel(): void {
