@@ -4,8 +4,6 @@ import type { Tool } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { isRecord } from './detect.ts';
 
-/** The name our tools go by as a server inside this conversation; the model sees `mcp__ide__<tool>`. */
-export const SERVER = 'ide';
 /** Milliseconds kept for the way back when the agent gives a call only so long. */
 const MARGIN = 5_000;
 

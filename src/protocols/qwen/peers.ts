@@ -6,6 +6,8 @@ export interface Peer {
   /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
   readonly flags: readonly (readonly [flag: string, value: string | null])[];
   readonly env: Readonly<Record<string, string>>;
+  /** The name our tools go by as a server in the conversation; the model sees `mcp__<server>__<tool>`. */
+  readonly server: string;
   /** The member `sdkMcpServers` of `initialize` that announces one server of ours. */
   readonly announce: (server: string) => unknown;
   readonly takesImages: boolean;
@@ -36,6 +38,7 @@ export const qwenCode: Peer = {
   // Without a mode the shipped default lets a classifier approve edits.
   flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
   env: { QWEN_CODE_NO_RELAUNCH: '1' },
+  server: 'ide',
   announce: (server) => ({ [server]: { type: 'sdk', name: server } }),
   takesImages: false,
   takesUpdatedInput: false,
@@ -65,6 +68,8 @@ export const claudeCode: Peer = {
     ['--permission-prompt-tool', 'stdio'],
   ],
   env: {},
+  // It hides the tools of a server called "ide" from the model, but for two of its own.
+  server: 'parley',
   announce: (server) => [server],
   takesImages: true,
   takesUpdatedInput: true,

@@ -4,7 +4,7 @@ import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
 import { errorText, Incoming, Outgoing, readRequest } from '../control.ts';
 import { isRecord } from '../detect.ts';
-import { EditorTools, SERVER } from '../editorTools.ts';
+import { EditorTools } from '../editorTools.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { Turns } from '../turns.ts';
 import { Approvals } from './approvals.ts';
@@ -350,7 +350,7 @@ export class MessageTalk implements Talk {
       return parsed.success ? this.#approvals.open(id, parsed.data) : this.#fail(id, 'The request could not be read.');
     }
     if (subtype === 'mcp_message') {
-      if (payload.server_name !== SERVER) return this.#fail(id, `There is no server "${String(payload.server_name)}" here.`);
+      if (payload.server_name !== this.#setup.peer.server) return this.#fail(id, `There is no server "${String(payload.server_name)}" here.`);
       void this.#tools.answer(payload.message).then((answer) => this.#succeed(id, { mcp_response: answer }));
       return;
     }
@@ -378,7 +378,7 @@ export function initializeRequest(setup: Pick<TalkSetup, 'peer' | 'initId'>, wit
       subtype: 'initialize',
       hooks: null,
       ...(peer.approvalLimit === undefined ? {} : { timeout: { canUseTool: peer.approvalLimit } }),
-      ...(withTools ? { sdkMcpServers: peer.announce(SERVER) } : {}),
+      ...(withTools ? { sdkMcpServers: peer.announce(peer.server) } : {}),
     },
   };
 }
