@@ -350,7 +350,8 @@ export class MessageTalk implements Talk {
       return parsed.success ? this.#approvals.open(id, parsed.data) : this.#fail(id, 'The request could not be read.');
     }
     if (subtype === 'mcp_message') {
-      if (payload.server_name !== this.#setup.peer.server) return this.#fail(id, `There is no server "${String(payload.server_name)}" here.`);
+      if (payload.server_name !== this.#setup.peer.server)
+        return this.#fail(id, `There is no server "${String(payload.server_name)}" here.`);
       void this.#tools.answer(payload.message).then((answer) => this.#succeed(id, { mcp_response: answer }));
       return;
     }
