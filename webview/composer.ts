@@ -9,7 +9,7 @@ import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { mentioned } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
-import { modeView, usageView } from './meters.ts';
+import { modeView, optionsView, usageView } from './meters.ts';
 import { chip, chipLabel } from './parts/content.ts';
 import { queueView } from './queue.ts';
 import { t } from './strings.ts';
@@ -56,14 +56,14 @@ export class Composer {
                 ${memory.attachments.map((content, index) => this.#attachment(view, content, index))}
               </ul>`
         }
-        <textarea rows="1" class="composer-text" dir="auto" role="combobox" aria-autocomplete="list" aria-haspopup="listbox"
-          aria-label=${t('Message to the agent')} aria-expanded=${menu ? 'true' : 'false'} aria-controls=${menu ? MENU_ID : nothing}
+        <textarea rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
+          aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
-          ${modeView(view)} ${usageView(view)}
-          <span class="space"></span>
+          <div class="composer-choices">${modeView(view)} ${optionsView(view)} ${usageView(view)}</div>
+          <div class="composer-buttons">
           ${
             busy && offers.steer && !idle
               ? html`<button class="icon-button" type="button" title=${t('Say it now, into the running turn (Ctrl+Enter)')} aria-label=${t('Say it now, into the running turn')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
@@ -75,6 +75,7 @@ export class Composer {
               : nothing
           }
           <button class="icon-button send" type="button" ?disabled=${idle} title=${busy ? t('Send when this turn has ended') : t('Send')} aria-label=${busy ? t('Send when this turn has ended') : t('Send')} @click=${() => this.#send('prompt')}>${iconOf('send')}</button>
+          </div>
         </div>
       </div>
     </div>`;

@@ -32,7 +32,9 @@ export function linkView(view: View): TemplateResult | typeof nothing {
   const { link, agent } = view.session;
   switch (link.state) {
     case 'opening':
-      return html`<div class="banner"><span class="spinner" aria-hidden="true"></span><bdi>${link.note ?? t('Starting {0}…', agent.name)}</bdi></div>`;
+      return html`<section class="banner" aria-label=${t('Connection')}>
+        <span class="spinner" aria-hidden="true"></span><bdi>${link.note ?? t('Starting {0}…', agent.name)}</bdi>
+      </section>`;
     case 'closed':
       return closedView(view, link);
     case 'ready':
@@ -42,7 +44,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
 
 function closedView(view: View, link: Extract<Link, { state: 'closed' }>): TemplateResult {
   const { detail } = link;
-  return html`<section class="banner closed" aria-label=${t('The agent has ended')}>
+  return html`<section class="banner closed" aria-label=${t('Connection')}>
     <p>${visibleText(link.reason)}</p>
     ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
     ${remedies(view, link.next)}
@@ -52,14 +54,14 @@ function closedView(view: View, link: Extract<Link, { state: 'closed' }>): Templ
 function toolsView(view: View, link: Extract<Link, { state: 'ready' }>): TemplateResult | typeof nothing {
   const rejected = link.offers.tools?.rejected ?? [];
   if (rejected.length === 0) return nothing;
-  return html`<div class="banner quiet">
+  return html`<section class="banner quiet" aria-label=${t('Connection')}>
     ${fold(view, {
       key: 'link:tools',
       summary: t('{0} editor tools were not taken by the agent', rejected.length),
       body: () =>
         html`<ul>${rejected.map(({ name, reason }) => html`<li><code>${visibleText(name)}</code>: <bdi>${visibleText(reason)}</bdi></li>`)}</ul>`,
     })}
-  </div>`;
+  </section>`;
 }
 
 /** The latest notices that were not put away. */

@@ -17,9 +17,10 @@ export function headerView(mirror: Mirror, act: Act, state: HeaderState): Templa
   const { session, sessions } = mirror;
   const waiting = sessions.filter((line) => line.id !== mirror.active).reduce((sum, line) => sum + line.asks, 0);
   return html`<header class="header" @keydown=${(event: KeyboardEvent) => closeOnEscape(event, state)}>
+    <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" aria-expanded=${state.listOpen ? 'true' : 'false'} title=${t('Sessions')} @click=${() => state.toggleList(!state.listOpen)}>
       ${iconOf('down')}<bdi class="title">${session ? titleOf(session) || t('New session') : t('No session')}</bdi>
-      ${waiting > 0 ? html`<vscode-badge aria-label=${t('{0} approvals wait in other sessions', waiting)}>${waiting}</vscode-badge>` : nothing}
+      ${waiting > 0 ? html`<span class="badge" role="img" aria-label=${t('{0} approvals wait in other sessions', waiting)}>${waiting}</span>` : nothing}
     </button>
     ${session ? agentView(session) : nothing}
     <button class="icon-button" type="button" title=${t('New session')} aria-label=${t('New session')} @click=${() => act.newSession({})}>${iconOf('plus')}</button>
@@ -66,7 +67,7 @@ function lineView(line: SessionLine, active: boolean, act: Act, state: HeaderSta
       <span class="state state-${line.state}" aria-hidden="true"></span>
       <bdi class="session-title">${title}</bdi>
       <span class="faint session-agent"><bdi>${line.agent}</bdi> · ${stateText(line.state)}</span>
-      ${line.asks > 0 ? html`<vscode-badge aria-label=${t('{0} waiting for you', line.asks)}>${line.asks}</vscode-badge>` : nothing}
+      ${line.asks > 0 ? html`<span class="badge" role="img" aria-label=${t('{0} waiting for you', line.asks)}>${line.asks}</span>` : nothing}
     </button>
     <button class="icon-button" type="button" title=${t('Close session')} aria-label=${t('Close session {0}', title)} @click=${() => act.closeSession(line.id)}>${iconOf('cross')}</button>
   </li>`;

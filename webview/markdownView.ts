@@ -18,6 +18,8 @@ interface OpenFence {
 /** An unfinished block longer than this is read again only when it has grown by a sixteenth, so that its cost stays linear. */
 const LONG_BLOCK = 16 * 1024;
 const CATCH_UP_MS = 200;
+/** A label in brackets that nothing in round ones follows: it may be defined later. */
+const MAY_LINK = /\[[^\]]+\](?!\()/;
 
 /**
  * Markdown that grows. What is drawn depends on the text only, not on the pieces it came in; a finished block is never read or drawn again
@@ -28,7 +30,8 @@ export class MarkdownView {
   #text = '';
   #tail = '';
   #definitions: Definitions = {};
-  #finished: Box[] = [];
+  /** Finished blocks that a later link definition may change. */
+  #open: Box[] = [];
   #growing: (Box | undefined)[] = [];
   #last: Element | undefined;
   #fence: OpenFence | undefined;
@@ -66,7 +69,7 @@ export class MarkdownView {
     this.#definitions = {};
     this.#last = undefined;
     this.#done = false;
-    this.#finished = [];
+    this.#open = [];
     this.#growing = [];
     this.#fence = undefined;
     this.#read = 0;
@@ -146,7 +149,7 @@ export class MarkdownView {
     }
     for (const box of boxes) {
       if (!box) continue;
-      this.#finished.push(box);
+      if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
       this.#last = box.element;
       box.element.classList.add('finished');
       for (const code of box.codes) code.finish();
@@ -157,9 +160,9 @@ export class MarkdownView {
 
   /** Definitions may come after the links that use them. */
   #link(defined: readonly string[]): void {
-    for (const box of this.#finished) {
+    for (const box of this.#open) {
       const raw = box.raw.toLowerCase();
-      if (!box.element.classList.contains('block') || !defined.some((label) => raw.includes(label))) continue;
+      if (!defined.some((label) => raw.includes(label))) continue;
       const drawn = drawBlocks(blocksOf(box.raw, this.#definitions));
       for (const code of dressCode(drawn)) code.finish();
       box.element.replaceChildren(drawn);

@@ -116,7 +116,7 @@ export class Chat {
           </div>`,
         )}
       </main>
-      <div class="dock">
+      <section class="dock" aria-label=${t('Your message')}>
         ${
           this.#scroller && !this.#scroller.pinned
             ? html`<button class="jump" type="button" @click=${() => this.#scroller?.pin()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
@@ -125,7 +125,7 @@ export class Chat {
         ${noticesView(view)} ${planView(view, session.plan)} ${asksView(view)}
         ${this.#said ? html`<div class="said said-${this.#said.level}">${this.#said.text}</div>` : nothing}
         ${this.#composer.template(view)}
-      </div>
+      </section>
       <div class="sr-only" role="status" aria-live="polite">${this.#announced}</div>`;
   }
 

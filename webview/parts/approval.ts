@@ -19,8 +19,8 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
   const giveWords = offers.feedback && ask.options.some(isRejection);
   const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
-  return html`<section class="ask approval" role="group" aria-label=${visibleText(ask.title)} data-ask=${ask.id}>
-    <h3>${iconOf('hand')}<bdi>${visible(ask.title)}</bdi></h3>
+  return html`<div class="ask approval" role="group" aria-label=${visibleText(ask.title)} data-ask=${ask.id}>
+    <h2>${iconOf('hand')}<bdi>${visible(ask.title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
     ${detailView(view, ask, given[EDITED]?.[0])}
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
@@ -37,7 +37,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
       ${ask.detail.type === 'command' ? copyButton(view, ask.detail.command) : nothing}
       <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
     </div>
-  </section>`;
+  </div>`;
 }
 
 function copyButton(view: View, command: string): TemplateResult {

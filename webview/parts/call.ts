@@ -20,7 +20,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
   const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
   const open = !empty && isUnfolded(view.memory, key, usuallyOpen(call, steps));
   const place = call.locations[0];
-  return html`<section class="call call-${call.status}" aria-label=${t('Tool call: {0}', titleOf(call))}>
+  return html`<div class="call call-${call.status}" role="group" aria-label=${t('Tool call: {0}', titleOf(call))}>
     <div class="call-head">
       <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
         @click=${() => view.act.unfold(key, !open)}>
@@ -44,7 +44,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
           </div>`
         : nothing
     }
-  </section>`;
+  </div>`;
 }
 
 function titleOf(call: ToolCall): string {

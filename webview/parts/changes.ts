@@ -12,8 +12,8 @@ import { counts } from './diffCard.ts';
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const files = changedFiles(turn);
   if (files.length === 0 || turn.status === 'running') return nothing;
-  return html`<section class="changes" aria-label=${t('Changed files')}>
-    <h4>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h4>
+  return html`<div class="changes" role="group" aria-label=${t('Changed files')}>
+    <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
     <ul>
       ${files.map(({ path, diffs }) => {
         const shown = relative(path, view.session.cwd);
@@ -27,7 +27,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
         </li>`;
       })}
     </ul>
-  </section>`;
+  </div>`;
 }
 
 function undo(view: View, shown: string, key: string): TemplateResult {

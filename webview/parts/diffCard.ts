@@ -50,7 +50,7 @@ function lines(view: View, key: string, diff: Diff): TemplateResult {
     left -= some.length;
     return some;
   });
-  return html`<div class="diff-lines" tabindex="0" role="region" aria-label=${t('Changed lines')} dir="ltr">
+  return html`<div class="diff-lines" tabindex="0" role="group" aria-label=${t('Changed lines')} dir="ltr">
       ${shown.filter((hunk) => hunk.length > 0).map((hunk) => html`<div class="hunk">${hunk.map(line)}</div>`)}
     </div>
     ${

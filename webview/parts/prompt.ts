@@ -10,7 +10,7 @@ export function promptView(view: View, key: string, content: readonly Content[],
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   const attached = content.filter((one) => one.type !== 'text');
   return html`<div class="prompt">
-    <h3 class="sr-only">${label}</h3>
+    <h2 class="sr-only">${label}</h2>
     ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
     ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
   </div>`;

@@ -1,34 +1,42 @@
+import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Field, Question } from '../../src/session/model.ts';
+import { chosenOf, freeKey, freeOf, type Given, problemOf, takesText, valuesOf } from '../fields.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
 import { textView } from './text.ts';
 
-type Values = Readonly<Record<string, readonly string[]>>;
+/** Secrets while they are typed: ask and field -> text. They never go where the view's memory is kept. */
+const secrets = new Map<string, string>();
 
-/** Where free text beside choices is kept while it is typed. */
-function freeKey(field: Field): string {
-  return `${field.id}\u0000free`;
+function secretKey(ask: Question, field: Field): string {
+  return `${ask.id}\u0000${field.id}`;
 }
 
 /** Questions of the agent; one Send answers them all. */
 export function questionView(view: View, ask: Question): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
-  const missing = ask.fields.some((field) => valuesOf(field, given).length === 0);
+  const answerTo = (field: Field) => {
+    const secret = field.kind === 'secret' ? secrets.get(secretKey(ask, field)) : undefined;
+    return secret ? [secret] : valuesOf(field, given);
+  };
+  const problems = new Map(ask.fields.map((field) => [field.id, problemOf(field, answerTo(field))]));
+  const held = [...problems.values()].some(Boolean) || ask.fields.every((field) => answerTo(field).length === 0);
   const send = (event: Event) => {
     event.preventDefault();
-    if (missing) return;
-    const values = Object.fromEntries(ask.fields.map((field) => [field.id, valuesOf(field, given)]));
+    if (held) return;
+    const values = Object.fromEntries(ask.fields.map((field) => [field.id, answerTo(field)]));
+    for (const field of ask.fields) secrets.delete(secretKey(ask, field));
     view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
   };
-  return html`<form class="ask question" aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
-    <h3>${iconOf('info')}<bdi>${visible(ask.title)}</bdi></h3>
+  return html`<form class="ask question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
+    <h2>${iconOf('info')}<bdi>${visible(ask.title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
-    ${ask.fields.map((field) => fieldView(view, ask, field, given))}
+    ${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}
     <div class="actions">
-      <vscode-button appearance="primary" ?disabled=${missing} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>
+      <vscode-button appearance="primary" ?disabled=${held} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>
     </div>
     <div class="side-actions">
       <button class="text-button" type="button" @click=${() => view.act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
@@ -37,49 +45,71 @@ export function questionView(view: View, ask: Question): TemplateResult {
   </form>`;
 }
 
-function valuesOf(field: Field, given: Values): readonly string[] {
-  const chosen = given[field.id] ?? [];
-  const free = (given[freeKey(field)]?.[0] ?? '').trim();
-  if (free === '' || !takesText(field)) return chosen;
-  return field.many ? [...chosen, free] : [free];
-}
-
-function takesText(field: Field): boolean {
-  return field.free === true || (field.choices ?? []).length === 0;
-}
-
-function fieldView(view: View, ask: Question, field: Field, given: Values): TemplateResult {
-  const set = (key: string, values: readonly string[], also: Values = {}) => {
-    const { answers } = view.memory;
-    view.act.remember({ answers: { ...answers, [ask.id]: { ...answers[ask.id], [key]: values, ...also } } });
-  };
-  const choices = field.choices ?? [];
-  const chosen = given[field.id] ?? [];
-  const free = given[freeKey(field)]?.[0] ?? '';
-  const choose = (label: string, on: boolean) => {
-    const next = field.many ? (on ? [...chosen, label] : chosen.filter((one) => one !== label)) : on ? [label] : [];
-    set(field.id, next, field.many ? {} : { [freeKey(field)]: [''] });
-  };
+function fieldView(view: View, ask: Question, field: Field, index: number, given: Given, problem: string | undefined): TemplateResult {
+  const touched = given[field.id] !== undefined || given[freeKey(field)] !== undefined;
   return html`<fieldset class="field">
-    <legend>${visibleText(field.label)}</legend>
-    ${field.body === undefined ? nothing : textView(field.body, true)}
-    ${choices.map(
-      ({ label, description }, index) =>
-        html`<label class="choice">
-          <input type=${field.many ? 'checkbox' : 'radio'} name="${ask.id}-${field.id}" .checked=${chosen.includes(label) && (field.many === true || free === '')}
-            aria-describedby=${description === undefined ? nothing : `${ask.id}-${field.id}-${index}`}
-            @change=${(event: Event) => choose(label, (event.target as HTMLInputElement).checked)} />
-          <span><bdi>${visibleText(label)}</bdi>${description === undefined ? nothing : html`<span class="faint" id="${ask.id}-${field.id}-${index}">${visibleText(description)}</span>`}</span>
-        </label>`,
-    )}
-    ${
-      takesText(field)
-        ? html`<vscode-text-area class="wide" rows="1" resize="vertical" .value=${free}
-            @input=${(event: Event) => {
-              const text = (event.target as HTMLTextAreaElement).value;
-              set(freeKey(field), [text], field.many || text.trim() === '' ? {} : { [field.id]: [] });
-            }}>${visibleText(field.freeLabel ?? (choices.length > 0 ? t('Another answer') : t('Your answer')))}</vscode-text-area>`
-        : nothing
-    }
+    <legend>${visibleText(field.label)}${field.required ? html`<span class="faint"> *</span>` : nothing}</legend>
+    ${field.body === undefined ? nothing : textView(field.body, true)} ${choicesView(view, ask, field, index, given)}
+    ${takesText(field) ? freeView(view, ask, field, given) : nothing}
+    ${touched && problem ? html`<p class="problem">${problem}</p>` : nothing}
   </fieldset>`;
+}
+
+function set(view: View, ask: Question, change: Given): void {
+  const { answers } = view.memory;
+  view.act.remember({ answers: { ...answers, [ask.id]: { ...answers[ask.id], ...change } } });
+}
+
+function choicesView(view: View, ask: Question, field: Field, index: number, given: Given): unknown {
+  const choices =
+    field.kind === 'boolean' && !field.choices
+      ? [
+          { value: 'true', label: t('Yes') },
+          { value: 'false', label: t('No') },
+        ]
+      : (field.choices ?? []).map((choice) => ({ ...choice, value: choice.label }));
+  const chosen = chosenOf(field, given);
+  const written = !field.many && freeOf(field, given).trim() !== '';
+  const choose = (value: string, on: boolean) => {
+    const next = field.many ? (on ? [...chosen, value] : chosen.filter((one) => one !== value)) : on ? [value] : [];
+    set(view, ask, { [field.id]: next, ...(field.many ? {} : { [freeKey(field)]: [''] }) });
+  };
+  return choices.map((choice, at) => {
+    const description = 'description' in choice ? choice.description : undefined;
+    const id = `choice-${ask.id}-${index}-${at}`.replace(/\s/g, '_');
+    return html`<label class="choice">
+      <input type=${field.many ? 'checkbox' : 'radio'} name="${ask.id}-${index}" .checked=${live(chosen.includes(choice.value) && !written)}
+        aria-describedby=${description === undefined ? nothing : id}
+        @change=${(event: Event) => choose(choice.value, (event.target as HTMLInputElement).checked)} />
+      <span><bdi>${visibleText(choice.label)}</bdi>${description === undefined ? nothing : html`<span class="faint" id=${id}>${visibleText(description)}</span>`}</span>
+    </label>`;
+  });
+}
+
+const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
+  secret: 'password',
+  email: 'email',
+  uri: 'url',
+  date: 'date',
+  'date-time': 'datetime-local',
+};
+
+function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
+  const label = visibleText(field.freeLabel ?? (field.choices ? t('Another answer') : t('Your answer')));
+  const write = (event: Event) => {
+    const text = (event.target as HTMLInputElement).value;
+    if (field.kind === 'secret') {
+      secrets.set(secretKey(ask, field), text);
+      return set(view, ask, {});
+    }
+    set(view, ask, { [freeKey(field)]: [text], ...(field.many || text.trim() === '' ? {} : { [field.id]: [] }) });
+  };
+  const type = INPUTS[field.kind ?? 'text'];
+  if (type === undefined && field.kind !== 'number' && field.kind !== 'integer') {
+    return html`<vscode-text-area class="wide" rows="1" resize="vertical" .value=${freeOf(field, given)} @input=${write}>${label}</vscode-text-area>`;
+  }
+  const value = field.kind === 'secret' ? nothing : live(freeOf(field, given));
+  return html`<label class="plain-field">${label}
+    <input class="plain-input" type=${type ?? 'text'} inputmode=${type ? nothing : 'decimal'} autocomplete="off" .value=${value} @input=${write} />
+  </label>`;
 }

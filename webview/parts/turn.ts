@@ -19,7 +19,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   return html`<article class="turn ${running ? 'running' : 'settled'}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
     ${guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))}
     <div class="answer">
-      <h3 class="sr-only">${view.session.agent.name}</h3>
+      <h2 class="sr-only">${view.session.agent.name}</h2>
       ${partsView(view, turn, family, undefined)} ${running ? activityView(turn) : nothing} ${endView(view, turn)}
     </div>
   </article>`;

@@ -89,7 +89,22 @@ const everything: Session = session({
       { id: 'auto', name: 'Automatic' },
     ],
   },
-  usage: { used: 31_000, size: 128_000 },
+  options: [
+    {
+      kind: 'choice',
+      id: 'model',
+      name: 'Model',
+      about: 'model',
+      current: 'large',
+      choices: [
+        { value: 'large', name: 'Large 4', group: 'House' },
+        { value: 'small', name: 'Small 4', description: 'Quick and cheap', group: 'House' },
+        { value: 'local', name: 'Local', group: 'Own' },
+      ],
+    },
+    { kind: 'switch', id: 'web', name: 'Web search', on: true },
+  ],
+  usage: { used: 31_000, size: 128_000, cost: { amount: 0.42, currency: 'EUR' } },
   commands: [
     { name: 'help', description: 'What this agent can do', aliases: ['h'] },
     {
@@ -281,7 +296,10 @@ const asking: Session = session({
           freeLabel: 'Another version',
         },
         { id: 'f2', label: 'Where to?', choices: [{ label: 'npm' }, { label: 'GitHub' }], many: true },
-        { id: 'f3', label: 'What changed, in a sentence?' },
+        { id: 'f3', label: 'What changed, in a sentence?', required: true },
+        { id: 'f4', label: 'Sign it?', kind: 'boolean', initial: ['true'] },
+        { id: 'f5', label: 'How many days?', kind: 'integer', min: 1, max: 30, initial: ['40'] },
+        { id: 'f6', label: 'Token', kind: 'secret' },
       ],
     },
   ],
