@@ -20,7 +20,7 @@ export function welcomeView(
       trusted
         ? html`<h3>${t('Try one of these')}</h3>
             <ul class="examples">
-              ${examples().map((text) => html`<li><button class="example" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
+              ${EXAMPLES.map((text) => html`<li><button class="example" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
             </ul>`
         : nothing
     }
@@ -47,7 +47,5 @@ function starters(profiles: readonly ProfileLine[], act: Act): TemplateResult | 
     </div>`;
 }
 
-/** Prompts that the bundled agent answers without a model, too. */
-function examples(): readonly string[] {
-  return [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];
-}
+/** Prompts that the bundled agent understands without a model, too; in its words, so not translated. */
+const EXAMPLES = ['What is in this workspace?', 'Find TODO', 'Run npm test'];
