@@ -1,3 +1,4 @@
+import { fieldProblem } from '../src/session/fields.ts';
 import type { Field } from '../src/session/model.ts';
 import { t } from './strings.ts';
 
@@ -27,41 +28,40 @@ export function valuesOf(field: Field, given: Given): readonly string[] {
   const chosen = chosenOf(field, given);
   const free = takesText(field) ? freeOf(field, given).trim() : '';
   if (free === '') return chosen;
+  // The browser's field for it knows no time zone; what is sent names one.
+  if (field.kind === 'date-time' && !Number.isNaN(Date.parse(free))) return [new Date(free).toISOString()];
   return field.many ? [...chosen, free] : [free];
 }
 
-/** What is wrong with what would be sent; undefined when nothing is. */
+/** What is wrong with what would be sent, in words; undefined when nothing is. */
 export function problemOf(field: Field, values: readonly string[]): string | undefined {
-  if (values.length === 0) return field.required ? t('Needed') : undefined;
-  const { min, max } = field;
-  if (field.many) {
-    if (min !== undefined && values.length < min) return t('Choose at least {0}', min);
-    return max !== undefined && values.length > max ? t('Choose at most {0}', max) : undefined;
-  }
-  const [value = ''] = values;
-  if (field.choices?.some((choice) => choice.label === value)) return undefined;
-  if (field.kind === 'number' || field.kind === 'integer') return numberProblem(field, value);
-  if (min !== undefined && value.length < min) return t('At least {0} characters', min);
-  if (max !== undefined && value.length > max) return t('At most {0} characters', max);
-  if (field.kind === 'email' && !/^\S+@\S+$/.test(value)) return t('Not an e-mail address');
-  if (field.kind === 'uri' && !URL.canParse(value)) return t('Not an address');
-  return field.pattern !== undefined && !fits(field.pattern, value) ? t('Does not have the expected form') : undefined;
-}
-
-function numberProblem({ kind, min, max }: Field, value: string): string | undefined {
-  const number = Number(value);
-  if (!Number.isFinite(number)) return t('Not a number');
-  if (kind === 'integer' && !Number.isInteger(number)) return t('Not a whole number');
-  if (min !== undefined && number < min) return t('At least {0}', min);
-  return max !== undefined && number > max ? t('At most {0}', max) : undefined;
-}
-
-/** An expression that this engine does not take, or a text too long to try it on, is left to the agent to judge. */
-function fits(pattern: string, value: string): boolean {
-  if (value.length > 1000) return true;
-  try {
-    return new RegExp(pattern, 'u').test(value);
-  } catch {
-    return true;
+  const { min = 0, max = 0 } = field;
+  switch (fieldProblem(field, values)) {
+    case undefined:
+      return undefined;
+    case 'missing':
+      return t('Needed');
+    case 'number':
+      return t('A number is needed.');
+    case 'integer':
+      return t('A whole number is needed.');
+    case 'small':
+      return t('At least {0}.', min);
+    case 'large':
+      return t('At most {0}.', max);
+    case 'short':
+      return t('At least {0} characters.', min);
+    case 'long':
+      return t('At most {0} characters.', max);
+    case 'few':
+      return t('Choose at least {0}.', min);
+    case 'many':
+      return t('Choose at most {0}.', max);
+    case 'email':
+      return t('A mail address is needed.');
+    case 'uri':
+      return t('An address with its scheme is needed, for example https://…');
+    case 'date':
+      return t('A date is needed, for example 2027-01-31 or 2027-01-31T12:00:00Z.');
   }
 }
