@@ -18,7 +18,7 @@ export interface CallScene {
   readonly watch: CallWatch;
 }
 export interface CallWatch {
-  before(call: Call, input: unknown): Promise<string | undefined>;
+  before(call: Call, input: unknown, tool: Tool): Promise<string | undefined>;
   after(call: Call, input: unknown, outcome: Outcome): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ async function runCall(scene: CallScene, call: Call): Promise<Ended> {
   const input = parse(call.input);
   if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.');
   try {
-    const refused = await scene.watch.before(call, input);
+    const refused = await scene.watch.before(call, input, tool);
     if (refused !== undefined) return problem(refused);
     const outcome = await tool.run(input, sceneOf(scene, call));
     await scene.watch.after(call, input, outcome);

@@ -10,6 +10,8 @@ export interface Subject {
   readonly permissions: Permissions;
   readonly workspace: Workspace;
   readonly commands: Commands;
+  readonly planMode: boolean;
+  setPlanMode(on: boolean): void;
   /** Forgets everything said. */
   clear(): void;
 }
@@ -25,6 +27,8 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   readonly aliases: readonly string[];
+  /** Hands a long order to the model, which the guide could not follow. */
+  readonly needsModel?: true;
   run(scene: CommandScene): Promise<string | undefined>;
 }
 export interface Commands {
@@ -38,8 +42,9 @@ export function commandIn(text: string): { readonly name: string; readonly args:
   return match?.[1] === undefined ? undefined : { name: match[1], args: (match[2] ?? '').trim() };
 }
 
-export function commandsOf(extra: readonly Command[] = []): Commands {
-  const all = [...builtIn, ...extra];
+/** All commands that work with the model at hand. */
+export function commandsOf(extra: readonly Command[], model: Model): Commands {
+  const all = [...builtIn, ...extra].filter((command) => !(model.offline && command.needsModel));
   return { all, find: (name) => all.find((command) => command.name === name || command.aliases.includes(name)) };
 }
 
@@ -60,6 +65,7 @@ const builtIn: readonly Command[] = [
     name: 'init',
     description: 'Look at the workspace and write AGENTS.md',
     aliases: [],
+    needsModel: true,
     run: async ({ args }) => (args === '' ? INIT : `${INIT}\n\n${args}`),
   },
   {
@@ -82,6 +88,17 @@ const builtIn: readonly Command[] = [
     },
   },
   {
+    name: 'plan',
+    description: 'Plan mode: look and plan, change nothing. /plan on, /plan off, or /plan to switch',
+    aliases: [],
+    run: async ({ args, conversation, say }) => {
+      const on = args === 'on' ? true : args === 'off' ? false : !conversation.planMode;
+      conversation.setPlanMode(on);
+      say(on ? 'Plan mode is on: nothing is changed until you switch it off or approve a plan.' : 'Plan mode is off.');
+      return undefined;
+    },
+  },
+  {
     name: 'model',
     description: 'Say which model answers and how to choose another',
     aliases: [],
@@ -99,7 +116,7 @@ const builtIn: readonly Command[] = [
     run: async ({ conversation, say }) => {
       const { history, model, permissions, workspace } = conversation;
       const share = Math.round((history.tokens / model.contextSize) * 100);
-      const allowed = permissions.allowsAll ? 'everything' : permissions.granted.join(', ') || 'nothing';
+      const allowed = permissions.granted.join(', ') || 'nothing';
       say(
         `- Folder: \`${workspace.cwd}\`\n- Model: ${model.name}\n- Context: about ${history.tokens} of ${model.contextSize} tokens (${share} %)\n- Allowed without asking in this session: ${allowed}\n`,
       );

@@ -31,6 +31,7 @@ export async function compact(scene: CompactionScene, hint = ''): Promise<boolea
   const messages = scene.history.messages;
   const cut = cutOf(messages, scene.model.contextSize * KEPT);
   if (cut === 0) return false;
+  await scene.face.hook('PreCompact', '', {}, scene.signal);
   scene.face.say({ type: 'compaction.began' });
   try {
     const summary = await summarise(scene, messages.slice(0, cut), hint);
@@ -39,6 +40,7 @@ export async function compact(scene: CompactionScene, hint = ''): Promise<boolea
     scene.face.say({ type: 'compaction.ended' });
   }
   scene.face.say({ type: 'status', contextTokens: scene.history.tokens, contextSize: scene.model.contextSize });
+  await scene.face.hook('PostCompact', '', {}, scene.signal);
   return true;
 }
 

@@ -1,14 +1,16 @@
-import type { CallWatch } from './calls.ts';
 import { type Commands, commandIn, commandsOf, type Subject } from './commands.ts';
 import { compact } from './compaction.ts';
 import type { Face } from './face.ts';
 import { History } from './history.ts';
-import type { Model, ToolOffer, UserPart } from './models/model.ts';
-import { textOf } from './models/model.ts';
+import { hookedCalls } from './hookedCalls.ts';
+import { type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
+import type { SessionStore } from './sessionStore.ts';
+import { findSkills, skillCommands, skillsText } from './skills.ts';
+import { subagentsOf } from './subagents.ts';
 import { systemPrompt } from './systemPrompt.ts';
-import { builtInTools } from './tools/builtIn.ts';
-import { clientTool } from './tools/clientTool.ts';
+import { toolbox } from './toolbox.ts';
+import { PLAN_RULES, type Planning } from './tools/planMode.ts';
 import type { Tool } from './tools/tool.ts';
 import { runTurn, type TurnEnd, type TurnScene } from './turn.ts';
 import type { Workspace } from './workspace/paths.ts';
@@ -17,24 +19,39 @@ export interface ConversationOptions {
   readonly face: Face;
   readonly model: Model;
   readonly workspace: Workspace;
-  readonly history?: History;
+  readonly store?: SessionStore;
   readonly maxSteps?: number;
   readonly maxAttempts?: number;
 }
+
+const TITLE_LENGTH = 60;
 
 /** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a face drives it. */
 export class Conversation implements Subject {
   readonly history: History;
   readonly permissions = new Permissions();
-  readonly commands: Commands;
   readonly #options: ConversationOptions;
+  readonly #planning: Planning;
   #running: AbortController | undefined;
   #steers: (readonly UserPart[])[] = [];
+  #planMode: boolean;
+  #titled: boolean;
 
   constructor(options: ConversationOptions) {
+    const { store } = options;
     this.#options = options;
-    this.history = options.history ?? new History();
-    this.commands = commandsOf();
+    this.history = new History(store?.readMessages() ?? [], (change) => store?.keep(change));
+    const state = store?.readState();
+    this.#planMode = state?.plan_mode ?? false;
+    this.#titled = typeof state?.title === 'string';
+    const conversation = this;
+    this.#planning = {
+      get on() {
+        return conversation.planMode;
+      },
+      set: (on) => this.setPlanMode(on),
+      keep: (text) => store?.writeText('plan.md', text) ?? '',
+    };
   }
 
   get busy(): boolean {
@@ -49,17 +66,34 @@ export class Conversation implements Subject {
     return this.#options.workspace;
   }
 
+  /** Read anew each time: skills come and go with the workspace's files. */
+  get commands(): Commands {
+    return commandsOf(skillCommands(findSkills(this.workspace.cwd)), this.model);
+  }
+
+  get planMode(): boolean {
+    return this.#planMode;
+  }
+
+  setPlanMode(on: boolean): void {
+    if (on !== this.#planMode) this.#options.store?.writeState({ plan_mode: on });
+    this.#planMode = on;
+    this.#options.face.say({ type: 'planMode', on });
+  }
+
   /** Runs one turn to its end. Throws ModelError, or `Cancelled` when `cancel` was called. */
   async prompt(input: readonly UserPart[]): Promise<TurnEnd> {
     if (this.#running) throw new Error('a turn is in progress');
     const running = new AbortController();
     this.#running = running;
     const { face } = this.#options;
+    this.#entitle(textOf(input));
     face.say({ type: 'turn.began', input });
     try {
       return await this.#run(input, running.signal);
     } catch (error) {
       if (running.signal.aborted) throw new Cancelled();
+      await face.hook('StopFailure', '', { error: String(error) }, running.signal);
       throw error;
     } finally {
       face.say({ type: 'turn.ended' });
@@ -85,9 +119,24 @@ export class Conversation implements Subject {
     this.#options.face.say({ type: 'status', contextTokens: 0, contextSize: this.model.contextSize });
   }
 
+  #entitle(text: string): void {
+    if (!this.#titled) this.#options.store?.writeState({ title: text.replace(/\s+/g, ' ').trim().slice(0, TITLE_LENGTH) });
+    this.#titled = true;
+  }
+
   async #run(input: readonly UserPart[], signal: AbortSignal): Promise<TurnEnd> {
+    const { face } = this.#options;
+    const refused = await face.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
+    signal.throwIfAborted();
+    if (refused !== undefined) {
+      face.say({ type: 'text', text: `The prompt was blocked by a hook: ${refused}` });
+      return { status: 'finished' };
+    }
     const command = commandIn(textOf(input));
-    if (!command) return runTurn(this.#scene(signal), input);
+    return command ? this.#runCommand(command, signal) : runTurn(this.#scene(signal), input);
+  }
+
+  async #runCommand(command: { readonly name: string; readonly args: string }, signal: AbortSignal): Promise<TurnEnd> {
     const { face } = this.#options;
     const found = this.commands.find(command.name);
     if (!found) {
@@ -105,7 +154,8 @@ export class Conversation implements Subject {
 
   #scene(signal: AbortSignal): TurnScene {
     const { face, model, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
-    return {
+    let asked = false;
+    const scene: TurnScene = {
       face,
       model,
       workspace,
@@ -113,20 +163,22 @@ export class Conversation implements Subject {
       maxSteps,
       maxAttempts,
       history: this.history,
-      system: () => systemPrompt(workspace),
-      offers: () => this.#tools(),
-      findTool: (name) => this.#tools().find((tool) => tool.name === name),
-      toolNames: () => this.#tools().map((tool) => tool.name),
+      system: () => systemPrompt(workspace, [skillsText(findSkills(workspace.cwd)), this.planMode ? PLAN_RULES : '']),
+      offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.lent === true),
+      findTool: (name) => tools().find((tool) => tool.name === name),
+      toolNames: () => tools().map((tool) => tool.name),
       permit: (request, until) => this.permissions.ask(face, request, until),
-      watch: noWatch,
+      watch: hookedCalls(face, () => this.planMode, signal),
       takeSteers: () => this.#steers.splice(0),
-      mayStop: async () => undefined,
+      mayStop: async () => {
+        // Once a turn: a hook that always says no would keep it going for ever.
+        if (asked) return undefined;
+        asked = true;
+        return face.hook('Stop', '', {}, signal);
+      },
     };
-  }
-
-  #tools(): readonly (Tool & ToolOffer)[] {
-    const { face } = this.#options;
-    return [...builtInTools, ...face.clientTools().map((offer) => clientTool(offer, face))];
+    const tools = (): readonly Tool[] => toolbox(face, this.#planning, (all) => subagentsOf(scene, all));
+    return scene;
   }
 }
 
@@ -136,5 +188,3 @@ export class Cancelled extends Error {
     super('cancelled');
   }
 }
-
-const noWatch: CallWatch = { before: async () => undefined, after: async () => {} };

@@ -13,11 +13,29 @@ export interface Face {
   question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
   /** Runs one of the client's tools. */
   callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome>;
+  /** Tells the client's hooks of a moment (wire.md §5.2); gives the reason when one of them says no. Never rejects. */
+  hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
   /** The tools the client offers at this moment. */
   clientTools(): readonly ToolOffer[];
   readonly asksQuestions: boolean;
   readonly hasPlanMode: boolean;
 }
+
+export const moments = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'UserPromptSubmit',
+  'Stop',
+  'StopFailure',
+  'SessionStart',
+  'SessionEnd',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
+] as const;
+export type Moment = (typeof moments)[number];
 
 export type Said =
   | { readonly type: 'turn.began'; readonly input: readonly UserPart[] }

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
-import { serveWire } from './faces/kimi-wire/serve.ts';
+import { WireServer } from './faces/kimi-wire/serve.ts';
 import { dialectOf } from './faces/kimi-wire/versions.ts';
 import { chooseModel } from './models/chooseModel.ts';
 import { type Options, readOptions, usage } from './options.ts';
+import { SessionStore, sessionHome } from './sessionStore.ts';
 import { endCommands } from './tools/runCommand.ts';
 import { NAME, VERSION } from './version.ts';
 
@@ -34,10 +36,11 @@ function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectO
   // Standard output belongs to the protocol, whatever a library may want to print.
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
-  const served = serveWire({
+  const served = new WireServer({
     channel,
     dialect,
     model: chooseModel(process.env),
+    store: new SessionStore(sessionHome(process.env), options.workDir, options.session ?? randomUUID()),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
   });
   let ending = false;

@@ -10,30 +10,15 @@ interface Waiting {
 export class Permissions {
   readonly #granted = new Set<string>();
   readonly #waiting = new Set<Waiting>();
-  #all = false;
 
   get granted(): readonly string[] {
     return [...this.#granted];
   }
 
-  /** Everything is allowed without asking from now on, or no longer; what waits is allowed too. */
-  allowAll(on: boolean): void {
-    this.#all = on;
-    if (on) for (const waiting of this.#waiting) waiting.withdraw.abort(new Settled({ allow: true, forSession: false }));
-  }
-
-  get allowsAll(): boolean {
-    return this.#all;
-  }
-
-  grant(action: string): void {
-    this.#granted.add(action);
-  }
-
   /** Returns when it is allowed; throws Rejected, or what the signal was aborted with. */
   async ask(face: Face, request: ApprovalRequest, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#all || this.#granted.has(request.action)) return;
+    if (this.#granted.has(request.action)) return;
     const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
     this.#waiting.add(waiting);
     let answer: ApprovalAnswer;

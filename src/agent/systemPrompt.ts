@@ -5,8 +5,8 @@ import type { Workspace } from './workspace/paths.ts';
 const MOST_NOTES = 32_000;
 
 /** What the model is told before everything else: who it is, where it is, and the workspace's own notes. */
-export async function systemPrompt(workspace: Workspace): Promise<string> {
-  const parts = [RULES, placeText(workspace)];
+export async function systemPrompt(workspace: Workspace, more: readonly string[] = []): Promise<string> {
+  const parts = [RULES, placeText(workspace), ...more.filter((part) => part !== '')];
   const notes = await notesOf(workspace);
   if (notes !== '') parts.push(`Notes of this workspace (AGENTS.md); follow them unless the user says otherwise:\n\n${notes}`);
   return parts.join('\n\n');

@@ -33,7 +33,7 @@ export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Pro
     scene.signal.throwIfAborted();
     const calls = await takeStep(scene, n);
     let stopped = false;
-    if (calls.length > 0) stopped = (await runCalls(scene, calls)).rejected && scene.model.afterRejection === 'stop';
+    if (calls.length > 0) stopped = (await runCalls(scene, calls)).rejected && !scene.model.offline;
     scene.signal.throwIfAborted();
     const steered = takeUpSteers(scene);
     if (stopped && !steered) return { status: 'finished' };

@@ -33,7 +33,7 @@ export class AgentProcess {
     const { PARLEY_MODEL_BASE_URL: _, PARLEY_MODEL_NAME: __, ...env } = process.env;
     this.child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--work-dir', options.cwd, ...(options.args ?? [])], {
       cwd: options.cwd,
-      env: { ...env, PARLEY_AGENT_HOME: path.join(options.cwd, '.agent-home'), ...options.env },
+      env: { ...env, KIMI_SHARE_DIR: `${options.cwd}.home`, ...options.env },
     });
     this.child.stdin.on('error', () => {});
     this.child.stderr.on('data', (chunk: Buffer) => {
@@ -147,7 +147,11 @@ export class AgentProcess {
 /** A folder of its own that is gone after the test. */
 export function temporaryFolder(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'parley-agent-')));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+    // Where agents that work in it keep their sessions.
+    rmSync(`${folder}.home`, { recursive: true, force: true });
+  });
   return folder;
 }
 

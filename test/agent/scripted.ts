@@ -22,7 +22,7 @@ export function scriptedModel(lines: readonly Line[], more: Partial<Model> = {})
   return {
     name: 'scripted',
     contextSize: 100_000,
-    afterRejection: 'stop',
+    offline: false,
     ...more,
     requests,
     answer: async function* (request, signal) {
@@ -76,6 +76,7 @@ export function testFace(answers: FaceAnswers = {}): TestFace {
       questions.push(request);
       return answers.answer?.(request);
     },
+    hook: async () => undefined,
     callClient: async ({ name, input }) => answers.run?.(name, input) ?? done('ok', 'ok'),
     clientTools: () => answers.tools ?? [],
   };

@@ -24,7 +24,7 @@ function lazyModel(endpoint: Endpoint): Model {
   return {
     name: endpoint.name,
     contextSize: endpoint.contextSize,
-    afterRejection: 'stop',
+    offline: false,
     answer: async function* (request, signal) {
       const { answerFrom } = await import('./openaiCompatible.ts');
       yield* answerFrom(endpoint, request, signal);

@@ -3,8 +3,11 @@ export interface Model {
   readonly name: string;
   /** Tokens the model can take in; decides when the history is compacted. */
   readonly contextSize: number;
-  /** Whether a turn goes on after a person said no without a word. A language model tends to try again, so it stops. */
-  readonly afterRejection: 'stop' | 'speak';
+  /**
+   * True for the guide: it understands plain requests only, so commands that hand it a long order are not offered, and it may speak after a
+   * rejection, where a language model would try again.
+   */
+  readonly offline: boolean;
   /** One answer, in pieces, in order. Throws ModelError; an abort of the signal throws too. */
   answer(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPiece>;
 }

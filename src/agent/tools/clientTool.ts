@@ -8,6 +8,7 @@ export function clientTool(offer: ToolOffer, face: Face): Tool {
   return {
     ...offer,
     reads: false,
+    lent: true,
     run: async (input, scene) => {
       const problem = (await checkerOf(offer.parameters))(input);
       if (problem !== undefined) throw new ToolFailure(`Invalid arguments: ${problem}`);

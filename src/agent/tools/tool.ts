@@ -38,6 +38,8 @@ export interface ToolScene {
 export interface Tool extends ToolOffer {
   /** Only reads; may run beside others, and is offered while planning. */
   readonly reads: boolean;
+  /** The client runs it and minds what it may do. */
+  readonly lent?: true;
   /** Throws ToolFailure with what is wrong with the input. */
   run(input: unknown, scene: ToolScene): Promise<Outcome>;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { answers } from '../../../protocols/kimi-wire/schema.ts';
-import { type ApprovalAnswer, type ApprovalRequest, type Face, type QuestionRequest, type Said, Settled } from '../../face.ts';
+import { type ApprovalAnswer, type ApprovalRequest, type Face, type Moment, type QuestionRequest, type Said, Settled } from '../../face.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { Outcome } from '../../tools/tool.ts';
 import { failed } from '../../tools/tool.ts';
 import { blocksOf } from './blocks.ts';
 import { type Encoder, invalidToolAnswer, outcomeOf, type WireMessage } from './codec.ts';
+import type { Hooks } from './hooks.ts';
 import type { Dialect } from './versions.ts';
 
 export interface Pipe {
@@ -22,8 +23,10 @@ export class WireFace implements Face {
   readonly #encoder: Encoder;
   readonly #dialect: Dialect;
   readonly #tools: () => readonly ToolOffer[];
+  readonly #hooks: Hooks;
 
-  constructor(pipe: Pipe, encoder: Encoder, dialect: Dialect, tools: () => readonly ToolOffer[]) {
+  constructor(pipe: Pipe, encoder: Encoder, dialect: Dialect, hooks: Hooks, tools: () => readonly ToolOffer[]) {
+    this.#hooks = hooks;
     this.#pipe = pipe;
     this.#encoder = encoder;
     this.#dialect = dialect;
@@ -32,6 +35,10 @@ export class WireFace implements Face {
 
   clientTools(): readonly ToolOffer[] {
     return this.#tools();
+  }
+
+  hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
+    return this.#hooks.tell(moment, target, data, signal);
   }
 
   say(said: Said): void {

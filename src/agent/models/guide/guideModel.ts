@@ -11,7 +11,7 @@ import { footnote } from './texts.ts';
 export const guideModel: Model = {
   name: 'offline guide',
   contextSize: 200_000,
-  afterRejection: 'speak',
+  offline: true,
   answer: async function* (request, signal) {
     signal.throwIfAborted();
     yield* piecesOf(moveFor(request));

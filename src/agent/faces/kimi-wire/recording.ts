@@ -1,0 +1,81 @@
+import { recordLine } from '../../../protocols/kimi-wire/schema.ts';
+import type { SessionStore } from '../../sessionStore.ts';
+import type { WireMessage } from './codec.ts';
+import type { Peer } from './peer.ts';
+import type { Dialect } from './versions.ts';
+
+/** What the client was shown, kept for `replay`: text pieces joined, arguments in their call, one line a message (wire.md §11). */
+export class Recording {
+  readonly #store: SessionStore;
+  readonly #dialect: Dialect;
+  #head = false;
+  #open: WireMessage | undefined;
+
+  constructor(store: SessionStore, dialect: Dialect) {
+    this.#store = store;
+    this.#dialect = dialect;
+  }
+
+  add(message: WireMessage): void {
+    const joined = this.#open && join(this.#open, message);
+    if (joined) {
+      this.#open = joined;
+      return;
+    }
+    this.flush();
+    if (message.type === 'ContentPart' || message.type === 'ToolCall') this.#open = message;
+    else this.#write(message);
+  }
+
+  flush(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open) this.#write(open);
+  }
+
+  #write(message: WireMessage): void {
+    if (!this.#head && this.#store.readRecording().length === 0) {
+      this.#store.append('wire.jsonl', { type: 'metadata', protocol_version: this.#dialect.name });
+    }
+    this.#head = true;
+    this.#store.append('wire.jsonl', { timestamp: Date.now() / 1000, message });
+  }
+}
+
+const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
+
+/** Shows a recording again, in order. Requests among it are history: nobody waits for their answers. Stops when the signal fires. */
+export async function replayRecording(store: SessionStore, peer: Peer, signal: AbortSignal): Promise<{ events: number; requests: number }> {
+  const count = { events: 0, requests: 0 };
+  for (const [at, value] of store.readRecording().entries()) {
+    if (at % 200 === 199) await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted) break;
+    const line = recordLine.safeParse(value);
+    if (!line.success) continue;
+    const { type, payload } = line.data.message;
+    if (requestTypes.has(type)) {
+      peer.show(type, String(payload.id ?? `replay-${at}`), payload);
+      count.requests += 1;
+    } else {
+      peer.event(type, payload);
+      count.events += 1;
+    }
+  }
+  return count;
+}
+
+/** Two messages as one, where the second only goes on with the first. */
+function join(open: WireMessage, next: WireMessage): WireMessage | undefined {
+  const a: Readonly<Record<string, unknown>> = { ...open.payload };
+  const b: Readonly<Record<string, unknown>> = { ...next.payload };
+  if (open.type === 'ContentPart' && next.type === 'ContentPart' && a.type === b.type) {
+    if (a.type === 'text') return { type: open.type, payload: { ...a, text: `${a.text}${b.text}` } };
+    if (a.type === 'think') return { type: open.type, payload: { ...a, think: `${a.think}${b.think}` } };
+  }
+  if (open.type === 'ToolCall' && next.type === 'ToolCallPart') {
+    const given = Object(a.function) as { readonly arguments?: unknown };
+    const whole = `${given.arguments ?? ''}${b.arguments_part ?? ''}`;
+    return { type: open.type, payload: { ...a, function: { ...given, arguments: whole } } };
+  }
+  return undefined;
+}

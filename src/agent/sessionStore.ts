@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { messageOf } from '../base/log.ts';
+import type { HistoryChange } from './history.ts';
+import type { Message } from './models/model.ts';
+
+const call = z.object({ id: z.string(), name: z.string(), input: z.string(), meta: z.exactOptional(z.record(z.string(), z.unknown())) });
+const userPart = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.enum(['image', 'audio', 'video']), url: z.string() }),
+]);
+const message = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('user'), parts: z.array(userPart) }),
+  z.object({ role: z.literal('assistant'), text: z.string(), thought: z.exactOptional(z.string()), calls: z.array(call) }),
+  z.object({
+    role: z.literal('tool'),
+    callId: z.string(),
+    name: z.string(),
+    isError: z.boolean(),
+    message: z.string(),
+    text: z.string(),
+    rejected: z.exactOptional(z.literal(true)),
+  }),
+]);
+const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });
+export type SessionState = z.infer<typeof state>;
+
+/**
+ * One session's folder: `<home>/sessions/<md5 of the working directory>/<id>/` with context.jsonl (what the model sees), wire.jsonl (what the
+ * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). Nothing is made before the first turn. A disk that
+ * refuses is told of once and costs only the memory of the session.
+ */
+export class SessionStore {
+  readonly folder: string;
+  readonly id: string;
+  #made = false;
+  #broken = false;
+
+  constructor(home: string, workDir: string, id: string) {
+    this.id = id;
+    const name = /^[\w-][\w.-]{0,127}$/.test(id) ? id : createHash('md5').update(id).digest('hex');
+    this.folder = path.join(home, 'sessions', createHash('md5').update(workDir).digest('hex'), name);
+  }
+
+  readMessages(): readonly Message[] {
+    return whole(this.#lines('context.jsonl').flatMap((value) => parsed(message, value)));
+  }
+
+  readState(): SessionState {
+    try {
+      return state.parse(JSON.parse(readFileSync(path.join(this.folder, 'state.json'), 'utf8')));
+    } catch {
+      return {};
+    }
+  }
+
+  /** Merged with what other programs may have put there. */
+  writeState(change: SessionState): void {
+    this.#try(() => {
+      const file = path.join(this.folder, 'state.json');
+      let known: object = {};
+      try {
+        known = Object(JSON.parse(readFileSync(file, 'utf8'))) as object;
+      } catch {
+        // None yet.
+      }
+      writeFileSync(`${file}.tmp`, `${JSON.stringify({ ...known, ...change })}\n`);
+      renameSync(`${file}.tmp`, file);
+    });
+  }
+
+  keep(change: HistoryChange): void {
+    if (change.type === 'added') return this.append('context.jsonl', change.message);
+    this.#try(() => {
+      const file = path.join(this.folder, 'context.jsonl');
+      writeFileSync(`${file}.tmp`, change.messages.map((one) => `${JSON.stringify(one)}\n`).join(''));
+      renameSync(`${file}.tmp`, file);
+    });
+  }
+
+  append(name: 'context.jsonl' | 'wire.jsonl', value: object): void {
+    this.#try(() => appendFileSync(path.join(this.folder, name), `${JSON.stringify(value)}\n`));
+  }
+
+  /** The lines of a recording, parsed; those that are no JSON are left out. */
+  readRecording(): readonly unknown[] {
+    return this.#lines('wire.jsonl');
+  }
+
+  writeText(name: string, text: string): string {
+    const file = path.join(this.folder, name);
+    this.#try(() => writeFileSync(file, text));
+    return file;
+  }
+
+  #lines(name: string): readonly unknown[] {
+    let text: string;
+    try {
+      text = readFileSync(path.join(this.folder, name), 'utf8');
+    } catch {
+      return [];
+    }
+    return text.split('\n').flatMap((line) => {
+      try {
+        return line === '' ? [] : [JSON.parse(line) as unknown];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  #try(write: () => void): void {
+    if (this.#broken) return;
+    try {
+      if (!this.#made) mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      this.#made = true;
+      write();
+    } catch (error) {
+      this.#broken = true;
+      process.stderr.write(`parley-agent: the session is not stored: ${messageOf(error)}\n`);
+    }
+  }
+}
+
+/** Where sessions are kept: the variable every program of this protocol knows, else a folder of our own. */
+export function sessionHome(env: NodeJS.ProcessEnv): string {
+  const named = env.KIMI_SHARE_DIR?.trim() ?? '';
+  return named === '' ? path.join(os.homedir(), '.parley') : named;
+}
+
+function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): readonly z.infer<S>[] {
+  const result = schema.safeParse(value);
+  return result.success ? [result.data] : [];
+}
+
+/** A process that died in the middle of a step leaves calls without results; models refuse such a history, so it ends before them. */
+function whole(messages: readonly Message[]): readonly Message[] {
+  const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])));
+  const broken = messages.findIndex((one) => one.role === 'assistant' && one.calls.some((each) => !answered.has(each.id)));
+  return broken < 0 ? messages : messages.slice(0, broken);
+}

@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Command } from './commands.ts';
+
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  /** The SKILL.md. */
+  readonly file: string;
+}
+
+const FOLDERS = ['.agents/skills', '.parley/skills', '.kimi/skills', '.claude/skills'];
+const MOST = 100;
+const LONGEST = 64 * 1024;
+
+/** The skills of the workspace and of the person (wire.md §4): folders with a SKILL.md. The workspace's win. */
+export function findSkills(cwd: string, home = os.homedir()): readonly Skill[] {
+  const found = new Map<string, Skill>();
+  for (const base of [cwd, home]) {
+    for (const folder of FOLDERS) {
+      for (const skill of skillsIn(path.join(base, folder))) {
+        if (!found.has(skill.name) && found.size < MOST) found.set(skill.name, skill);
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** `/skill:<name>`: its text becomes the prompt, with what the person wrote after it. */
+export function skillCommands(skills: readonly Skill[]): readonly Command[] {
+  return skills.map((skill) => ({
+    name: `skill:${skill.name}`,
+    description: skill.description,
+    aliases: [],
+    needsModel: true,
+    run: async ({ args }) => {
+      const text = read(skill.file) ?? '';
+      const folder = `The files of this skill are in ${path.dirname(skill.file)}.`;
+      return `Follow this skill.\n\n<skill name="${skill.name}">\n${bodyOf(text)}\n</skill>\n${folder}${args === '' ? '' : `\n\n${args}`}`;
+    },
+  }));
+}
+
+/** For the system prompt: which skills there are. */
+export function skillsText(skills: readonly Skill[]): string {
+  const rows = skills.map((skill) => `- ${skill.name}: ${skill.description} (${skill.file})`);
+  return rows.length === 0 ? '' : `Skills; read the file before you do work that one describes:\n${rows.join('\n')}`;
+}
+
+function skillsIn(folder: string): readonly Skill[] {
+  return names(folder).flatMap((name): readonly Skill[] => {
+    const file = path.join(folder, name, 'SKILL.md');
+    const text = read(file);
+    if (text === undefined || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) return [];
+    const head = /^---\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1] ?? '';
+    const field = (key: string): string | undefined => new RegExp(`^${key}:\\s*["']?(.+?)["']?\\s*$`, 'm').exec(head)?.[1];
+    const given = field('name');
+    return [
+      {
+        name: given !== undefined && /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : name,
+        description: (field('description') ?? firstLine(bodyOf(text)) ?? name).slice(0, 300),
+        file,
+      },
+    ];
+  });
+}
+
+function bodyOf(text: string): string {
+  return text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n?/, '').trim();
+}
+
+function firstLine(text: string): string | undefined {
+  return text
+    .split('\n')
+    .map((line) => line.replace(/^#+\s*/, '').trim())
+    .find((line) => line !== '');
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').slice(0, LONGEST);
+  } catch {
+    return undefined;
+  }
+}

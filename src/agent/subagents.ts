@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import type { Face } from './face.ts';
+import { History } from './history.ts';
+import { ModelError } from './models/model.ts';
+import type { RunSubagent, SubagentKind } from './tools/agent.ts';
+import { type Tool, ToolFailure } from './tools/tool.ts';
+import { runTurn, type TurnScene } from './turn.ts';
+
+const MOST_STEPS = 50;
+/** What a sub-agent does not get: sub-agents of its own, and the conversation's plan. */
+const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList']);
+
+const ROLE =
+  'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
+
+/** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a face that nests what they say, a history that is dropped. */
+export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubagent {
+  return async ({ kind, description, prompt }, scene) => {
+    const agentId = randomUUID();
+    const own = toolsFor(kind, tools);
+    const history = new History();
+    const data = { agent_id: agentId, subagent_type: kind };
+    await parent.face.hook('SubagentStart', kind, data, scene.signal);
+    try {
+      const end = await runTurn(
+        {
+          ...parent,
+          face: nested(parent.face, { callId: scene.callId, agentId, kind }),
+          history,
+          signal: scene.signal,
+          maxSteps: Math.min(parent.maxSteps, MOST_STEPS),
+          system: async () => `${await parent.system()}\n\n${ROLE}`,
+          offers: () => own,
+          findTool: (name) => own.find((tool) => tool.name === name),
+          toolNames: () => own.map((tool) => tool.name),
+          permit: (request, signal) => parent.permit({ ...request, by: { agentId, kind, description } }, signal),
+          takeSteers: () => [],
+          mayStop: async () => undefined,
+        },
+        [{ type: 'text', text: prompt }],
+      );
+      const report = lastWords(history);
+      return end.status === 'finished' ? report : `${report}\n\n(Stopped after ${end.steps} steps.)`;
+    } catch (error) {
+      if (error instanceof ModelError) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
+      throw error;
+    } finally {
+      await parent.face.hook('SubagentStop', kind, data, scene.signal);
+    }
+  };
+}
+
+function toolsFor(kind: SubagentKind, tools: readonly Tool[]): readonly Tool[] {
+  return tools.filter((tool) => !WITHHELD.has(tool.name) && (kind === 'general' || (tool.reads && tool.name !== 'AskUserQuestion')));
+}
+
+function nested(face: Face, at: { readonly callId: string; readonly agentId: string; readonly kind: string }): Face {
+  return {
+    say: (said) => face.say({ type: 'sub', ...at, said }),
+    approve: (request, signal) => face.approve(request, signal),
+    question: (request, signal) => face.question(request, signal),
+    callClient: (call, signal) => face.callClient(call, signal),
+    hook: (moment, target, data, signal) => face.hook(moment, target, data, signal),
+    clientTools: () => face.clientTools(),
+    asksQuestions: face.asksQuestions,
+    hasPlanMode: face.hasPlanMode,
+  };
+}
+
+function lastWords(history: History): string {
+  const last = history.messages.findLast((message) => message.role === 'assistant' && message.text.trim() !== '');
+  return last?.role === 'assistant' ? last.text.trim() : '';
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod/mini';
+import type { Face } from '../face.ts';
+import { defineTool, done, type Tool } from './tool.ts';
+
+const option = z.object({ label: z.string().check(z.minLength(1)), description: z.optional(z.string()) });
+const question = z.object({
+  question: z.string().check(z.minLength(1)),
+  header: z.optional(z.string().check(z.describe('One or two words.'))),
+  options: z.array(option).check(z.minLength(2), z.maxLength(4)),
+  multi_select: z.optional(z.boolean()),
+});
+
+/** Offered only to clients that can show questions. */
+export function askUserQuestionTool(face: Face): Tool {
+  return defineTool({
+    name: 'AskUserQuestion',
+    description:
+      'Ask the person one to four questions with two to four answers each, when the work cannot go on without a choice that is theirs. Free text is always possible.',
+    reads: true,
+    input: z.object({ questions: z.array(question).check(z.minLength(1), z.maxLength(4)) }),
+    run: async (input, scene) => {
+      const questions = input.questions.map(({ question, header, options, multi_select }) => ({
+        question,
+        options: options.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) })),
+        ...(header === undefined ? {} : { header }),
+        ...(multi_select === undefined ? {} : { many: multi_select }),
+      }));
+      const answers = await face.question({ callId: scene.callId, questions }, scene.signal);
+      if (!answers) return done('', 'The user dismissed the question without an answer. Go on with your best judgement, or stop.');
+      return done(JSON.stringify(answers, undefined, 1), 'The user answered.');
+    },
+  });
+}
