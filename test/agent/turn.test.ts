@@ -27,23 +27,31 @@ test('the results of a step are what the model sees next, in the order of its ca
 
 test('reads run beside each other, edits one after another', async (t) => {
   const cwd = temporaryFolder(t);
-  const open = new Set<string>();
-  let most = 0;
-  const approve = async ({ description }: { description: string }) => {
-    open.add(description);
-    most = Math.max(most, open.size);
-    await new Promise((resolve) => setImmediate(resolve));
-    open.delete(description);
-    return { allow: true, forSession: false } as const;
+  const waiting: (() => void)[] = [];
+  const together = play(cwd, [{ calls: [read('/etc/hostname'), read('/etc/hosts'), read('/etc/passwd')] }, 'done'], {
+    // None is answered before all three are asked.
+    approve: () =>
+      new Promise((resolve) => {
+        waiting.push(() => resolve({ allow: true, forSession: false }));
+        if (waiting.length === 3) for (const go of waiting) go();
+      }),
+  });
+  assert.deepEqual(await ask(together.conversation, 'reads'), { status: 'finished' });
+
+  const order: string[] = [];
+  const apart = play(cwd, [{ calls: [run('echo one'), run('echo two')] }, 'done'], {
+    approve: ({ description }) => {
+      order.push(description);
+      return { allow: true, forSession: false };
+    },
+  });
+  const say = apart.face.say;
+  apart.face.say = (one) => {
+    say(one);
+    if (one.type === 'call.ended') order.push(`ended ${one.outcome.text.trim()}`);
   };
-  const outside = [read('/etc/hostname'), read('/etc/hosts'), read('/etc/passwd')];
-  const { conversation } = play(cwd, [{ calls: outside }, { calls: [run('true'), run('false')] }, 'done'], { approve });
-  await ask(conversation, 'reads');
-  assert.equal(most, 3);
-  most = 0;
-  const second = play(cwd, [{ calls: [run('true'), run('false')] }, 'done'], { approve });
-  await ask(second.conversation, 'commands');
-  assert.equal(most, 1);
+  await ask(apart.conversation, 'commands');
+  assert.deepEqual(order, ['Run command `echo one`', 'ended one', 'Run command `echo two`', 'ended two']);
 });
 
 test('bad calls are told to the model and the turn goes on', async (t) => {
