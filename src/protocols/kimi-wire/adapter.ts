@@ -60,6 +60,7 @@ export class WireAdapter implements Adapter {
     const conversation = new Conversation(channel, {
       scene: { ...this.#scene, emit: (event) => this.#emit(event) },
       command: spec.command,
+      cwd: spec.cwd,
       limits: this.#world.limits,
       history: how.history,
       isLegacy: () => this.#isLegacy(spec),

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Location, ToolKind } from '../../session/model.ts';
 
 /** Built-in tools of the servers in the field; others are judged by their name. */
@@ -41,9 +42,11 @@ export function titleOf(tool: string, input: unknown): string {
   return `${tool}: ${line.length > TITLE_LENGTH || line.length < said.length ? `${line.slice(0, TITLE_LENGTH)}…` : line}`;
 }
 
-export function locationsOf(input: unknown): readonly Location[] {
-  const path = stringIn(input, 'path') ?? stringIn(input, 'file_path');
-  if (path === undefined || path === '') return [];
+/** Where the call works; models name files from the working directory. */
+export function locationsOf(input: unknown, cwd: string): readonly Location[] {
+  const said = stringIn(input, 'path') ?? stringIn(input, 'file_path');
+  if (said === undefined || said === '') return [];
+  const path = resolve(cwd, said);
   const line = numberIn(input, 'line_offset') ?? numberIn(input, 'line');
   return [line !== undefined && Number.isSafeInteger(line) && line >= 1 ? { path, line } : { path }];
 }

@@ -35,6 +35,7 @@ export interface Limits {
 export interface ConversationDeps {
   readonly scene: Scene;
   readonly command: string;
+  readonly cwd: string;
   readonly limits: Limits;
   /** The record of an earlier conversation is wanted. */
   readonly history: boolean;
@@ -82,10 +83,11 @@ export class Conversation {
       feedback: () => this.#can(6),
       log: scene.log,
     });
-    this.#others = new OtherTurns({ emit, now: scene.now, newId: scene.newId });
+    this.#others = new OtherTurns({ emit, now: scene.now, cwd: deps.cwd, newId: scene.newId });
     this.#own = new OwnTurns({
       emit,
       now: scene.now,
+      cwd: deps.cwd,
       peer: this.#peer,
       requests: this.#requests,
       limits: deps.limits,
@@ -117,13 +119,12 @@ export class Conversation {
       if (this.#deps.history) await this.#replay(greeting);
       if (!this.#over) this.#ready(greeting);
     } catch (error) {
-      const failed = failureOf(error);
       if (this.#over) return;
-      if (!failed) return this.#deps.scene.log.warn(`The handshake broke off: ${messageOf(error)}`);
-      this.#deps.scene.log.error(`The handshake failed: ${failed.message}`, error);
+      const message = failureOf(error)?.message ?? messageOf(error);
+      this.#deps.scene.log.error(`The handshake failed: ${message}`, error);
       this.#emit({
         type: 'link.closed',
-        reason: `${this.#deps.command} refused the handshake: ${failed.message}`,
+        reason: `The handshake with ${this.#deps.command} failed: ${message}`,
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.scene.now(),
       });

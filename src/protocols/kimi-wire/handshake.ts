@@ -7,7 +7,7 @@ import type { Tool } from '../ports.ts';
 import type { Peer } from './peer.ts';
 import { codes, type InitializeResult, NEWEST_VERSION } from './schema.ts';
 import { offerable, outcome, renamed, toExternal } from './tools.ts';
-import { LEGACY, lower, parseVersion, type Version } from './version.ts';
+import { isNewer, LEGACY, parseVersion, type Version } from './version.ts';
 
 /** What the two ends know of each other after the handshake. */
 export interface Greeting {
@@ -133,10 +133,10 @@ export class Handshake {
     const ours = parseVersion(NEWEST_VERSION) ?? theirs;
     if (theirs.major !== ours.major)
       this.#notice(`The agent speaks Wire ${result.protocol_version}; this is made for ${NEWEST_VERSION}. It may misbehave.`);
-    else if (lower(theirs, ours) !== theirs)
-      this.#deps.log.info(`The agent speaks Wire ${result.protocol_version}, newer than ${NEWEST_VERSION}.`);
+    else if (isNewer(theirs, ours)) this.#deps.log.info(`The agent speaks Wire ${result.protocol_version}, newer than ${NEWEST_VERSION}.`);
     return {
-      version: theirs.major === ours.major ? lower(theirs, ours) : ours,
+      // Servers do not negotiate: the client lowers itself.
+      version: isNewer(theirs, ours) || theirs.major !== ours.major ? ours : theirs,
       legacy: false,
       ...(result.server
         ? { server: { name: result.server.name, ...(result.server.version ? { version: result.server.version } : {}) } }

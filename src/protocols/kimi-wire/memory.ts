@@ -3,6 +3,8 @@ import type { CallId, PartId, TurnId } from '../../session/model.ts';
 /** What must be remembered between two messages. Made when a turn begins, dropped when it ends. */
 export interface TurnMemory {
   readonly turnId: TurnId;
+  /** The working directory. */
+  readonly cwd: string;
   readonly main: Lane;
   /** One per sub-agent, by parent call and agent. */
   readonly lanes: Map<string, Lane>;
@@ -56,9 +58,10 @@ export function newSessionMemory(): SessionMemory {
   return { notified: new Set(), unwell: new Set(), planMode: false };
 }
 
-export function newTurn(turnId: TurnId): TurnMemory {
+export function newTurn(turnId: TurnId, cwd: string): TurnMemory {
   return {
     turnId,
+    cwd,
     main: newLane(undefined),
     lanes: new Map(),
     calls: new Map(),

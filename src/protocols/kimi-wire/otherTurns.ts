@@ -8,6 +8,7 @@ import { addNotice } from './streaming.ts';
 export interface OtherTurnsDeps {
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
+  readonly cwd: string;
   readonly newId: () => string;
 }
 
@@ -31,7 +32,7 @@ export class OtherTurns {
     this.cutOff();
     const parsed = events.TurnBegin.safeParse(payload);
     const prompt = parsed.success ? fromUserInput(parsed.data.user_input) : [];
-    this.#turn = newTurn(this.#deps.newId());
+    this.#turn = newTurn(this.#deps.newId(), this.#deps.cwd);
     this.#deps.emit({ type: 'turn.began', turnId: this.#turn.turnId, at: this.#deps.now(), prompt });
   }
 

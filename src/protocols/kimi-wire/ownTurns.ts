@@ -17,6 +17,7 @@ type Ended = Omit<Extract<SessionEvent, { type: 'turn.ended' }>, 'type' | 'turnI
 export interface OwnTurnsDeps {
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
+  readonly cwd: string;
   readonly peer: Peer;
   readonly requests: OpenRequests;
   readonly limits: { readonly offerRestart: number; readonly restart: number };
@@ -97,7 +98,7 @@ export class OwnTurns {
 
   #begin(intent: PromptIntent): void {
     this.#deps.began();
-    const turn = newTurn(intent.turnId);
+    const turn = newTurn(intent.turnId, this.#deps.cwd);
     this.#turn = turn;
     this.#deps.emit({ type: 'turn.began', turnId: intent.turnId, at: this.#deps.now(), prompt: intent.content });
     this.#deps.peer.call('prompt', { user_input: toUserInput(intent.content) }).then(

@@ -94,7 +94,7 @@ export function closeInput(turn: TurnMemory, lane: Lane): Events {
 function inputIsWhole(call: SeenCall, input: unknown, turn: TurnMemory): Events {
   call.whole = true;
   call.input = input;
-  const known = input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input) };
+  const known = input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input, turn.cwd) };
   return [{ type: 'call.changed', turnId: turn.turnId, callId: call.callId, change: { status: 'running', ...known } }];
 }
 

@@ -17,7 +17,6 @@ export function atLeast(version: Version, minor: number): boolean {
   return version.major > 1 || (version.major === 1 && version.minor >= minor);
 }
 
-/** The lower of the two: servers do not negotiate, so the client lowers itself. */
-export function lower(one: Version, other: Version): Version {
-  return one.major < other.major || (one.major === other.major && one.minor < other.minor) ? one : other;
+export function isNewer(one: Version, other: Version): boolean {
+  return one.major > other.major || (one.major === other.major && one.minor > other.minor);
 }

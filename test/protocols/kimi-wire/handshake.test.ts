@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { atLeast, lower, parseVersion } from '../../../src/protocols/kimi-wire/version.ts';
+import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/version.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { Server, settled } from './server.ts';
 
@@ -128,7 +128,7 @@ test('versions are compared by number: 1.10 is newer than 1.9 and 1.2', () => {
   const [ten, nine, one] = ['1.10', '1.9', '1'].map((text) => parseVersion(text));
   assert.ok(ten && nine && one);
   assert.deepEqual([atLeast(ten, 9), atLeast(nine, 10), atLeast(one, 1), atLeast(one, 0)], [true, false, false, true]);
-  assert.equal(lower(ten, nine), nine);
+  assert.deepEqual([isNewer(ten, nine), isNewer(nine, ten), isNewer(ten, ten)], [true, false, false]);
   assert.equal(parseVersion('new'), undefined);
 });
 
@@ -178,7 +178,7 @@ test('a handshake that is refused for another reason closes the link and says wh
   await server.refuse('initialize', -32603, 'broken config');
   const { link } = server.desk.session;
   assert.ok(link.state === 'closed');
-  assert.match(link.reason, /kimi refused the handshake: broken config/);
+  assert.match(link.reason, /handshake with kimi failed: broken config/);
   assert.deepEqual(link.next, ['restart', 'showLog', 'pickAgent']);
 });
 
