@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { type AgentProcess, startAgent, temporaryFolder } from './agentProcess.ts';
+
+const HELLO = { protocol_version: '1.10' };
+const agentFile = path.resolve('dist/parley-agent.js');
+
+function run(args: readonly string[], cwd: string): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [agentFile, ...args], { cwd, encoding: 'utf8', input: '' });
+  return { code: status, out: stdout, err: stderr };
+}
+
+/** Resolves when no process of that id is left. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A turn that has a command running; gives the id of a process deep inside it. */
+async function withCommand(agent: AgentProcess, cwd: string): Promise<{ turn: string; pid: number }> {
+  await agent.ok('initialize', HELLO);
+  const turn = agent.start('prompt', { user_input: "run sh -c 'echo $$ > pid; exec sleep 600' & wait" });
+  const asked = await agent.asked('ApprovalRequest');
+  agent.answer(asked.id, { request_id: asked.id, response: 'approve' });
+  const file = path.join(cwd, 'pid');
+  while (!existsSync(file) || readFileSync(file, 'utf8').trim() === '') await new Promise((resolve) => setTimeout(resolve, 10));
+  return { turn, pid: Number(readFileSync(file, 'utf8')) };
+}
+
+test('info, version and help are told; what is unknown is refused with the usage', (t) => {
+  const cwd = temporaryFolder(t);
+  const info = run(['info', '--json'], cwd);
+  assert.equal(info.code, 0);
+  assert.equal((JSON.parse(info.out) as { wire_protocol_version: string }).wire_protocol_version, '1.10');
+  assert.equal(
+    (JSON.parse(run(['info', '--json', '--wire-version', '1.0'], cwd).out) as { wire_protocol_version: string }).wire_protocol_version,
+    '1',
+  );
+  assert.match(run(['--version'], cwd).out, /^parley-agent \d/);
+  assert.match(run(['--help'], cwd).out, /--wire-version/);
+  for (const args of [
+    ['--nonsense'],
+    ['--wire-version', '1.11'],
+    ['--wire-version', '2.0'],
+    ['surprise'],
+    ['--work-dir', '/no/such/folder'],
+    ['--work-dir'],
+  ]) {
+    const refused = run(args, cwd);
+    assert.equal(refused.code, 2, args.join(' '));
+    assert.match(refused.err, /Usage: parley-agent/, args.join(' '));
+    assert.equal(refused.out, '', args.join(' '));
+  }
+});
+
+test('what is no valid request is answered in the words of JSON-RPC and hurts nothing', async (t) => {
+  const agent = startAgent(t, { cwd: temporaryFolder(t) });
+  const lines: readonly (readonly [line: string, code: number | undefined, id: string | null])[] = [
+    ['{"jsonrpc":', -32700, null],
+    ['no json at all', -32700, null],
+    ['[{"jsonrpc":"2.0","id":"1","method":"cancel"}]', -32600, null],
+    ['42', -32600, null],
+    ['null', -32600, null],
+    ['{"jsonrpc":"2.0","id":7,"method":"cancel"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":null,"method":"cancel"}', -32600, null],
+    ['{"jsonrpc":"1.0","id":"v","method":"cancel"}', -32600, 'v'],
+    ['{"jsonrpc":"2.0","id":"m","method":3}', -32600, 'm'],
+    ['{"jsonrpc":"2.0","id":"n"}', -32600, 'n'],
+    ['{"jsonrpc":"2.0","id":"u","method":"toString"}', -32601, 'u'],
+    ['{"jsonrpc":"2.0","id":"p","method":"prompt"}', -32602, 'p'],
+    ['{"jsonrpc":"2.0","id":"q","method":"prompt","params":{"user_input":[{"type":"nonsense"}]}}', -32602, 'q'],
+    ['{"jsonrpc":"2.0","id":"e","method":"prompt","params":{"user_input":"  "}}'.replace('"  "', '""'), -32602, 'e'],
+    ['{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}', -32602, 'i'],
+    ['{"jsonrpc":"2.0","id":"c","method":"initialize","params":{"protocol_version":"1","client":{}}}', -32602, 'c'],
+    ['{"jsonrpc":"2.0","id":"x","method":"cancel"}', -32000, 'x'],
+    ['', undefined, null],
+    ['\r', undefined, null],
+    ['{"jsonrpc":"2.0","method":"prompt","params":{"user_input":"dropped"}}', undefined, null],
+    ['{"jsonrpc":"2.0","id":"nobody asked","result":{}}', undefined, null],
+  ];
+  for (const [line, code, id] of lines) {
+    const before = agent.messages.length;
+    agent.raw(`${line}\n`);
+    if (code === undefined) continue;
+    const answer = await agent.find((message) => agent.messages.indexOf(message) >= before && message.error !== undefined);
+    assert.deepEqual([answer.error?.code, answer.id], [code, id], line);
+  }
+  assert.deepEqual(await agent.ok('prompt', { user_input: 'hello' }), { status: 'finished' });
+  assert.equal(agent.events('TurnBegin').length, 1);
+});
+
+test('a prompt, a handshake and a replay during a turn are refused and do not disturb it', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  await agent.ok('initialize', HELLO);
+  const turn = agent.start('prompt', { user_input: 'create file a.txt with "x"' });
+  const asked = await agent.asked('ApprovalRequest');
+  for (const [method, params] of [
+    ['prompt', { user_input: 'second' }],
+    ['initialize', HELLO],
+    ['replay', {}],
+  ] as const) {
+    assert.equal((await agent.call(method, params)).error?.code, -32000, method);
+  }
+  agent.answer(asked.id, { request_id: asked.id, response: 'approve' });
+  assert.deepEqual((await agent.answerTo(turn)).result, { status: 'finished' });
+  assert.ok(existsSync(path.join(cwd, 'a.txt')));
+});
+
+test('an answer of the wrong shape, an error and an unknown word count as a rejection; a second answer is ignored', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  await agent.ok('initialize', HELLO);
+  const bad: readonly object[] = [
+    { result: { response: 'approve' } },
+    { result: { request_id: 'x', response: 'sure' } },
+    { result: null },
+    { result: 'approve' },
+    { error: { code: -32603, message: 'no' } },
+    { error: 'text' },
+  ];
+  for (const answer of bad) {
+    const turn = agent.start('prompt', { user_input: 'create file a.txt with "x"' });
+    const asked = await agent.asked('ApprovalRequest');
+    agent.send({ id: asked.id, ...answer });
+    agent.send({ id: asked.id, result: { request_id: asked.id, response: 'approve' } });
+    assert.deepEqual((await agent.answerTo(turn)).result, { status: 'finished' });
+    assert.equal(existsSync(path.join(cwd, 'a.txt')), false, JSON.stringify(answer));
+  }
+  assert.ok(agent.events('ApprovalResponse').every((event) => event.response === 'reject'));
+});
+
+test('cancelling while an approval or a tool of the client is open ends the turn; late answers do nothing', async (t) => {
+  const cwd = temporaryFolder(t);
+  writeFileSync(path.join(cwd, 'a.txt'), 'x');
+  const agent = startAgent(t, { cwd });
+  const external_tools = [
+    { name: 'open_in_ide', description: 'Open', parameters: { type: 'object', properties: { path: { type: 'string' } } } },
+  ];
+  await agent.ok('initialize', { ...HELLO, external_tools });
+  const approving = agent.start('prompt', { user_input: 'create file b.txt with "x"' });
+  const approval = await agent.asked('ApprovalRequest');
+  await agent.ok('cancel');
+  assert.deepEqual((await agent.answerTo(approving)).result, { status: 'cancelled' });
+  assert.deepEqual(agent.events('ApprovalResponse').at(-1), { request_id: approval.id, response: 'reject', feedback: '' });
+  agent.answer(approval.id, { request_id: approval.id, response: 'approve' });
+
+  const calling = agent.start('prompt', { user_input: 'open a.txt' });
+  const call = await agent.asked('ToolCallRequest');
+  await agent.ok('cancel');
+  assert.deepEqual((await agent.answerTo(calling)).result, { status: 'cancelled' });
+  agent.answer(call.id, { tool_call_id: call.id, return_value: { is_error: false, output: '', message: '', display: [] } });
+
+  assert.deepEqual(await agent.ok('prompt', { user_input: 'hello' }), { status: 'finished' });
+  assert.equal(existsSync(path.join(cwd, 'b.txt')), false);
+  assert.equal((await agent.call('cancel')).error?.code, -32000);
+});
+
+test('cancelling a running command ends its whole group', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  const { turn, pid } = await withCommand(agent, cwd);
+  await agent.ok('cancel');
+  assert.deepEqual((await agent.answerTo(turn)).result, { status: 'cancelled' });
+  await gone(pid);
+});
+
+test('the end of the input ends turn, command and process, with code 0', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  const { pid } = await withCommand(agent, cwd);
+  assert.deepEqual(await agent.close(), { code: 0, signal: null });
+  await gone(pid);
+});
+
+test('SIGTERM ends turn, command and process', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  const { pid } = await withCommand(agent, cwd);
+  agent.child.kill('SIGTERM');
+  assert.deepEqual(await agent.exited, { code: 143, signal: null });
+  await gone(pid);
+});
+
+test('a client that stops reading does not keep the agent alive', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  const { pid } = await withCommand(agent, cwd);
+  agent.child.stdout.destroy();
+  agent.send({ id: 'x', method: 'cancel' });
+  assert.equal((await agent.exited).code, 0);
+  await gone(pid);
+});
+
+test('a line of 100 MB is answered, and U+2028 stays inside its line', async (t) => {
+  const agent = startAgent(t, { cwd: temporaryFolder(t) });
+  await agent.ok('initialize', HELLO);
+  const block = 'x'.repeat(1024 * 1024);
+  agent.raw('{"jsonrpc":"2.0","id":"big","method":"prompt","params":{"user_input":"find \u2028\u2029","padding":"');
+  for (let at = 0; at < 100; at += 1) {
+    if (!agent.child.stdin.write(block)) await new Promise((resolve) => agent.child.stdin.once('drain', resolve));
+  }
+  agent.raw('"}}\n');
+  assert.deepEqual((await agent.answerTo('big')).result, { status: 'finished' });
+  assert.equal(agent.events('TurnBegin')[0]?.user_input, 'find \u2028\u2029');
+  assert.deepEqual(agent.junk, []);
+});
+
+test('a multi-byte character that is cut between two chunks arrives whole', async (t) => {
+  const agent = startAgent(t, { cwd: temporaryFolder(t) });
+  const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: 'c', method: 'prompt', params: { user_input: '查找 你好' } })}\n`);
+  const cut = line.indexOf(Buffer.from('你')) + 1;
+  agent.raw(line.subarray(0, cut));
+  await new Promise((resolve) => setImmediate(resolve));
+  agent.raw(line.subarray(cut));
+  await agent.answerTo('c');
+  assert.equal(agent.events('TurnBegin')[0]?.user_input, '查找 你好');
+});
+
+test('older versions behave as they did', async (t) => {
+  const cwd = temporaryFolder(t);
+  const versions = [
+    { version: '1.0', methods: [], turnEnd: false, echo: 'ApprovalRequestResolved' },
+    { version: '1.1', methods: ['initialize'], turnEnd: false, echo: 'ApprovalResponse' },
+    { version: '1.3', methods: ['initialize', 'replay'], turnEnd: true, echo: 'ApprovalResponse' },
+    { version: '1.9', methods: ['initialize', 'replay', 'steer', 'set_plan_mode'], turnEnd: true, echo: 'ApprovalResponse' },
+  ];
+  for (const { version, methods, turnEnd, echo } of versions) {
+    const agent = startAgent(t, { cwd, args: ['--wire-version', version] });
+    for (const method of ['initialize', 'replay', 'steer', 'set_plan_mode']) {
+      const { error, result } = await agent.call(method, { ...HELLO, user_input: 'x', enabled: false });
+      assert.equal(error?.code === -32601, !methods.includes(method), `${version} ${method}`);
+      if (method === 'initialize' && result) assert.equal(result.protocol_version, version);
+      if (method === 'initialize' && version === '1.1')
+        assert.deepEqual(Object.keys(result ?? {}).sort(), ['protocol_version', 'server', 'slash_commands']);
+    }
+    const turn = agent.start('prompt', { user_input: 'create file x.txt with "x"' });
+    const asked = await agent.asked('ApprovalRequest');
+    assert.equal('source_kind' in asked.payload, version === '1.9', version);
+    assert.equal('old_start' in ((asked.payload.display as object[])[0] ?? {}), version === '1.9', version);
+    agent.answer(asked.id, { request_id: asked.id, response: 'reject' });
+    await agent.answerTo(turn);
+    assert.equal(agent.events('TurnEnd').length, turnEnd ? 1 : 0, version);
+    assert.equal(agent.events(echo).length, 1, version);
+    await agent.close();
+  }
+});
+
+test('a fuzzer on the input: every message is answered or dropped, and a good request after it is served', async (t) => {
+  const seconds = Number(process.env.PARLEY_FUZZ_SECONDS ?? 0);
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd });
+  await agent.ok('initialize', HELLO);
+  const random = randomFrom(20261121);
+  const until = Date.now() + seconds * 1000;
+  let rounds = 0;
+  do {
+    for (let at = 0; at < 200; at += 1) agent.raw(junkLine(random));
+    // A request id that equals one of theirs, then the proof that it still listens. A turn that junk began is ended first.
+    agent.send({ id: 'stop', method: 'cancel' });
+    await agent.find((message) => message.id === 'stop');
+    const probe = await agent.call('no such method');
+    assert.equal(probe.error?.code, -32601);
+    agent.messages.length = 0;
+    rounds += 1;
+  } while (rounds < 10 || Date.now() < until);
+  assert.deepEqual(agent.junk, [], 'nothing but JSON on stdout');
+  assert.deepEqual(await agent.close(), { code: 0, signal: null });
+  assert.equal(execFileSync('ls', [cwd], { encoding: 'utf8' }), '', 'and nothing was written');
+});
+
+/** A small generator of pseudo-random numbers below n. */
+function randomFrom(seed: number): (n: number) => number {
+  let state = seed;
+  return (n) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+}
+
+const METHODS = ['initialize', 'prompt', 'cancel', 'replay', 'steer', 'set_plan_mode', 'request', 'event', '', '__proto__', 'constructor'];
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  '',
+  'x',
+  '/help',
+  '\u2028',
+  '\ud800',
+  [],
+  {},
+  [[]],
+  { type: 'text', text: 'hi' },
+  'create file a with "b"',
+];
+
+function junkLine(random: (n: number) => number): string | Buffer {
+  const pick = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
+  if (random(10) === 0) return Buffer.from(Array.from({ length: random(60) }, () => random(256)).concat([10]));
+  const params: Record<string, unknown> = {};
+  for (const name of ['protocol_version', 'user_input', 'enabled', 'external_tools', 'client', 'hooks', 'capabilities']) {
+    if (random(3) > 0) params[name] = pick(VALUES);
+  }
+  const message: Record<string, unknown> = {
+    jsonrpc: random(9) === 0 ? pick(VALUES) : '2.0',
+    params: random(6) === 0 ? pick(VALUES) : params,
+  };
+  if (random(8) > 0) message.id = random(4) === 0 ? pick(VALUES) : `f${random(50)}`;
+  if (random(8) > 0) message.method = pick(METHODS);
+  else message[random(2) === 0 ? 'result' : 'error'] = pick(VALUES);
+  const line = JSON.stringify(random(12) === 0 ? [message] : message);
+  return `${random(8) === 0 ? line.slice(0, random(line.length)) : line}\n`;
+}
