@@ -128,7 +128,8 @@ function endTurn(session: Session, event: TurnEnded): Session {
 
 function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.closed' }>): Session {
   if (session.link.state === 'closed') return session;
-  const error = { message: event.reason, ...(event.next === undefined ? {} : { next: event.next }) };
+  // What helps the link is shown with the link; the turn itself can be said again.
+  const error = { message: event.reason, next: ['retry'] as const };
   return {
     ...session,
     link: {

@@ -106,7 +106,7 @@ test('3. when the link closes running turns fail, asks vanish, terminals and the
     { type: 'link.closed', reason: 'exit 1', detail: 'stderr', next: ['restart'], at: 9 },
   );
   assert.equal(session.turns[0]?.status, 'failed');
-  assert.equal(session.turns[0]?.error?.message, 'exit 1');
+  assert.deepEqual(session.turns[0]?.error, { message: 'exit 1', next: ['retry'] });
   assert.equal(session.turns[0]?.endedAt, 9);
   assert.deepEqual(session.asks, []);
   assert.equal(session.terminals.x?.tail, 'out');
