@@ -30,6 +30,7 @@ class AiSdkAdapter implements Adapter {
   readonly #life = new Lifetime();
   #end: () => void = () => {};
   #turn: Turn | undefined;
+  #leaving = false;
   /** The last turn failed: what was said, and what saying it again does. */
   #failed: { readonly turnId: string; readonly content: string; readonly retry: NonNullable<TurnEnd['retry']> } | undefined;
 
@@ -70,7 +71,8 @@ class AiSdkAdapter implements Adapter {
   }
 
   dispose(): void {
-    if (this.#life.ended) return;
+    if (this.#leaving) return;
+    this.#leaving = true;
     const turn = this.#turn;
     this.#turn = undefined;
     const over = turn ? turn.leave() : Promise.resolve();
@@ -83,7 +85,7 @@ class AiSdkAdapter implements Adapter {
   }
 
   #ready(id: string, problems: readonly string[]): void {
-    if (this.#life.ended || this.#scene.signal.aborted) return;
+    if (this.#leaving) return;
     const { emit, ports } = this.#scene;
     const url = new URL(this.#settings.url);
     emit({ type: 'resume.set', key: id });
@@ -101,7 +103,7 @@ class AiSdkAdapter implements Adapter {
   }
 
   #begin(turnId: string, content: readonly Content[]): void {
-    if (this.#turn || this.#life.ended) {
+    if (this.#turn || this.#leaving) {
       this.#scene.log.warn('A prompt came while a turn was running; it is left out.');
       return;
     }

@@ -17,6 +17,8 @@ export interface ChunkSink {
 export interface StreamEnd {
   readonly done: boolean;
   readonly cut?: HttpFailure;
+  /** The first event was of another protocol altogether. */
+  readonly foreign?: true;
 }
 
 /** After `[DONE]`: how long the server may take to close. */
@@ -29,6 +31,8 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
   let closing: NodeJS.Timeout | undefined;
   let bad = 0;
   const unknown = new Set<string>();
+  let events = 0;
+  let foreign: { readonly foreign?: true } = {};
   const complain = (why: string) => {
     bad += 1;
     if (bad <= BAD_LOGGED) exchange.log.warn(`The server sent ${why}${bad === BAD_LOGGED ? '; more of that is not logged' : ''}.`);
@@ -52,6 +56,8 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
         if (value.state === 'requires-action' && typeof value.toolCallId === 'string') sink.awaits(value.toolCallId);
         return;
       }
+      events += 1;
+      if (events === 1 && isRecord(value) && value.type === 'part-start') foreign = { foreign: true };
       const decoded = decodeChunk(value);
       if (decoded.kind === 'bad') return complain(decoded.why);
       if (decoded.kind === 'chunk') return sink.chunk(decoded.chunk);
@@ -64,11 +70,11 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
   try {
     await answer.read((bytes) => reader.push(bytes));
     reader.end();
-    return { done };
+    return { done, ...foreign };
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     if (!done) reader.end();
-    return done ? { done } : { done, cut: error };
+    return done ? { done, ...foreign } : { done, cut: error, ...foreign };
   } finally {
     clearTimeout(closing);
   }

@@ -26,7 +26,7 @@ export class Conversation {
   readonly messages: UiMessage[];
   /** Calls that have begun: none begins twice. */
   readonly started = new Set<string>();
-  /** Calls and approvals whose outcome the server has been told. */
+  /** Calls and approvals of this turn whose outcome the server has been told. */
   readonly delivered = new Set<string>();
   /** Tools of the server's that the person allowed for the whole conversation. */
   readonly allowed = new Set<string>();
@@ -50,6 +50,7 @@ export class Conversation {
   /** Adds what the person said; open calls of earlier messages are closed first. */
   say(turnId: string, content: readonly Content[]): Post {
     closeOpenCalls(this.messages);
+    this.delivered.clear();
     const message = userMessage(this.#newId(), content);
     this.#users.set(turnId, message.id);
     this.messages.push(message);
@@ -66,6 +67,7 @@ export class Conversation {
     const [answer] = this.messages.slice(at + 1);
     const again = answer?.role === 'assistant' && JSON.stringify(message) === JSON.stringify(old);
     this.messages.splice(at, this.messages.length, message);
+    this.delivered.clear();
     this.#users.delete(replaced);
     this.#users.set(turnId, id);
     return { trigger: again ? 'regenerate-message' : 'submit-message', messageId: again ? answer.id : id, continues: false };

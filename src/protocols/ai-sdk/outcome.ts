@@ -1,5 +1,6 @@
 import type { Assembly } from './assembly.ts';
 import type { StreamEnd } from './chunkStream.ts';
+import { OLDER_PROTOCOL } from './exchange.ts';
 
 /** How a response ended (ai-sdk.md §5.4). `said`: the server said so itself. */
 export type Outcome =
@@ -16,6 +17,7 @@ const FRONTEND_TOOL = '__FRONTEND_TOOL__';
 
 export function outcomeOf(assembly: Assembly, end: StreamEnd, stopped: boolean, resultsAsMessages: boolean): Outcome {
   if (stopped) return { kind: 'stopped' };
+  if (end.foreign) return { kind: 'failed', message: OLDER_PROTOCOL };
   const errors = resultsAsMessages ? assembly.errors.filter((text) => !text.includes(FRONTEND_TOOL)) : assembly.errors;
   const [error] = errors;
   if (error !== undefined) {

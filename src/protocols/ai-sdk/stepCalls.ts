@@ -115,7 +115,8 @@ export class StepCalls {
   /** Results that are awaited in an open response will not come any more. */
   async sayGoodbye(): Promise<void> {
     const response = this.#deps.response();
-    if (!response || response.over.signal.aborted || this.#deps.conversation.flow !== 'held') return;
+    const { conversation, settings } = this.#deps;
+    if (!response || response.over.signal.aborted || (settings.toolFlow !== 'held' && conversation.flow !== 'held')) return;
     const signal = AbortSignal.timeout(this.#deps.timing.farewell);
     const open = this.#undelivered.filter((call) => call.acceptedAt === undefined);
     await Promise.all(
