@@ -1,10 +1,12 @@
+import { say } from '../base/say.ts';
+
 /** No single line may be longer than this many bytes unless the caller says otherwise. */
 export const LINE_LIMIT = 256 * 1024 * 1024;
 
 /** A line grew beyond the limit; nothing after it can be trusted to begin a message. */
 export class LineTooLong extends Error {
   constructor(limit: number) {
-    super(`a line longer than ${Math.round(limit / 1024 / 1024)} MB`);
+    super(say('a line longer than {0} MB', Math.round(limit / 1024 / 1024)));
   }
 }
 

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { Emitter } from '../base/emitter.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
+import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
 import { LINE_LIMIT, Lines } from './lines.ts';
 
@@ -29,15 +30,15 @@ export function stdioChannel(input: Readable, output: Writable, limit = LINE_LIM
     try {
       lines.push(chunk);
     } catch (error) {
-      close(`It sent ${messageOf(error)}.`, 'broken');
+      close(say('It sent {0}.', messageOf(error)), 'broken');
     }
   };
   input.on('data', take);
   input.once('end', () => {
     if (!closed) lines.end();
-    close('The input ended.', 'ended');
+    close(say('Its output ended.'), 'ended');
   });
-  input.on('error', (error) => close(`Reading failed: ${error.message}.`, 'broken'));
+  input.on('error', (error) => close(say('Reading from it failed: {0}', error.message), 'broken'));
   // A peer that stops reading shows as EPIPE here. What it wrote before may still be on its way in, so only the input's end closes.
   output.on('error', () => {});
 
@@ -50,7 +51,7 @@ export function stdioChannel(input: Readable, output: Writable, limit = LINE_LIM
           }),
     onMessage: (listener) => messages.listen(listener),
     onClosed: (listener) => listenOnce(closed, closes, listener),
-    dispose: () => close('The connection was closed.', 'ended'),
+    dispose: () => close(say('The connection was closed.'), 'ended'),
   };
 }
 

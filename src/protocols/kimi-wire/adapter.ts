@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
@@ -79,7 +80,7 @@ export class WireAdapter implements Adapter {
   /** The process ends, another one goes on with the same session. */
   #restart(conversation: Conversation): void {
     if (this.#over || this.#conversation !== conversation) return;
-    this.#emit({ type: 'link.opening', note: 'Restarting the agent, which did not stop' });
+    this.#emit({ type: 'link.opening', note: say('Restarting the agent, which did not stop') });
     this.#next = () => this.#open({ history: false, sessionFlag: true });
     conversation.end();
   }

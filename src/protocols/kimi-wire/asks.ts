@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Field, Question, TurnId } from '../../session/model.ts';
 import { contentOf, diffsOf } from './blocks.ts';
@@ -30,14 +31,14 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], place: As
     detail: detailOf(request, place.call),
     // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
     options: [
-      { id: 'approve', label: 'Approve', effect: 'allow_once' },
+      { id: 'approve', label: say('Approve'), effect: 'allow_once' },
       {
         id: 'approve_for_session',
-        label: `Allow all "${request.action}" this session`,
+        label: say('Allow all "{0}" this session', request.action),
         effect: 'allow_always',
-        description: `Every later "${request.action}" of this session runs without asking`,
+        description: say('Every later "{0}" of this session runs without asking', request.action),
       },
-      { id: 'reject', label: 'Reject', effect: 'reject_once' },
+      { id: 'reject', label: say('Reject'), effect: 'reject_once' },
     ],
   };
 }
@@ -87,7 +88,7 @@ export function questionOf(request: RequestPayload['QuestionRequest'], place: As
     kind: 'question',
     id: request.id,
     ...placed(place),
-    title: headers.length > 0 ? [...new Set(headers)].join(', ') : 'The agent has a question',
+    title: headers.length > 0 ? [...new Set(headers)].join(', ') : say('The agent has a question'),
     fields: request.questions.map(
       (item, at): Field => ({
         id: String(at),

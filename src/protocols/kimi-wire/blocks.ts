@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Content, Diff, Output, Plan } from '../../session/model.ts';
 import { fromPart, labelOf } from './content.ts';
 import type { ContentPart, DisplayBlock } from './schema.ts';
@@ -54,7 +55,10 @@ export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }
     case 'shell':
       return { type: 'text', text: block.command };
     case 'background_task':
-      return { type: 'text', text: `Background ${block.kind} ${block.task_id}: ${block.description} (${block.status})` };
+      return {
+        type: 'text',
+        text: say('In the background: {0} ({1}, {2} {3})', block.description, block.status, block.kind, block.task_id),
+      };
     case 'unknown':
       return { type: 'raw', label: labelOf(block.value), value: block.value };
   }

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { decode, type Rows } from '../rows.ts';
 import { kindOf } from './calls.ts';
@@ -59,7 +60,7 @@ function inTurn<P>(row: (payload: P, turn: TurnMemory, lane: Lane, memory: Memor
   return ({ payload }, memory) => (memory.turn && memory.lane ? row(payload, memory.turn, memory.lane, memory) : []);
 }
 
-const activity = (text: string) => inTurn((_payload, turn, lane) => [...closeInput(turn, lane), holds(text, turn)]);
+const activity = (text: () => string) => inTurn((_payload, turn, lane) => [...closeInput(turn, lane), holds(text(), turn)]);
 const activityEnds = inTurn((_payload, turn) => goesOn(turn));
 
 const rows: Rows<WireEvent, 'type', Memory> = {
@@ -68,9 +69,9 @@ const rows: Rows<WireEvent, 'type', Memory> = {
   StepBegin: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
   StepInterrupted: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
   StepRetry: inTurn(takeBackStep),
-  CompactionBegin: activity('Compacting the conversation'),
+  CompactionBegin: activity(() => say('Compacting the conversation')),
   CompactionEnd: activityEnds,
-  MCPLoadingBegin: activity('Starting MCP servers'),
+  MCPLoadingBegin: activity(() => say('Starting MCP servers')),
   MCPLoadingEnd: activityEnds,
   StatusUpdate: ({ payload }, memory) => [
     ...(memory.turn && memory.lane ? closeInput(memory.turn, memory.lane) : []),
@@ -95,16 +96,16 @@ const rows: Rows<WireEvent, 'type', Memory> = {
   ]),
   HookTriggered: () => [],
   HookResolved: inTurn((payload, turn, lane) => (payload.action === 'block' ? [addNotice('warn', hookText(payload), turn, lane)] : [])),
-  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', `Side question: ${payload.question}`, turn, lane)]),
+  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', say('Side question: {0}', payload.question), turn, lane)]),
   BtwEnd: inTurn((payload, turn, lane) => [
     payload.error
-      ? addNotice('error', `The side question failed: ${payload.error}`, turn, lane)
+      ? addNotice('error', say('The side question failed: {0}', payload.error), turn, lane)
       : addPart({ kind: 'text', text: payload.response ?? '' }, turn, lane),
   ]),
 };
 
 function hookText({ event, target, reason }: EventPayload['HookResolved']): string {
-  return `A ${event} hook blocked ${target || 'this'}${reason ? `: ${reason}` : '.'}`;
+  return say('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…');
 }
 
 /** Who answered matters to the adapter only; the card goes on, or says that it was refused. */
@@ -129,7 +130,7 @@ function subagent(payload: EventPayload['SubagentEvent'], turn: TurnMemory, oute
     let parent = wireId === undefined ? undefined : lastCall(turn, wireId)?.callId;
     if (parent === undefined) {
       const name = payload.subagent_type ?? 'agent';
-      const start = { name, title: `Sub-agent ${name}`, kind: kindOf(name), status: 'running', inputText: '' } as const;
+      const start = { name, title: say('Sub-agent {0}', name), kind: kindOf(name), status: 'running', inputText: '' } as const;
       const { call, added } = addCall(wireId ?? `agent ${agent}`, start, turn, outer);
       before.push(added);
       turn.agents.push(call);

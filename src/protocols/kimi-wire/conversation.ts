@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Offers, TurnId } from '../../session/model.ts';
@@ -124,7 +125,7 @@ export class Conversation {
       this.#deps.scene.log.error(`The handshake failed: ${message}`, error);
       this.#emit({
         type: 'link.closed',
-        reason: `The handshake with ${this.#deps.command} failed: ${message}`,
+        reason: say('The handshake with {0} failed: {1}', this.#deps.command, message),
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.scene.now(),
       });
@@ -192,18 +193,18 @@ export class Conversation {
     this.#emit({ type: 'commands.set', commands: greeting.commands });
     if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(false) });
     if (greeting.legacy && this.#deps.scene.ports.tools.length > 0) {
-      const text = 'This version of the agent cannot use editor tools, and does not say which slash commands it has.';
+      const text = say('This version of the agent cannot use editor tools, and does not say which slash commands it has.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
     }
   }
 
   async #replay(greeting: Greeting): Promise<void> {
     const missing = (): void => {
-      const text = 'This agent cannot show the earlier conversation. It still remembers it.';
+      const text = say('This agent cannot show the earlier conversation. It still remembers it.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
     };
     if (greeting.legacy || !this.#can(3)) return missing();
-    this.#emit({ type: 'link.opening', note: 'Reading the earlier conversation' });
+    this.#emit({ type: 'link.opening', note: say('Reading the earlier conversation') });
     this.#replaying = true;
     try {
       await this.#peer.call('replay');
@@ -248,7 +249,11 @@ export class Conversation {
       if (!this.#drop(steer) || !failed) return;
       // The turn was over already, or the server cannot: then it is the next prompt.
       if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) this.#own.prompt(said);
-      else this.#emit({ type: 'notice', notice: { level: 'error', text: `The agent did not take "${textOf(said)}": ${failed.message}` } });
+      else
+        this.#emit({
+          type: 'notice',
+          notice: { level: 'error', text: say('The agent did not take "{0}": {1}', textOf(said), failed.message) },
+        });
     }
   }
 
@@ -267,7 +272,7 @@ export class Conversation {
     const lost = status === 'done' ? [] : this.#steers;
     this.#steers = status === 'done' ? this.#steers.filter((steer) => !steer.accepted) : [];
     for (const { said } of lost) {
-      this.#emit({ type: 'notice', notice: { level: 'warn', text: `The agent stopped before it read: ${textOf(said)}` } });
+      this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent stopped before it read: {0}', textOf(said)) } });
     }
   }
 
@@ -287,7 +292,7 @@ export class Conversation {
       const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
       this.#memory.planMode = !isUnknown;
       if (isUnknown) this.#emit({ type: 'mode.set', mode: null });
-      else this.#emit({ type: 'notice', notice: { level: 'warn', text: `The mode was not switched: ${failed.message}` } });
+      else this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The mode was not switched: {0}', failed.message) } });
     }
   }
 

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Fault, Remedy } from '../../session/model.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import { codes } from './schema.ts';
@@ -9,18 +10,18 @@ const NEXT: Readonly<Record<number, readonly Remedy[]>> = {
   [codes.internal]: ['retry', 'showLog'],
   [codes.wrongState]: ['retry', 'restart'],
 };
-const PLAIN: Readonly<Record<number, string>> = {
-  [codes.noModel]: 'The agent has no model configured.',
-  [codes.loginExpired]: 'The login of the agent has expired.',
-  [codes.modelCannot]: 'The model cannot do this.',
+const PLAIN: Readonly<Record<number, () => string>> = {
+  [codes.noModel]: () => say('The agent has no model configured.'),
+  [codes.loginExpired]: () => say('The login of the agent has expired.'),
+  [codes.modelCannot]: () => say('The model cannot do this.'),
 };
 
 /** Why a turn failed, and what a person can do (wire.md §10). Undefined when the connection ended: that is said elsewhere. */
 export function faultOf(error: unknown): Fault | undefined {
   const failed = failureOf(error);
   if (!failed) return undefined;
-  const plain = PLAIN[failed.code];
-  const message = [plain, failed.message === plain ? '' : failed.message].filter(Boolean).join(' ') || 'The agent failed.';
+  const plain = PLAIN[failed.code]?.();
+  const message = [plain, failed.message === plain ? '' : failed.message].filter(Boolean).join(' ') || say('The agent failed.');
   const next = NEXT[failed.code] ?? (failed.code === codes.modelCannot ? undefined : ['showLog']);
   return { message, code: String(failed.code), ...(next === undefined ? {} : { next }) };
 }

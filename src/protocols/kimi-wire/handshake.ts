@@ -1,4 +1,5 @@
 import { type Log, messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Command, Question, ToolOffer } from '../../session/model.ts';
@@ -36,9 +37,9 @@ export interface HandshakeDeps {
 }
 
 const NO_TOOLS: ToolOffer = { accepted: [], rejected: [] };
-const WAIT = 'Keep waiting';
-const AGAIN = 'Start it again';
-const WITHOUT = 'Go on without the handshake (old versions)';
+const wait = (): string => say('Keep waiting');
+const again = (): string => say('Start it again');
+const without = (): string => say('Go on without the handshake (old versions)');
 
 /** `initialize`, with everything that servers have been seen to answer, and not to answer (wire.md §3). Rejects only when it cannot go on. */
 export class Handshake {
@@ -56,7 +57,7 @@ export class Handshake {
     const silent = new Promise<Greeting>((resolve) => {
       this.#goLegacy = () => resolve(legacyGreeting());
     });
-    this.#deps.emit({ type: 'link.opening', note: `Starting ${this.#deps.command}` });
+    this.#deps.emit({ type: 'link.opening', note: say('Starting {0}', this.#deps.command) });
     for (const ms of this.#deps.limits.notes) this.#later(ms, () => this.#stillWaiting(ms));
     this.#later(this.#deps.limits.silence, () => this.#ask());
     try {
@@ -71,8 +72,8 @@ export class Handshake {
     if (askId !== this.#askId) return false;
     this.#closeAsk('answered');
     const chosen = answer.kind === 'fields' ? answer.values.what?.[0] : undefined;
-    if (chosen === AGAIN) this.#deps.restart();
-    else if (chosen === WITHOUT) this.#goLegacy();
+    if (chosen === again()) this.#deps.restart();
+    else if (chosen === without()) this.#goLegacy();
     else this.#later(this.#deps.limits.silence, () => this.#ask());
     return true;
   }
@@ -94,7 +95,7 @@ export class Handshake {
       const failed = failureOf(error);
       if (failed?.code === codes.unknownMethod) return legacyGreeting();
       if (failed?.code !== codes.badParams || tools.length === 0) throw error;
-      this.#notice(`The agent refused the editor tools, so it works without them: ${failed.message.split('\n', 1)[0]}`);
+      this.#notice(say('The agent refused the editor tools, so it works without them: {0}', failed.message.split('\n', 1)[0] ?? ''));
       result = await this.#initialize([]);
       return this.#greeting([], result, { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: failed.message })) });
     }
@@ -132,7 +133,9 @@ export class Handshake {
     const theirs = parseVersion(result.protocol_version ?? '') ?? { major: 1, minor: 1 };
     const ours = parseVersion(NEWEST_VERSION) ?? theirs;
     if (theirs.major !== ours.major)
-      this.#notice(`The agent speaks Wire ${result.protocol_version}; this is made for ${NEWEST_VERSION}. It may misbehave.`);
+      this.#notice(
+        say('The agent speaks Wire {0}; this is made for {1}. It may misbehave.', result.protocol_version ?? '?', NEWEST_VERSION),
+      );
     else if (isNewer(theirs, ours)) this.#deps.log.info(`The agent speaks Wire ${result.protocol_version}, newer than ${NEWEST_VERSION}.`);
     return {
       // Servers do not negotiate: the client lowers itself.
@@ -154,7 +157,7 @@ export class Handshake {
   #stillWaiting(ms: number): void {
     this.#deps.emit({
       type: 'link.opening',
-      note: `${this.#deps.command} is starting (${Math.round(ms / 1000)} s). It can take half a minute.`,
+      note: say('{0} is starting ({1} s). It can take half a minute.', this.#deps.command, Math.round(ms / 1000)),
     });
     if (ms !== this.#deps.limits.notes[0]) return;
     this.#deps.isLegacy().then(
@@ -166,9 +169,9 @@ export class Handshake {
   #ask(): void {
     const id = this.#deps.newId();
     this.#askId = id;
-    const label = `"${this.#deps.command}" runs but has not answered for ${Math.round(this.#deps.limits.silence / 1000)} s.`;
-    const choices = [{ label: WAIT }, { label: AGAIN }, { label: WITHOUT }];
-    const ask: Question = { kind: 'question', id, title: 'The agent is silent', fields: [{ id: 'what', label, choices }] };
+    const label = say('"{0}" runs but has not answered for {1} s.', this.#deps.command, Math.round(this.#deps.limits.silence / 1000));
+    const choices = [wait(), again(), without()].map((label) => ({ label }));
+    const ask: Question = { kind: 'question', id, title: say('The agent is silent'), fields: [{ id: 'what', label, choices }] };
     this.#deps.emit({ type: 'ask.opened', ask });
   }
 

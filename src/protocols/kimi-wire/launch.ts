@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
@@ -48,7 +49,7 @@ export function whyClosed(
   const stderr = closed.stderr.trim();
   const detail = stderr === '' ? {} : { detail: stderr };
   if (/unknown option '?--wire/i.test(stderr)) {
-    const reason = `"${command}" is Kimi Code, which does not speak Wire. Add it as an ACP agent instead: "${command} acp".`;
+    const reason = say('"{0}" is Kimi Code, which does not speak Wire. Add it as an ACP agent instead: "{0} acp".', command);
     return { reason, ...detail, next: ['pickAgent', 'openSettings', 'showLog'] };
   }
   const isUnstartable = closed.failure === 'missing' || closed.failure === 'forbidden' || closed.failure === 'noFolder';

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { closeTurn } from './codec.ts';
 import { fromUserInput } from './content.ts';
@@ -62,6 +63,6 @@ export class OtherTurns {
     const parsed = requests.QuestionRequest.safeParse(payload);
     if (!parsed.success) return;
     const text = parsed.data.questions.map((item) => item.question).join('\n');
-    this.#deps.emit(addNotice('info', `The agent asked: ${text}`, turn, turn.main));
+    this.#deps.emit(addNotice('info', say('The agent asked: {0}', text), turn, turn.main));
   }
 }

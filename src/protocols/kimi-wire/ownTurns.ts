@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault, TurnId } from '../../session/model.ts';
 import { closeTurn } from './codec.ts';
@@ -66,9 +67,9 @@ export class OwnTurns {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#later(this.#deps.limits.offerRestart, () => {
-      const text = 'The agent does not stop. It will be restarted soon; the conversation goes on from there.';
+      const text = say('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
       this.#deps.emit({ type: 'turn.activity', turnId: turn.turnId, text });
-      this.#deps.emit({ type: 'notice', notice: { level: 'warn', text: 'The agent does not stop.', next: ['restart'] } });
+      this.#deps.emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'] } });
     });
     this.#later(this.#deps.limits.restart, () => {
       this.#end(turn, { status: 'cancelled', stop: 'restarted' });
@@ -114,7 +115,7 @@ export class OwnTurns {
   #outcome({ status, steps }: Methods['prompt']['result']): Ended {
     if (this.#stopping || status === 'cancelled') return { status: 'cancelled' };
     if (status !== 'max_steps_reached') return { status: 'done', ...(status === 'finished' ? {} : { stop: status }) };
-    const message = `The agent stopped after ${steps ?? 'too many'} steps, its limit for one turn.`;
+    const message = say('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
     const error: Fault = { message, next: ['continue'] };
     return { status: 'done', stop: status, error };
   }

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Notice, Part } from '../../session/model.ts';
 import { outputsOf, planOf } from './blocks.ts';
@@ -107,7 +108,7 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
   const before = lane.call && lane.call === own ? closeInput(turn, lane) : [];
   const start = {
     name: 'tool',
-    title: 'Result of a call that was not announced',
+    title: say('Result of a call that was not announced'),
     kind: 'other',
     status: 'running',
     inputText: '',
@@ -127,7 +128,7 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
       change: {
         status: value.is_error ? (call.rejected ? 'rejected' : 'failed') : 'done',
         output: outputsOf(blocks, value.output ?? '', message),
-        ...(value.is_error ? { error: { message: message === '' ? 'The tool failed.' : message } } : {}),
+        ...(value.is_error ? { error: { message: message === '' ? say('The tool failed.') : message } } : {}),
       },
     },
     ...(plan ? [{ type: 'plan.set', plan } as const] : []),
@@ -146,8 +147,9 @@ export function takeBackStep(payload: EventPayload['StepRetry'], turn: TurnMemor
   const gone = takeBack(turn, lane, lane.stepFrom);
   delete lane.growing;
   delete lane.call;
-  const status = payload.status_code ? ` ${payload.status_code}` : '';
-  const text = `Trying again (${payload.next_attempt} of ${payload.max_attempts}) in ${Math.round(payload.wait_s)} s: ${payload.error_type}${status}`;
+  const why = payload.status_code ? `${payload.error_type} ${payload.status_code}` : payload.error_type;
+  const { next_attempt: next, max_attempts: most } = payload;
+  const text = say('Trying again ({0} of {1}) in {2} s: {3}', next, most, Math.round(payload.wait_s), why);
   return [...(gone.length > 0 ? [{ type: 'parts.removed', turnId: turn.turnId, partIds: gone } as const] : []), holds(text, turn)];
 }
 

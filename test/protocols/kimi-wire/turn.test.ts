@@ -245,7 +245,7 @@ test('every display block has its place', async () => {
   );
   assert.deepEqual(
     output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text] : [])),
-    ['short', 'ls', 'Background agent t1: looking (running)'],
+    ['short', 'ls', 'In the background: looking (running, agent t1)'],
   );
   assert.deepEqual(server.desk.session.plan?.entries, [
     { text: 'one', status: 'completed' },
@@ -416,7 +416,7 @@ test('plans, hooks that block and side questions leave their trace', async () =>
   assert.deepEqual(bare(server), [
     'text: # Plan',
     'content file',
-    'notice: A PreToolUse hook blocked Shell: not here',
+    'notice: A hook (PreToolUse) blocked Shell: not here',
     'notice: Side question: why?',
     'text: because',
     'notice: The side question failed: down',
