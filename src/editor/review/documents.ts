@@ -14,12 +14,19 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #entries = new Map<string, Entry>();
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changes.event;
-  readonly #registration = vscode.workspace.registerFileSystemProvider(REVIEW_SCHEME, this, { isCaseSensitive: true });
+  readonly #scheme: string;
+  readonly #registration: vscode.Disposable;
+
+  /** The editor takes one provider per scheme; another one's begins with `REVIEW_SCHEME` too. */
+  constructor(scheme = REVIEW_SCHEME) {
+    this.#scheme = scheme;
+    this.#registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
+  }
 
   /** `key` keeps texts of one path apart; putting the same key again changes the text in place. */
   put(key: string, path: string, text: string, editable = false): vscode.Uri {
     const uri = vscode.Uri.from({
-      scheme: REVIEW_SCHEME,
+      scheme: this.#scheme,
       path: path.startsWith('/') ? path : `/${path.replaceAll('\\', '/')}`,
       query: key,
     });

@@ -1,12 +1,16 @@
 import * as vscode from 'vscode';
 import { REVIEW_SCHEME } from './documents.ts';
 
-/** The right side of a diff tab that shows one of our documents, or undefined for every other tab. */
+function isOurs(uri: vscode.Uri): boolean {
+  return uri.scheme.startsWith(REVIEW_SCHEME);
+}
+
+/** The sides of a diff tab that shows one of our documents, or undefined for every other tab. */
 export function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; readonly right: vscode.Uri } | undefined {
   const input = tab?.input;
   if (!(input instanceof vscode.TabInputTextDiff)) return undefined;
   const { original: left, modified: right } = input;
-  return left.scheme === REVIEW_SCHEME || right.scheme === REVIEW_SCHEME ? { left, right } : undefined;
+  return isOurs(left) || isOurs(right) ? { left, right } : undefined;
 }
 
 export function activeReview(): ReturnType<typeof reviewSides> {
@@ -24,7 +28,7 @@ export async function closeReviews(matches: (sides: { readonly left: vscode.Uri;
   for (const tab of closing) {
     const right = reviewSides(tab)?.right.toString();
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right);
-    if (document?.isDirty && document.uri.scheme === REVIEW_SCHEME) await document.save();
+    if (document?.isDirty && isOurs(document.uri)) await document.save();
   }
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
 }

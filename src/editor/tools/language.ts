@@ -8,8 +8,8 @@ import { wordAt } from './wordAt.ts';
 const MOST_DIAGNOSTICS = 200;
 const MOST_LOCATIONS = 200;
 /** Milliseconds for a language server to say something about a file that was not open. */
-const FIRST_LOOK = 10_000;
-const QUIET = 1500;
+const FIRST_LOOK = 5000;
+const QUIET = 1000;
 const POSITIONS = 'Input lines and columns are 1-based. Positions in the answer are LSP: 0-based lines and characters.';
 
 const place = z.strictObject({
@@ -49,7 +49,15 @@ export function languageTools({ cwd, lsp }: ToolContext): readonly Tool[] {
           if (shown.length > 0)
             files.push({ path: uri.scheme === 'file' ? uri.fsPath : uri.toString(), diagnostics: lsp().diagnostics(shown) });
         }
-        return fine({ count, files, ...(count > MOST_DIAGNOSTICS ? { cut: `only the first ${MOST_DIAGNOSTICS} are listed` } : {}) });
+        const unseen = path !== undefined && count === 0 && !inTab(resolved(cwd, path));
+        return fine({
+          count,
+          files,
+          ...(count > MOST_DIAGNOSTICS ? { cut: `only the first ${MOST_DIAGNOSTICS} are listed` } : {}),
+          ...(unseen
+            ? { note: 'The file is not open in the editor; many language servers only check files that are. Open it first.' }
+            : {}),
+        });
       },
     }),
     toolOf({
@@ -102,13 +110,18 @@ async function located(
   return fine({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
 }
 
-/** Language servers look at open files: one that is not open is opened unseen and given a moment. */
+/** Where nothing is known of a file, its language server is given a moment: it may just have been opened or changed. */
 async function diagnosticsOf(cwd: string, path: string, signal: AbortSignal): Promise<[vscode.Uri, vscode.Diagnostic[]]> {
-  const wanted = vscode.Uri.file(resolved(cwd, path));
-  const known = vscode.workspace.textDocuments.some((document) => document.uri.toString() === wanted.toString());
   const { uri } = await documentAt(cwd, path);
-  if (!known && vscode.languages.getDiagnostics(uri).length === 0) await firstDiagnostics(uri, signal);
+  if (vscode.languages.getDiagnostics(uri).length === 0) await firstDiagnostics(uri, signal);
   return [uri, vscode.languages.getDiagnostics(uri)];
+}
+
+function inTab(file: string): boolean {
+  const wanted = vscode.Uri.file(file).toString();
+  return vscode.window.tabGroups.all.some((group) =>
+    group.tabs.some(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === wanted),
+  );
 }
 
 /** Servers report in pieces, the first often empty: something found is enough, otherwise a moment of silence after the last report. */

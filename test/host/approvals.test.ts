@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import { Approvals } from '../../src/editor/approvals/approvals.ts';
+import { QuickInputs } from '../../src/editor/quickInputs.ts';
+import { command, FakeDesk, question } from './desk.ts';
+
+/** Keys, as the editor's own commands for its quick input. Each has reached the extension when it settles. */
+const key = {
+  enter: 'workbench.action.acceptSelectedQuickOpenItem',
+  down: 'workbench.action.quickOpenSelectNext',
+  escape: 'workbench.action.closeQuickOpen',
+  palette: 'workbench.action.showCommands',
+} as const;
+
+describe('approvals as quick-picks', () => {
+  let life: Lifetime;
+  let desk: FakeDesk;
+  let approvals: Approvals;
+  let diffs: string[];
+  let popUp: boolean;
+
+  const press = async (...names: readonly (keyof typeof key)[]) => {
+    for (const name of names) await vscode.commands.executeCommand(key[name]);
+  };
+  const start = (...ids: readonly string[]) => {
+    desk = new FakeDesk('/work', ...ids);
+    approvals = life.own(
+      new Approvals({
+        desk,
+        inputs: life.own(new QuickInputs()),
+        popUp: () => popUp,
+        openDiffToo: () => false,
+        openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
+        openText: () => {},
+        edited: async () => undefined,
+      }),
+    );
+  };
+
+  beforeEach(async () => {
+    life = new Lifetime();
+    diffs = [];
+    popUp = true;
+    await press('escape');
+    start('a');
+  });
+  afterEach(async () => {
+    life.dispose();
+    await press('escape');
+  });
+
+  it('the chosen row is answered by its id, although another row has the same label', async () => {
+    desk.open(command('1'));
+    await press('down', 'down', 'enter');
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'always' } }]);
+  });
+
+  it('an Enter meant for elsewhere answers nothing', async () => {
+    desk.open(command('1'));
+    await press('enter', 'enter');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(desk.openAsks(), ['1']);
+  });
+
+  it('two asks at once are both answered, one after the other', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    await press('down', 'enter');
+    await press('down', 'down', 'down', 'enter');
+    assert.deepEqual(desk.answers, [
+      { askId: '1', answer: { kind: 'option', optionId: 'yes' } },
+      { askId: '2', answer: { kind: 'option', optionId: 'no' } },
+    ]);
+  });
+
+  it('Esc leaves the ask open, and it does not come back by itself', async () => {
+    desk.open(command('1'));
+    await press('escape');
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(desk.openAsks(), ['1']);
+  });
+
+  it('the command palette over the pick leaves both asks open', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    await press('palette', 'escape');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(desk.openAsks(), ['1', '2']);
+  });
+
+  it('a quick-pick of another extension leaves the ask open', async () => {
+    desk.open(command('1'));
+    const other = life.own(vscode.window.createQuickPick());
+    other.show();
+    await press('escape');
+    assert.deepEqual(desk.openAsks(), ['1']);
+    assert.deepEqual(desk.answers, []);
+  });
+
+  it('shown again, it is answered like the first time', async () => {
+    desk.open(command('1'));
+    await press('escape');
+    assert.equal(approvals.showPending(), true);
+    await press('enter');
+    assert.deepEqual(desk.answers, [], 'still nothing by Enter alone');
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
+  it('what was set aside is shown by name', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    await press('escape');
+    assert.equal(approvals.show('a', '2'), true);
+    await press('down', 'enter');
+    assert.deepEqual(
+      desk.answers.map((one) => one.askId),
+      ['2'],
+    );
+    assert.equal(approvals.show('a', 'gone'), false);
+  });
+
+  it('answered elsewhere, the pick vanishes and the next one takes its place', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    desk.close('1');
+    await press('down', 'enter');
+    assert.deepEqual(
+      desk.answers.map((one) => one.askId),
+      ['2'],
+    );
+    desk.open(command('3'));
+    desk.close('3');
+    await press('down', 'enter');
+    assert.equal(desk.answers.length, 1);
+  });
+
+  it('the end of the turn takes the pick away', async () => {
+    desk.open(command('1'));
+    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'cancelled' });
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, []);
+  });
+
+  it('asks of every session are shown', async () => {
+    life.dispose();
+    life = new Lifetime();
+    start('a', 'b');
+    desk.open(command('1'), 'b');
+    await press('down', 'enter');
+    assert.deepEqual(
+      desk.answers.map((one) => one.askId),
+      ['1'],
+    );
+  });
+
+  it('an ask waits until one of our own inputs is closed', async () => {
+    life.dispose();
+    life = new Lifetime();
+    desk = new FakeDesk('/work', 'a');
+    const inputs = life.own(new QuickInputs());
+    const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, openDiff: () => {}, openText: () => {} };
+    life.own(new Approvals({ ...deps, edited: async () => undefined }));
+    const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
+    desk.open(command('1'));
+    await press('enter');
+    assert.equal(await chosen, 7);
+    await new Promise<void>((resolve) => inputs.onFree(resolve));
+    await press('down', 'enter');
+    assert.deepEqual(
+      desk.answers.map((one) => one.askId),
+      ['1'],
+    );
+  });
+
+  it('nothing pops up when the person wants it so, and it can still be shown', async () => {
+    popUp = false;
+    desk.open(command('1'));
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, []);
+    approvals.showPending();
+    await press('down', 'enter');
+    assert.equal(desk.answers.length, 1);
+  });
+
+  it('the rows above the answers open the diff of their file and answer nothing', async () => {
+    const diff = { before: 'a', after: 'b' };
+    desk.open({
+      ...command('1'),
+      detail: {
+        type: 'edit',
+        diffs: [
+          { path: '/work/x.ts', ...diff },
+          { path: '/work/y.ts', ...diff },
+        ],
+      },
+    });
+    await press('enter', 'down', 'enter');
+    assert.deepEqual(diffs, ['1 /work/x.ts', '1 /work/y.ts']);
+    assert.deepEqual(desk.answers, []);
+  });
+
+  it('Accept takes what holds once, and nothing where there is no such option', async () => {
+    desk.open(command('1'));
+    assert.equal(await approvals.decide('a', '1', 'accept'), true);
+    desk.open({ ...command('2'), options: [{ id: 'always', label: 'Always', effect: 'allow_always' }] });
+    assert.equal(await approvals.decide('a', '2', 'accept'), false);
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
+  it('all of a session are decided together', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    assert.equal(await approvals.decideAll('a', 'reject'), 2);
+    assert.deepEqual(
+      desk.answers.map((one) => one.answer),
+      [
+        { kind: 'option', optionId: 'no' },
+        { kind: 'option', optionId: 'no' },
+      ],
+    );
+  });
+
+  it('a question is answered field by field; going away keeps what was answered', async () => {
+    const choices = [{ label: 'one' }, { label: 'two' }];
+    desk.open(
+      question('q', [
+        { id: 'f', label: 'First', choices },
+        { id: 'g', label: 'Second', choices },
+      ]),
+    );
+    await press('enter');
+    assert.deepEqual(desk.answers, [], 'Enter alone answers nothing');
+    await press('down', 'enter');
+    await press('escape');
+    assert.deepEqual(desk.openAsks(), ['q']);
+    approvals.showPending();
+    await press('down', 'down', 'enter');
+    assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: ['one'], g: ['two'] } } }]);
+  });
+
+  it('choosing several: nothing chosen is no answer', async () => {
+    desk.open(question('q', [{ id: 'f', label: 'Many', many: true, choices: [{ label: 'one' }, { label: 'two' }] }]));
+    await press('enter');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(desk.openAsks(), ['q']);
+  });
+
+  it('a question without fields is not answered for the person', async () => {
+    desk.open(question('q', []));
+    await press('enter');
+    assert.deepEqual(desk.answers, []);
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: {} } }]);
+  });
+});

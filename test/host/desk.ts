@@ -1,0 +1,73 @@
+import { Emitter } from '../../src/base/emitter.ts';
+import type { Desk, DeskSession } from '../../src/live/surface.ts';
+import type { SessionEvent } from '../../src/session/events.ts';
+import type { Answer, Intent } from '../../src/session/intents.ts';
+import type { Approval, Ask, Option, Question } from '../../src/session/model.ts';
+import { newSession } from '../../src/session/reduce.ts';
+import { type Change, Store } from '../../src/session/store.ts';
+
+/** A desk with one session per name and no agents: asks are opened by the test, answers are kept and close their ask. */
+export class FakeDesk implements Desk {
+  readonly #changes = new Emitter<{ readonly id: string; readonly change: Change }>();
+  readonly #lists = new Emitter<void>();
+  readonly #sessions = new Map<string, DeskSession>();
+  readonly answers: { readonly askId: string; readonly answer: Answer }[] = [];
+  readonly active: string | undefined;
+
+  constructor(cwd: string, ...ids: readonly string[]) {
+    this.active = ids[0];
+    for (const id of ids) {
+      const store = new Store(newSession(id, { protocol: 'none', name: `Agent ${id}` }, cwd));
+      store.onChange((change) => this.#changes.fire({ id, change }));
+      this.#sessions.set(id, { id, store, profile: 'none', send: (intent) => this.#take(id, intent), hints: async () => [] });
+      this.say(id, { type: 'link.ready', agent: { protocol: 'none', name: `Agent ${id}` }, offers: { feedback: true } });
+      this.say(id, { type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+    }
+  }
+
+  get all(): readonly string[] {
+    return [...this.#sessions.keys()];
+  }
+  get(id: string): DeskSession | undefined {
+    return this.#sessions.get(id);
+  }
+  onChange(listener: (id: string, change: Change) => void) {
+    return this.#changes.listen(({ id, change }) => listener(id, change));
+  }
+  onSessions(listener: () => void) {
+    return this.#lists.listen(listener);
+  }
+
+  say(id: string, event: SessionEvent): void {
+    this.#sessions.get(id)?.store.apply(event);
+  }
+  open(ask: Ask, id = this.active ?? ''): void {
+    this.say(id, { type: 'ask.opened', ask });
+  }
+  close(askId: string, id = this.active ?? ''): void {
+    this.say(id, { type: 'ask.closed', askId, how: 'answered' });
+  }
+  openAsks(id = this.active ?? ''): readonly string[] {
+    return this.#sessions.get(id)?.store.now.asks.map((ask) => ask.id) ?? [];
+  }
+
+  #take(id: string, intent: Intent): void {
+    if (intent.type !== 'answer') return;
+    this.answers.push({ askId: intent.askId, answer: intent.answer });
+    this.close(intent.askId, id);
+  }
+}
+
+export const options: readonly Option[] = [
+  { id: 'yes', label: 'Go', effect: 'allow_once' },
+  { id: 'always', label: 'Go', effect: 'allow_always' },
+  { id: 'no', label: 'No', effect: 'reject_once' },
+];
+
+export function command(id: string, text = `run ${id}`): Approval {
+  return { kind: 'approval', id, turnId: 't', title: `Run ${id}`, detail: { type: 'command', command: text }, options };
+}
+
+export function question(id: string, fields: Question['fields']): Question {
+  return { kind: 'question', id, turnId: 't', title: 'Tell me', fields };
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { editorFiles } from '../../src/editor/files.ts';
+
+describe('files as the person has them', () => {
+  let folder: string;
+  let file: string;
+  const open = async () => {
+    const document = await vscode.workspace.openTextDocument(file);
+    await vscode.window.showTextDocument(document);
+    return document;
+  };
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), 'parley-files-'));
+    file = path.join(folder, 'x.txt');
+  });
+  afterEach(async () => {
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('unsaved text is read', async () => {
+    writeFileSync(file, 'saved\n');
+    const document = await open();
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), 'not yet ');
+    await vscode.workspace.applyEdit(edit);
+    assert.equal(await editorFiles.read(file), 'not yet saved\n');
+    await document.save();
+  });
+
+  it('a part is read by lines', async () => {
+    writeFileSync(file, '1\n2\n3\n4\n');
+    assert.equal(await editorFiles.read(file, { line: 2, limit: 2 }), '2\n3');
+  });
+
+  it('a missing file says ENOENT', async () => {
+    await assert.rejects(editorFiles.read(file), { code: 'ENOENT' });
+  });
+
+  it('a new file is made, with its folders', async () => {
+    const deep = path.join(folder, 'a', 'b', 'c.txt');
+    await editorFiles.write(deep, 'new\n');
+    assert.equal(readFileSync(deep, 'utf8'), 'new\n');
+  });
+
+  it('an open file is changed in the editor, is on disk when it is answered, and can be undone', async () => {
+    writeFileSync(file, 'one\ntwo\n');
+    const document = await open();
+    await editorFiles.write(file, 'one\n2\n');
+    assert.equal(document.getText(), 'one\n2\n');
+    assert.equal(document.isDirty, false);
+    assert.equal(readFileSync(file, 'utf8'), 'one\n2\n');
+    await vscode.commands.executeCommand('undo');
+    assert.equal(document.getText(), 'one\ntwo\n');
+    await document.save();
+  });
+
+  for (const shown of [true, false]) {
+    it(`line ends and byte order mark stay as they are, ${shown ? 'open' : 'not open'}`, async () => {
+      writeFileSync(file, '\uFEFFone\r\ntwo\r\n');
+      if (shown) await open();
+      await editorFiles.write(file, 'one\nzwei\nthree\n');
+      assert.equal(readFileSync(file, 'utf8'), '\uFEFFone\r\nzwei\r\nthree\r\n');
+      assert.equal((await editorFiles.read(file)).charCodeAt(0), 'o'.charCodeAt(0), 'the mark is not part of the text');
+    });
+  }
+});

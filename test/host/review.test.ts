@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { REVIEW_SCHEME, ReviewDocuments } from '../../src/editor/review/documents.ts';
+import { revertFile } from '../../src/editor/review/revert.ts';
+import { Review } from '../../src/editor/review/review.ts';
+import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
+import { command, FakeDesk } from './desk.ts';
+import { settled } from './settled.ts';
+
+describe('review of changes', () => {
+  let life: Lifetime;
+  let folder: string;
+  let file: string;
+  let desk: FakeDesk;
+  let review: Review;
+
+  const edit = (id: string, diffs: readonly Diff[], editable?: true): Approval => ({
+    ...command(id),
+    detail: { type: 'edit', diffs },
+    ...(editable ? { editable } : {}),
+  });
+  const done = (diffs: readonly Diff[]) => {
+    const call: ToolCall = {
+      id: 'c',
+      name: 'edit',
+      title: 'edit',
+      kind: 'edit',
+      status: 'done',
+      inputText: '',
+      output: diffs.map((diff) => ({ kind: 'diff', diff })),
+      locations: [],
+    };
+    desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } });
+  };
+  const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const front = () => vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  const sides = async () => {
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const texts = await Promise.all([input.original, input.modified].map((uri) => vscode.workspace.openTextDocument(uri)));
+    return texts.map((document) => document.getText());
+  };
+  const session = () => desk.get('a')!.store.now;
+
+  beforeEach(async () => {
+    life = new Lifetime();
+    folder = mkdtempSync(path.join(os.tmpdir(), 'parley-review-'));
+    file = path.join(folder, 'x.txt');
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    desk = new FakeDesk(folder, 'a');
+    review = life.own(new Review(desk, life.own(new ReviewDocuments(`${REVIEW_SCHEME}-test`)), silentLog));
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+  });
+  afterEach(async () => {
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    life.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('a pending edit opens as the file beside what is proposed, and belongs to its ask', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    await review.openAsk('a', '1');
+    assert.deepEqual(await sides(), ['one\ntwo\nthree\n', 'one\nTWO\nthree\n']);
+    assert.deepEqual(review.active && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
+  });
+
+  it('with two asks open each diff is about its own', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: 'one', after: '1', excerpt: { beforeLine: 1 } }]));
+    desk.open(edit('2', [{ path: 'x.txt', before: 'two', after: '2', excerpt: { beforeLine: 2 } }]));
+    await review.openAsk('a', '1');
+    const first = front();
+    await review.openAsk('a', '2');
+    const subject = (input: unknown) => {
+      assert.ok(input instanceof vscode.TabInputTextDiff);
+      const found = review.subjectOf(input.modified);
+      return found?.kind === 'ask' ? found.askId : undefined;
+    };
+    assert.equal(subject(first), '1');
+    assert.equal(subject(front()), '2');
+  });
+
+  it('when the ask is settled our tab goes and the person’s stay', async () => {
+    const mine = await vscode.workspace.openTextDocument(file);
+    await vscode.window.showTextDocument(mine, { preview: true });
+    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
+    await review.openAsk('a', '1');
+    assert.equal(tabs().length, 2, 'the diff did not take the place of a preview');
+    desk.close('1');
+    await settled(() => tabs().length === 1);
+    const left = tabs()[0]?.input;
+    assert.ok(left instanceof vscode.TabInputText);
+    assert.equal(left.uri.fsPath, file);
+    assert.equal(review.active, undefined);
+  });
+
+  it('the text of an editable proposal goes back as the person left it', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
+    await review.openAsk('a', '1');
+    assert.equal(await review.edited('a', '1'), undefined, 'untouched');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const change = new vscode.WorkspaceEdit();
+    change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
+    assert.equal(await vscode.workspace.applyEdit(change), true);
+    assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n');
+    desk.close('1');
+    await settled(() => tabs().length === 0);
+  });
+
+  it('a proposal that is not editable is read-only', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'x' }]));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const { permissions } = await vscode.workspace.fs.stat(input.modified);
+    assert.equal(permissions, vscode.FilePermission.Readonly);
+  });
+
+  it('unsaved text is what a proposal is compared with', async () => {
+    const document = await vscode.workspace.openTextDocument(file);
+    await vscode.window.showTextDocument(document);
+    const change = new vscode.WorkspaceEdit();
+    change.insert(document.uri, new vscode.Position(0, 0), 'unsaved\n');
+    await vscode.workspace.applyEdit(change);
+    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    await review.openAsk('a', '1');
+    assert.deepEqual(await sides(), ['unsaved\none\ntwo\nthree\n', 'unsaved\none\nTWO\nthree\n']);
+    desk.close('1');
+    await settled(() => tabs().length === 1);
+    await document.save();
+  });
+
+  it('a finished edit opens as the earlier text beside the file itself', async () => {
+    done([{ path: file, before: 'zwei', after: 'two', excerpt: { beforeLine: 2, afterLine: 2 } }]);
+    await review.openTurn('a', 't');
+    assert.deepEqual(await sides(), ['one\nzwei\nthree\n', 'one\ntwo\nthree\n']);
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    assert.equal(input.modified.fsPath, file);
+    assert.equal(review.active?.kind, 'turn');
+  });
+
+  it('revert writes the earlier text back', async () => {
+    done([{ path: file, before: 'zwei', after: 'two', excerpt: { beforeLine: 2, afterLine: 2 } }]);
+    await revertFile(session(), 't', file);
+    assert.equal(readFileSync(file, 'utf8'), 'one\nzwei\nthree\n');
+  });
+
+  it('revert is refused where the person has changed the same place, and the file stays', async () => {
+    done([{ path: file, before: 'zwei', after: 'TWO', excerpt: { beforeLine: 2, afterLine: 2 } }]);
+    await assert.rejects(revertFile(session(), 't', file), /not reverted/);
+    assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\n');
+  });
+
+  it('reverting a made file deletes it, but not what the person added to it', async () => {
+    done([{ path: file, before: null, after: 'one\ntwo\nthree\n' }]);
+    writeFileSync(file, 'one\ntwo\nthree\nmine\n');
+    await assert.rejects(revertFile(session(), 't', file), /not reverted/);
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    await revertFile(session(), 't', file);
+    assert.throws(() => readFileSync(file), /ENOENT/);
+  });
+});
