@@ -1,4 +1,5 @@
 import { live } from 'lit/directives/live.js';
+import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt } from '../src/session/model.ts';
 import { isBusy, runningTurn } from '../src/session/select.ts';
@@ -27,6 +28,7 @@ export interface ComposerNeeds {
 export class Composer {
   readonly #needs: ComposerNeeds;
   readonly #completion: Completion;
+  readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
   /** How far back in the history; 0 is what is being typed, which waits in #typed. */
   #back = 0;
@@ -56,7 +58,7 @@ export class Composer {
                 ${memory.attachments.map((content, index) => this.#attachment(view, content, index))}
               </ul>`
         }
-        <textarea rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
+        <textarea ${ref(this.#ref)} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
@@ -82,7 +84,7 @@ export class Composer {
   }
 
   focus(): void {
-    document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+    this.#ref.value?.focus();
   }
 
   /** Text goes in at the caret, anything else becomes an attachment. */
@@ -90,14 +92,10 @@ export class Composer {
     const view = this.#view;
     if (!view) return;
     if (content.type !== 'text') return view.act.remember({ attachments: [...view.memory.attachments, content] });
-    const area = this.#area;
+    const area = this.#ref.value;
     const { draft } = view.memory;
     const from = area?.selectionStart ?? draft.length;
     this.#write(draft.slice(0, from) + content.text + draft.slice(area?.selectionEnd ?? from), from + content.text.length);
-  }
-
-  get #area(): HTMLTextAreaElement | null {
-    return document.querySelector<HTMLTextAreaElement>('.composer-text');
   }
 
   #attachment(view: View, content: Content, index: number): TemplateResult {
@@ -108,7 +106,7 @@ export class Composer {
 
   /** Writes the draft and puts the caret, at once: keys may follow before the next frame. */
   #write(draft: string, caret: number): void {
-    const area = this.#area;
+    const area = this.#ref.value;
     if (area) {
       area.value = draft;
       area.setSelectionRange(caret, caret);
@@ -173,7 +171,7 @@ export class Composer {
   #choose(index: number): void {
     const { menu } = this.#completion;
     const item = menu?.items[index];
-    const area = this.#area;
+    const area = this.#ref.value;
     if (!menu || !item || !area) return;
     this.#completion.take(item);
     this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);

@@ -16,11 +16,14 @@ interface Waiting {
 /** The extension host, as the view sees it: messages out, messages in, questions with answers, and state that outlives a reload. */
 export class Host {
   readonly #api: EditorApi;
+  readonly #source: EventTarget;
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
 
-  constructor(api: EditorApi = acquireVsCodeApi()) {
+  /** Messages of the host arrive as events of `source`. */
+  constructor(api: EditorApi = acquireVsCodeApi(), source: EventTarget = window) {
     this.#api = api;
+    this.#source = source;
   }
 
   post(message: FromView): void {
@@ -38,8 +41,8 @@ export class Host {
 
   /** Every message but the answers to calls, which go to whoever called. */
   onMessage(listener: (message: ToView) => void): void {
-    window.addEventListener('message', (event: MessageEvent<ToView>) => {
-      const message = event.data;
+    this.#source.addEventListener('message', (event) => {
+      const message = (event as MessageEvent<ToView>).data;
       if (message.type !== 'reply' && message.type !== 'failed') return listener(message);
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);

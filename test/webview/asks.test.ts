@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Approval, Question } from '../../src/session/model.ts';
+import { window } from './dom.ts';
+import { session, sessions, turn } from './page/sessions.ts';
+import { Stage } from './stage.ts';
+
+const all = sessions.asking?.asks ?? [];
+const [command, edit] = all as readonly [Approval, Approval];
+const running = { turns: [turn({ status: 'running' })] };
+
+test('an approval shows exactly what would run, with hidden characters written out', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  assert.equal(stage.text('.command'), 'git push ⟨U+202E⟩gnp.exe⟨U+202C⟩ && echo done⟨U+200B⟩');
+});
+
+test('an option is answered by its id, even when two are called the same', async () => {
+  const options = [
+    { id: 'x', label: 'Yes', effect: 'allow_once' },
+    { id: 'y', label: 'Yes', effect: 'allow_always' },
+  ] as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, options }] }));
+  stage.find('[data-option=y]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
+});
+
+test('the second press of a double click answers nothing', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  stage.find('[data-option=o1]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 2 }) as never);
+  assert.deepEqual(stage.intents, []);
+});
+
+test('Escape answers nothing', async () => {
+  const stage = await Stage.open(session({ ...running, asks: all }));
+  for (const element of stage.all('.ask, .ask button, .ask vscode-button, .composer-text')) {
+    element.dispatchEvent(new window.KeyboardEvent('keydown', { key: 'Escape', bubbles: true }) as never);
+  }
+  assert.deepEqual(stage.intents, []);
+});
+
+test('words for the agent go with a rejection only, and only where the agent takes them', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  await stage.press('Reject with feedback…');
+  const area = stage.find('vscode-text-area') as HTMLElement & { value: string };
+  area.value = 'Use the other branch';
+  area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  await stage.settle();
+  await stage.press('No');
+  await stage.press('Yes');
+  assert.deepEqual(stage.intents, [
+    { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3', feedback: 'Use the other branch' } },
+    { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o1' } },
+  ]);
+  const mute = await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }));
+  assert.ok(!mute.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
+});
+
+test('an edit shows its lines and opens in the editor; any ask can be shown in the quick pick', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [edit] }));
+  assert.equal(stage.text('.counts'), '+2 −1');
+  assert.equal(stage.all('.line-added').length, 2);
+  await stage.press('Open diff', '.side-actions');
+  await stage.press('Show in quick pick');
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', askId: 'a2' }]);
+  assert.deepEqual(stage.calls('showAsk'), [{ sessionId: 's1', askId: 'a2' }]);
+});
+
+test('an ask that is gone from the session is gone from the view, and new ones are said aloud', async () => {
+  const stage = await Stage.open(session(running));
+  await stage.happen({ type: 'ask.opened', ask: command });
+  assert.equal(stage.all('[data-ask]').length, 1);
+  assert.match(stage.text('[role=status]'), /Run a command/);
+  await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
+  assert.equal(stage.all('[data-ask]').length, 0);
+});
+
+const question: Question = {
+  kind: 'question',
+  id: 'q',
+  turnId: 't1',
+  title: 'Before I go on',
+  fields: [
+    { id: 'one', label: 'Which?', choices: [{ label: 'A' }, { label: 'B' }], free: true },
+    { id: 'many', label: 'Where?', choices: [{ label: 'x' }, { label: 'y' }], many: true },
+    { id: 'text', label: 'Why?' },
+  ],
+};
+
+async function tick(stage: Stage, index: number): Promise<void> {
+  const input = stage.all('.choice input')[index] as HTMLInputElement;
+  input.checked = true;
+  input.dispatchEvent(new window.Event('change', { bubbles: true }) as never);
+  await stage.settle();
+}
+
+async function write(stage: Stage, index: number, text: string): Promise<void> {
+  const area = stage.all('vscode-text-area')[index] as HTMLElement & { value: string };
+  area.value = text;
+  area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  await stage.settle();
+}
+
+test('several questions are answered together, once each has an answer', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [question] }));
+  const send = () => stage.find('.question vscode-button');
+  assert.ok(send().hasAttribute('disabled'));
+  await tick(stage, 0);
+  await tick(stage, 2);
+  await tick(stage, 3);
+  await write(stage, 1, ' because ');
+  assert.ok(!send().hasAttribute('disabled'));
+  await stage.press('Send answer');
+  assert.deepEqual(stage.intents, [
+    { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['A'], many: ['x', 'y'], text: ['because'] } } },
+  ]);
+});
+
+test('own words take the place of the one choice', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields: question.fields.slice(0, 1) }] }));
+  await tick(stage, 1);
+  await write(stage, 0, 'neither');
+  assert.ok(!stage.all('.choice input').some((input) => (input as HTMLInputElement).checked));
+  await stage.press('Send answer');
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['neither'] } } }]);
+});
+
+test('a secret is sent and never kept', async () => {
+  const state = { saved: undefined as unknown };
+  const ask: Question = { ...question, fields: [{ id: 'token', label: 'Token', kind: 'secret', required: true }] };
+  const stage = await Stage.open(session({ ...running, asks: [ask] }), { state });
+  const input = stage.find<HTMLInputElement>('input[type=password]');
+  input.value = 'hunter2';
+  input.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  await stage.settle();
+  window.dispatchEvent(new window.Event('pagehide') as never);
+  assert.ok(!JSON.stringify(state.saved).includes('hunter2'));
+  await stage.press('Send answer');
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { token: ['hunter2'] } } }]);
+});

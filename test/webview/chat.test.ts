@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { window } from './dom.ts';
+import { callPart, session, sessions, textPart, turn } from './page/sessions.ts';
+import { Stage } from './stage.ts';
+
+const click = () => new window.MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 }) as never;
+
+test('the view says ready before anything else', async () => {
+  const stage = await Stage.open(session({}));
+  assert.deepEqual(stage.sent[0], { type: 'ready' });
+});
+
+test('every kind of part is drawn, in the order of the turn', async () => {
+  const stage = await Stage.open(sessions.everything);
+  const answer = stage.find('[data-turn=t1] > .answer');
+  const looks = [...answer.children].map((child) => child.className.split(' ')[0]);
+  assert.deepEqual(looks.slice(1, 8), ['fold', 'markdown', 'call', 'call', 'call', 'call', 'call']);
+  assert.match(stage.text('[data-turn=t1]'), /Also say so in the docs\..*The context was shortened\..*Done: the port/);
+  assert.match(stage.text('.plan'), /Plan 1\/3 Give the port a default/);
+  assert.match(stage.text('[data-turn=t4] .activity'), /trying again in 4 s/);
+});
+
+test('a call says its state in words, not by colour alone', async () => {
+  const words = {
+    pending: 'Pending',
+    waiting: 'Waiting for you',
+    running: 'Running',
+    done: 'Done',
+    failed: 'Failed',
+    rejected: 'Rejected',
+    cancelled: 'Cancelled',
+  } as const;
+  for (const [status, word] of Object.entries(words)) {
+    const stage = await Stage.open(
+      session({ turns: [turn({ status: 'running', parts: [callPart({ status: status as keyof typeof words })] })] }),
+    );
+    assert.equal(stage.text('.call-status'), word);
+  }
+});
+
+test('what a sub-agent does stands under its call', async () => {
+  const stage = await Stage.open(sessions.everything);
+  const toggle = stage.all('.call-toggle').find((one) => one.textContent?.includes('Sub-agent'));
+  assert.ok(toggle);
+  assert.equal(toggle.getAttribute('aria-expanded'), 'false');
+  toggle.dispatchEvent(click());
+  await stage.settle();
+  assert.match(stage.text('.inside'), /Search for start\(.*Two callers/);
+  assert.ok(!stage.all('[data-turn=t1] > .answer > .call').some((call) => call.textContent?.startsWith('Search for')));
+});
+
+test('a part whose call is not in the turn is shown, not lost', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'x', parent: 'gone', text: 'Here.' }] })] }));
+  assert.equal(stage.text('.markdown'), 'Here.');
+});
+
+test('text that streams in touches its own element only', async () => {
+  const stage = await Stage.open(
+    session({
+      turns: [turn({ id: 't0', parts: [textPart('Old.')] }), turn({ status: 'running', parts: [callPart(), textPart('New', 'p2')] })],
+    }),
+  );
+  const records: MutationRecord[] = [];
+  const observer = new MutationObserver((list) => void records.push(...list));
+  observer.observe(stage.root, { subtree: true, childList: true, characterData: true, attributes: true });
+  await stage.happen({ type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p2', text: ' words' });
+  observer.disconnect();
+  assert.equal(stage.text('[data-turn=t1] .markdown'), 'New words');
+  const touched = records.filter(
+    (record) =>
+      !(record.target as Element | Text).parentElement?.closest('[data-turn=t1] .markdown') &&
+      !(record.target as Element).closest?.('[data-turn=t1] .markdown'),
+  );
+  assert.deepEqual(
+    touched.map((record) => (record.target as Element).className),
+    [],
+  );
+});
+
+test('parts that are taken back vanish; what comes instead is drawn', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [textPart('First try')] })] }));
+  await stage.happen(
+    { type: 'parts.removed', turnId: 't1', partIds: ['p1'] },
+    { type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p1', text: 'Second' },
+  );
+  assert.equal(stage.text('.answer .markdown'), 'Second');
+});
+
+test('links open through the host: addresses outside, files with their line', async () => {
+  const stage = await Stage.open(
+    session({ turns: [turn({ parts: [textPart('[a](https://example.com/x) [b](src/b.ts#L7) `src/c.ts:12` [d](javascript:alert(1))')] })] }),
+  );
+  for (const link of stage.all('.markdown a')) {
+    const event = new window.MouseEvent('click', { bubbles: true, cancelable: true });
+    link.dispatchEvent(event as never);
+    assert.ok(event.defaultPrevented);
+  }
+  assert.deepEqual(stage.calls('openLink'), [{ uri: 'https://example.com/x' }]);
+  assert.deepEqual(stage.calls('open'), [
+    { path: '/work/sample/src/b.ts', line: 7 },
+    { path: '/work/sample/src/c.ts', line: 12 },
+  ]);
+});
+
+test('code is inserted at the cursor as it was written', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ parts: [textPart('```js\nlet a;\n\nlet b;\n```')] })] }));
+  await stage.press('Insert at cursor');
+  assert.deepEqual(stage.calls('insertAtCursor'), [{ text: 'let a;\n\nlet b;' }]);
+});
+
+test('terminal output is shown without control sequences, and the end of it', async () => {
+  const stage = await Stage.open(sessions.everything);
+  await stage.press('npm test', '[data-turn=t1]');
+  assert.equal(stage.find('.terminal-output').textContent, '✓ starts\n✓ stops\n100%\n2 passed');
+  assert.match(stage.text('.terminal'), /Exit code 0/);
+});
+
+test('changed files are listed after the turn; taking back asks once more', async () => {
+  const stage = await Stage.open(sessions.everything);
+  assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);
+  await stage.press('Take back the changes to src/server.ts');
+  assert.deepEqual(stage.calls('revert'), []);
+  await stage.press('Take back');
+  assert.deepEqual(stage.calls('revert'), [{ sessionId: 's1', turnId: 't1', path: '/work/sample/src/server.ts' }]);
+  await stage.press('Open diff of docs/port.md');
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/work/sample/docs/port.md' }]);
+});
+
+test('an error says what to do next; a link that ended says why', async () => {
+  const stage = await Stage.open(sessions.everything);
+  await stage.press('Set up a model');
+  assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
+  const closed = await Stage.open(sessions.closed);
+  assert.match(closed.text('.banner'), /ended with exit code 1/);
+  await closed.press('Choose another agent');
+  assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
+});
+
+test('a call of the host that fails is told to the person', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
+  await stage.press('Open /gone.ts');
+  const call = stage.sent.findLast((message) => message.type === 'call');
+  assert.ok(call?.type === 'call');
+  stage.post({ type: 'failed', id: call.id, message: 'There is no such file.' });
+  await stage.settle();
+  assert.equal(stage.text('.said'), 'There is no such file.');
+  assert.equal(stage.text('[role=status]'), 'There is no such file.');
+});
+
+test('the end of a turn is said aloud, the words that stream in are not', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
+  await stage.happen({ type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p', text: 'Many words' });
+  assert.equal(stage.text('[role=status]'), '');
+  await stage.happen({ type: 'turn.ended', turnId: 't1', at: 1, status: 'done' });
+  assert.equal(stage.text('[role=status]'), 'The agent has answered.');
+});
+
+test('sessions are switched, closed and begun from the header', async () => {
+  const lines = [
+    { id: 's1', title: 'One', agent: 'A', state: 'busy', asks: 0, at: 1 },
+    { id: 's2', title: 'Two', agent: 'B', state: 'ready', asks: 2, at: 2 },
+  ] as const;
+  const stage = await Stage.open(session({ title: 'One' }), { lines });
+  assert.match(stage.text('.title-button'), /One 2/);
+  stage.find('.title-button').dispatchEvent(click());
+  await stage.settle();
+  stage.all('.session-button')[1]?.dispatchEvent(click());
+  await stage.settle();
+  assert.equal(stage.root.querySelector('.sessions'), null);
+  await stage.press('New session');
+  await stage.press('New session with another agent…');
+  assert.deepEqual(stage.calls('switchSession'), [{ sessionId: 's2' }]);
+  assert.deepEqual(stage.calls('newSession'), [{}, { pick: true }]);
+});
+
+test('without trust nothing can be started but the way to it', async () => {
+  const stage = await Stage.open(undefined, { trusted: false });
+  assert.equal(stage.root.querySelector('.example'), null);
+  await stage.press('Manage workspace trust');
+  assert.deepEqual(stage.calls('trustWorkspace'), [{}]);
+});
+
+test('texts come in the language that the host sends', async () => {
+  const stage = await Stage.open(undefined, { strings: { 'No session': '没有会话', Send: '发送' } });
+  assert.equal(stage.text('.title'), '没有会话');
+  assert.equal(stage.find('.send').getAttribute('aria-label'), '发送');
+  await Stage.open(undefined);
+});
+
+test('of a long session the last turns are drawn first; earlier ones when they are wanted', async () => {
+  const stage = await Stage.open(sessions.long);
+  const first = stage.all('[data-turn]').length;
+  assert.ok(first < 50);
+  assert.equal(stage.find('[data-turn]').getAttribute('aria-setsize'), '500');
+  stage.find('.earlier').dispatchEvent(click());
+  await stage.settle();
+  assert.ok(stage.all('[data-turn]').length > first);
+});
+
+test('names and paths of an agent cannot pass themselves off as others', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ title: 'cat \u202egpj.exe', status: 'running' })] })] }));
+  assert.equal(stage.text('.call-title'), 'cat ⟨U+202E⟩gpj.exe');
+});
+
+test('no script, handler or picture from elsewhere gets into the page from a session', async () => {
+  const evil = '<img src=https://evil.test/x onerror=alert(1)><script>alert(1)</script>';
+  const stage = await Stage.open(
+    session({
+      title: evil,
+      turns: [
+        turn({
+          prompt: [{ type: 'text', text: evil }],
+          parts: [
+            textPart(evil),
+            callPart({ title: evil, output: [{ kind: 'content', content: { type: 'text', text: evil } }], error: { message: evil } }),
+            { kind: 'content', id: 'i', content: { type: 'image', mime: 'image/svg+xml', data: 'PHN2Zz4=' } },
+            { kind: 'content', id: 'j', content: { type: 'image', mime: 'image/png"onerror="alert(1)', data: 'AAAA' } },
+            { kind: 'content', id: 'k', content: { type: 'link', uri: 'command:workbench.action.quit', title: evil } },
+          ],
+        }),
+      ],
+    }),
+  );
+  assert.deepEqual(
+    stage.all('script, iframe, img').map((element) => element.outerHTML),
+    [],
+  );
+  for (const element of stage.all('*')) assert.ok(![...element.attributes].some(({ name }) => name.startsWith('on')), element.outerHTML);
+});

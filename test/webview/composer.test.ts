@@ -1,0 +1,227 @@
+import './dom.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { session, sessions, turn } from './page/sessions.ts';
+import { Stage } from './stage.ts';
+
+const running = session({ turns: [turn({ status: 'running' })] });
+
+test('Enter sends what is typed and empties the box; Shift+Enter does not', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('Hello\nthere');
+  assert.equal(await stage.key('Enter', { shiftKey: true }), false);
+  assert.equal(stage.intents.length, 0);
+  assert.equal(await stage.key('Enter'), true);
+  const sent = stage.intents.at(0);
+  assert.ok(sent?.type === 'prompt' && sent.turnId.length > 8);
+  assert.deepEqual(sent.content, [{ type: 'text', text: 'Hello\nthere' }]);
+  assert.equal(stage.composer.value, '');
+});
+
+test('nothing but white space is not sent, nor what a held key repeats', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('  \n ');
+  await stage.key('Enter');
+  await stage.type('Hello');
+  await stage.key('Enter', { repeat: true });
+  assert.deepEqual(stage.intents, []);
+});
+
+test('Enter that ends a composition of an input method is not a send', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('にほん');
+  assert.equal(await stage.key('Enter', { isComposing: true }), false);
+  assert.equal(await stage.key('Enter', { keyCode: 229 }), false);
+  assert.deepEqual(stage.intents, []);
+  await stage.key('Enter');
+  assert.equal(stage.intents.length, 1);
+});
+
+test('keys that follow each other before a frame is drawn are all heard', async () => {
+  const stage = await Stage.open(session({}));
+  stage.composer.value = 'quick';
+  stage.composer.dispatchEvent(new Event('input', { bubbles: true }));
+  stage.composer.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [[{ type: 'text', text: 'quick' }]],
+  );
+});
+
+test('the slash menu filters, is moved through with the keys, and descends into sub-commands', async () => {
+  const stage = await Stage.open(session({ commands: sessions.everything?.commands ?? [] }));
+  await stage.type('/');
+  assert.deepEqual(
+    stage.all('[role=option] .menu-label').map((line) => line.textContent?.split(' ')[0]?.trim()),
+    ['/help', '/memory', '/compact'],
+  );
+  assert.equal(stage.composer.getAttribute('aria-activedescendant'), stage.find('[aria-selected=true]').id);
+  await stage.key('ArrowUp');
+  assert.match(stage.text('[aria-selected=true]'), /^\/compact/);
+  await stage.type('/mry');
+  assert.equal(await stage.key('Enter'), true);
+  assert.equal(stage.composer.value, '/memory ');
+  assert.deepEqual(
+    stage.all('[role=option] .menu-label bdi').map((line) => line.textContent),
+    ['add', 'show'],
+  );
+  await stage.key('Tab');
+  assert.equal(stage.composer.value, '/memory add ');
+  assert.equal(stage.text('.command-hint'), '<text>');
+  assert.deepEqual(stage.intents, []);
+  await stage.type('/memory add tea');
+  await stage.key('Enter');
+  assert.equal(stage.intents.length, 1);
+});
+
+test('a command that is typed whole is sent with one Enter; an alias finds its command', async () => {
+  const stage = await Stage.open(session({ commands: sessions.everything?.commands ?? [] }));
+  await stage.type('/help');
+  await stage.key('Enter');
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [[{ type: 'text', text: '/help' }]],
+  );
+  await stage.type('/c');
+  assert.match(stage.text('[aria-selected=true]'), /^\/compact .*\/c/);
+});
+
+test('Escape closes the menu and nothing else', async () => {
+  const stage = await Stage.open(session({ ...running, commands: sessions.everything?.commands ?? [] }));
+  await stage.type('/');
+  assert.equal(await stage.key('Escape'), true);
+  assert.equal(stage.root.querySelector('[role=listbox]'), null);
+  assert.equal(await stage.key('Escape'), false);
+  assert.deepEqual(stage.intents, []);
+  assert.equal(stage.composer.value, '/');
+});
+
+test('@ asks the host for files; the chosen one goes along with the prompt for as long as it is named', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('look at @ser');
+  assert.deepEqual(stage.calls('findFiles'), [{ query: 'ser' }]);
+  const call = stage.sent.findLast((message) => message.type === 'call');
+  assert.ok(call?.type === 'call');
+  stage.post({ type: 'reply', id: call.id, result: [{ path: '/work/sample/src/server.ts', label: 'src/server.ts' }] });
+  await stage.settle();
+  await stage.key('Enter');
+  assert.equal(stage.composer.value, 'look at @src/server.ts ');
+  await stage.key('Enter');
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [
+      [
+        { type: 'text', text: 'look at @src/server.ts' },
+        { type: 'file', path: '/work/sample/src/server.ts' },
+      ],
+    ],
+  );
+});
+
+test('an answer about files that comes too late opens no menu', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('@a');
+  const call = stage.sent.findLast((message) => message.type === 'call');
+  await stage.type('something else');
+  assert.ok(call?.type === 'call');
+  stage.post({ type: 'reply', id: call.id, result: [{ path: '/a', label: 'a' }] });
+  await stage.settle();
+  assert.equal(stage.root.querySelector('[role=listbox]'), null);
+});
+
+test('the arrows go through what was said before, and back to what was being typed', async () => {
+  const said = ['first', 'second'].map((text, index) => turn({ id: `t${index}`, prompt: [{ type: 'text', text }] }));
+  const stage = await Stage.open(session({ turns: said }));
+  await stage.type('new');
+  stage.composer.setSelectionRange(0, 0);
+  await stage.key('ArrowUp');
+  assert.equal(stage.composer.value, 'second');
+  await stage.key('ArrowUp');
+  assert.equal(stage.composer.value, 'first');
+  await stage.key('ArrowUp');
+  assert.equal(stage.composer.value, 'first');
+  stage.composer.setSelectionRange(5, 5);
+  await stage.key('ArrowDown');
+  await stage.key('ArrowDown');
+  assert.equal(stage.composer.value, 'new');
+});
+
+test('while a turn runs there is Stop; what waits can be edited, removed or sent now', async () => {
+  const stage = await Stage.open(session({ ...running, queue: [{ turnId: 'q1', content: [{ type: 'text', text: 'later' }] }] }));
+  await stage.press('Stop');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
+  await stage.press('Send now', '.queue');
+  assert.deepEqual(stage.intents.slice(1), [
+    { type: 'unqueue', turnId: 'q1' },
+    { type: 'steer', turnId: 'q1', content: [{ type: 'text', text: 'later' }] },
+  ]);
+  await stage.press('Edit', '.queue');
+  assert.equal(stage.composer.value, 'later');
+  assert.deepEqual(stage.intents.at(-1), { type: 'unqueue', turnId: 'q1' });
+  await stage.happen({ type: 'turn.stopping', turnId: 't1' });
+  assert.ok(stage.find('[aria-label=Stop]').hasAttribute('disabled'));
+});
+
+test('Ctrl+Enter says it into the running turn, where the agent takes that', async () => {
+  const stage = await Stage.open(running);
+  await stage.type('wait');
+  await stage.key('Enter', { ctrlKey: true });
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type),
+    ['steer'],
+  );
+});
+
+test('what the host inserts goes to the caret or becomes an attachment that can be removed', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('ab');
+  stage.composer.setSelectionRange(1, 1);
+  stage.post({ type: 'insert', content: { type: 'text', text: '-x-' } });
+  stage.post({ type: 'insert', content: { type: 'file', path: '/work/sample/a.ts', lines: [2, 4] } });
+  stage.post({ type: 'insert', content: { type: 'file', path: '/work/sample/b.ts' } });
+  await stage.settle();
+  assert.equal(stage.composer.value, 'a-x-b');
+  await stage.press('Remove b.ts');
+  await stage.key('Enter');
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [
+      [
+        { type: 'text', text: 'a-x-b' },
+        { type: 'file', path: '/work/sample/a.ts', lines: [2, 4] },
+      ],
+    ],
+  );
+});
+
+test('draft, attachments and what was unfolded are there again after a reload', async () => {
+  const state = { saved: undefined as unknown };
+  const shown = session({ turns: [turn({ parts: [{ kind: 'thought', id: 'th', text: 'Deep.' }] })] });
+  const first = await Stage.open(shown, { state });
+  await first.type('half a thou');
+  const fold = first.find<HTMLDetailsElement>('details.thought');
+  fold.open = true;
+  fold.dispatchEvent(new Event('toggle'));
+  await first.settle();
+  window.dispatchEvent(new Event('pagehide'));
+  const second = await Stage.open(shown, { state });
+  assert.equal(second.composer.value, 'half a thou');
+  assert.ok(second.find<HTMLDetailsElement>('details.thought').open);
+  assert.match(second.text('details.thought'), /Deep\./);
+});
+
+test('what is typed without a session begins one and is sent to it', async () => {
+  const stage = await Stage.open(undefined);
+  await stage.type('What is in this workspace?');
+  await stage.key('Enter');
+  assert.deepEqual(stage.calls('newSession'), [{}]);
+  assert.deepEqual(stage.intents, []);
+  const begun = session({ id: 's9' });
+  stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
+  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: begun });
+  await stage.settle();
+  assert.deepEqual(
+    stage.sent.filter((message) => message.type === 'intent').map((message) => message.type === 'intent' && message.sessionId),
+    ['s9'],
+  );
+});
