@@ -10,8 +10,6 @@ const HINTS_AFTER_MS = 150;
 export class Completion {
   readonly #host: Pick<Host, 'call'>;
   readonly #changed: () => void;
-  /** Name in the text -> path, of every file that was chosen. */
-  readonly paths = new Map<string, string>();
   menu: Menu | undefined;
   at = 0;
   #asked = 0;
@@ -43,22 +41,12 @@ export class Completion {
     document.getElementById(`menu-option-${this.at}`)?.scrollIntoView({ block: 'nearest' });
   }
 
-  take(item: MenuItem): void {
-    if (item.path !== undefined) this.paths.set(item.label, item.path);
-    this.close();
-  }
-
   close(): void {
     this.#asked += 1;
     clearTimeout(this.#timer);
     if (!this.menu) return;
     this.menu = undefined;
     this.#changed();
-  }
-
-  reset(): void {
-    this.paths.clear();
-    this.close();
   }
 
   #show(menu: Menu): void {

@@ -173,7 +173,9 @@ export class Composer {
     const item = menu?.items[index];
     const area = this.#ref.value;
     if (!menu || !item || !area) return;
-    this.#completion.take(item);
+    this.#completion.close();
+    const view = this.#view;
+    if (view && item.path !== undefined) view.act.remember({ mentions: { ...view.memory.mentions, [item.label]: item.path } });
     this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);
     area.focus();
     this.#look(area);
@@ -195,13 +197,13 @@ export class Composer {
     const text = view.memory.draft.trim();
     const content: Content[] = [
       ...(text === '' ? [] : [{ type: 'text', text } as const]),
-      ...mentioned(text, this.#completion.paths),
+      ...mentioned(text, view.memory.mentions),
       ...view.memory.attachments,
     ];
     if (content.length === 0) return;
     this.#back = 0;
-    this.#completion.reset();
-    view.act.remember({ draft: '', attachments: [] });
+    this.#completion.close();
+    view.act.remember({ draft: '', attachments: [], mentions: {} });
     this.#needs.send(content, how);
   }
 

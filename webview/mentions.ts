@@ -7,7 +7,7 @@ export function mentionAt(text: string, caret: number): { readonly query: string
   return query === undefined ? undefined : { query, from: caret - query.length - 1, to: caret };
 }
 
-/** The files that are still named in the text. `paths` remembers which path stands behind which name. */
-export function mentioned(text: string, paths: ReadonlyMap<string, string>): readonly Content[] {
-  return [...paths].flatMap(([label, path]): Content[] => (text.includes(`@${label}`) ? [{ type: 'file', path }] : []));
+/** The files that are still named in the text; `mentions` is name -> path. */
+export function mentioned(text: string, mentions: Readonly<Record<string, string>>): readonly Content[] {
+  return Object.entries(mentions).flatMap(([label, path]): Content[] => (text.includes(`@${label}`) ? [{ type: 'file', path }] : []));
 }

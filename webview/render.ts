@@ -92,7 +92,9 @@ export class Chat {
       },
       act: this.#act,
     };
+    const focused = document.activeElement;
     render(this.#template(view), this.#root);
+    if (focused && !focused.isConnected) this.#composer.focus();
     this.#watch();
   }
 
@@ -100,22 +102,12 @@ export class Chat {
     const { session } = view;
     const header = { listOpen: this.#listOpen, toggleList: (open: boolean) => this.#toggleList(open) };
     return html`${headerView(this.#mirror, this.#act, header)} ${linkView(view)}
-      <main class="scroller">
-        ${keyed(
-          session.id,
-          html`<div class="content">
-            ${
-              session.turns.length === 0
-                ? this.#known
-                  ? welcomeView(this.#mirror.profiles, session.id !== '', this.#trusted, this.#act, (text) =>
-                      this.#send([{ type: 'text', text }], 'prompt'),
-                    )
-                  : nothing
-                : feedView(view, this.#shownTurns, () => this.#earlier())
-            }
-          </div>`,
-        )}
-      </main>
+      ${keyed(
+        session.id,
+        html`<main class="scroller">
+          <div class="content">${this.#contentOf(view)}</div>
+        </main>`,
+      )}
       <section class="dock" aria-label=${t('Your message')}>
         ${
           this.#scroller && !this.#scroller.pinned
@@ -127,6 +119,16 @@ export class Chat {
         ${this.#composer.template(view)}
       </section>
       <div class="sr-only" role="status" aria-live="polite">${this.#announced}</div>`;
+  }
+
+  #contentOf(view: View): TemplateResult | typeof nothing {
+    const { turns, id } = view.session;
+    if (turns.length > 0) return feedView(view, this.#shownTurns, () => this.#earlier());
+    // While a session is on its way, nothing is said instead of the wrong thing.
+    if (!this.#known || (this.#mirror.active !== undefined && id === '')) return nothing;
+    return welcomeView(this.#mirror.profiles, id !== '', this.#trusted, this.#act, (text) =>
+      this.#send([{ type: 'text', text }], 'prompt'),
+    );
   }
 
   #take(message: ToView): void {
@@ -160,6 +162,7 @@ export class Chat {
   #switch(session: Session): void {
     this.#shownSession = session.id;
     this.#shownTurns = TURNS_AT_ONCE;
+    this.#scroller?.stop();
     this.#scroller = undefined;
     const waiting = this.#waiting;
     this.#waiting = undefined;

@@ -27,6 +27,10 @@ export class Scroller {
     this.#watch.observe(box);
   }
 
+  stop(): void {
+    this.#watch?.disconnect();
+  }
+
   get pinned(): boolean {
     return this.#pinned;
   }

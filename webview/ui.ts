@@ -5,6 +5,8 @@ import type { Host } from './host.ts';
 export interface SessionMemory {
   readonly draft: string;
   readonly attachments: readonly Content[];
+  /** Name in the draft -> path, of every file that was chosen after an @. */
+  readonly mentions: Readonly<Record<string, string>>;
   /** Key of a foldable thing -> open or not, where the person chose. */
   readonly unfolded: Readonly<Record<string, boolean>>;
   /** Half-given answers: ask id -> field id -> values. */
@@ -12,7 +14,7 @@ export interface SessionMemory {
   /** The turn at the top edge and how far it is scrolled; absent when at the end. */
   readonly scroll?: { readonly turnId: string; readonly offset: number };
 }
-const EMPTY: SessionMemory = { draft: '', attachments: [], unfolded: {}, answers: {} };
+const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolded: {}, answers: {} };
 
 const SESSIONS_KEPT = 20;
 const SAVE_AFTER_MS = 300;

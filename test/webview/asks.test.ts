@@ -137,3 +137,10 @@ test('a secret is sent and never kept', async () => {
   await stage.press('Send answer');
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { token: ['hunter2'] } } }]);
 });
+
+test('when the ask that had the focus is answered, the composer gets it', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  stage.find<HTMLElement>('.side-actions button').focus();
+  await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
+  assert.equal(document.activeElement, stage.composer);
+});

@@ -1,3 +1,4 @@
+import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Turn } from '../../src/session/model.ts';
 import { changedFiles } from '../../src/session/select.ts';
@@ -42,7 +43,12 @@ function confirm(view: View, turnId: string, path: string, key: string): Templat
   };
   return html`<span class="confirm" role="group" aria-label=${t('Take back?')}>
     <span>${t('Take back?')}</span>
-    <button class="text-button danger" type="button" @click=${revert}>${t('Take back')}</button>
+    <button class="text-button danger" type="button" ${ref(takeFocus)} @click=${revert}>${t('Take back')}</button>
     <button class="text-button" type="button" @click=${() => view.act.unfold(key, false)}>${t('Keep')}</button>
   </span>`;
+}
+
+/** The question stands where the button was that had the focus. */
+function takeFocus(element: Element | undefined): void {
+  if (element) queueMicrotask(() => (element as HTMLElement).focus());
 }
