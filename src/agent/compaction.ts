@@ -2,12 +2,14 @@ import type { Face } from './face.ts';
 import { estimate, type History } from './history.ts';
 import type { Message, Model, ToolOffer } from './models/model.ts';
 import { resultText, textOf } from './models/model.ts';
+import type { Workspace } from './workspace/paths.ts';
 
 export interface CompactionScene {
   readonly face: Face;
   readonly model: Model;
   readonly history: History;
   readonly signal: AbortSignal;
+  readonly workspace: Workspace;
   readonly system: () => Promise<string>;
   readonly offers: () => readonly ToolOffer[];
 }
@@ -70,7 +72,10 @@ async function summarise(scene: CompactionScene, messages: readonly Message[], h
   const request = hint === '' ? REQUEST : `${REQUEST} Keep above all: ${hint}`;
   let text = '';
   const history: readonly Message[] = [{ role: 'user', parts: [{ type: 'text', text: `${transcript}\n\n${request}` }] }];
-  for await (const piece of scene.model.answer({ system: 'You summarise conversations.', history, tools: [] }, scene.signal)) {
+  for await (const piece of scene.model.answer(
+    { cwd: scene.workspace.cwd, system: 'You summarise conversations.', history, tools: [] },
+    scene.signal,
+  )) {
     if (piece.type === 'text') text += piece.text;
   }
   scene.signal.throwIfAborted();

@@ -3,12 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Face } from './face.ts';
 import type { History } from './history.ts';
 import { type Call, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
+import type { Workspace } from './workspace/paths.ts';
 
 export interface StepScene {
   readonly face: Face;
   readonly model: Model;
   readonly history: History;
   readonly signal: AbortSignal;
+  readonly workspace: Workspace;
   readonly system: () => Promise<string>;
   readonly offers: () => readonly ToolOffer[];
   readonly maxAttempts: number;
@@ -50,7 +52,7 @@ export async function takeStep(scene: StepScene, n: number): Promise<readonly Ca
 async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
   const { face, history } = scene;
   const answer = new Answer(face, history.callIds);
-  const request = { system: await scene.system(), history: history.messages, tools: scene.offers() };
+  const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
   for await (const piece of scene.model.answer(request, scene.signal)) {
     scene.signal.throwIfAborted();
     answer.take(piece);

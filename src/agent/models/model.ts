@@ -13,6 +13,8 @@ export interface Model {
 }
 
 export interface ModelRequest {
+  /** The working directory; absolute. */
+  readonly cwd: string;
   readonly system: string;
   readonly history: readonly Message[];
   readonly tools: readonly ToolOffer[];

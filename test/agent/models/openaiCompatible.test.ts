@@ -9,7 +9,7 @@ const tools = [
   { name: 'ReadFile', description: 'Read', parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } },
 ];
 const user = (text: string): Message => ({ role: 'user', parts: [{ type: 'text', text }] });
-const request: ModelRequest = { system: 'Be good.', history: [user('hi')], tools };
+const request: ModelRequest = { cwd: '/', system: 'Be good.', history: [user('hi')], tools };
 
 async function gather(endpoint: Endpoint, given: ModelRequest = request): Promise<ModelPiece[]> {
   const pieces: ModelPiece[] = [];

@@ -10,6 +10,7 @@ const names = {
   path: ['path', 'file', 'filePath', 'file_path', 'uri'],
   line: ['line', 'start_line', 'startLine', 'line_start', 'lineNumber'],
   column: ['column', 'character', 'col', 'start_column', 'startColumn'],
+  symbol: ['symbol', 'name'],
 } as const;
 
 /**
@@ -18,15 +19,22 @@ const names = {
  */
 export function editorInput(
   offer: ToolOffer,
-  given: { path?: string | undefined; line?: number | undefined; column?: number | undefined },
+  given: {
+    path?: string | undefined;
+    line?: number | undefined;
+    column?: number | undefined;
+    symbol?: string | undefined;
+  },
 ): object {
   const properties = propertiesOf(offer);
   const text = `${offer.description} ${JSON.stringify(properties)}`;
   const first = /(?:0|zero)[- ]based|from 0/i.test(text) && !/(?:1|one)[- ]based|from 1/i.test(text) ? 0 : 1;
   const input: Record<string, unknown> = {};
-  for (const key of ['path', 'line', 'column'] as const) {
+  for (const key of ['path', 'line', 'column', 'symbol'] as const) {
     const value = given[key];
     const name = names[key].find((one) => Object.hasOwn(properties, one));
+    // A name says better than a column what is meant.
+    if (key === 'symbol' && name !== undefined) for (const column of names.column) delete input[column];
     if (value !== undefined && name !== undefined) input[name] = typeof value === 'number' ? value - 1 + first : value;
   }
   return input;

@@ -1,19 +1,19 @@
 import { call, type GuideScene, linesOf, type Part } from './script.ts';
 
-export type FoundFile = { readonly path: string } | { readonly problem: string };
+export type FoundFile = { readonly path: string; readonly folder: boolean } | { readonly problem: string };
 
 /** The file or folder a person means: as written, by its last part anywhere, or a list of names that come near. */
 export function* fileNamed(scene: GuideScene, given: string): Part<FoundFile> {
   const { say } = scene;
   const name = given.replace(/^\.\//, '').replace(/\\/g, '/').replace(/\/+$/, '');
-  if (name === '' || name === '.') return { path: '.' };
-  if (/^(?:\/|~|\.\.|[A-Za-z]:)/.test(name)) return { path: given };
+  if (name === '' || name === '.') return { path: '.', folder: true };
+  if (/^(?:\/|~|\.\.|[A-Za-z]:)/.test(name)) return { path: given, folder: false };
   const literal = name.replace(/[*?[\]{}()!+@]/g, '\\$&');
-  const found = linesOf(yield* call('Glob', { pattern: `{${literal},**/${literal}}`, include_dirs: true })).map(bare);
-  const exact = found.find((path) => path === name);
-  if (exact !== undefined) return { path: exact };
+  const found = linesOf(yield* call('Glob', { pattern: `{${literal},**/${literal}}`, include_dirs: true }));
+  const exact = found.find((path) => bare(path) === name);
+  if (exact !== undefined) return foundAt(exact);
   const [only] = found;
-  if (only !== undefined && found.length === 1) return { path: only };
+  if (only !== undefined && found.length === 1) return foundAt(only);
   if (found.length > 1) {
     const list = found.slice(0, 10).map((path) => `- \`${path}\``);
     return {
@@ -23,11 +23,21 @@ export function* fileNamed(scene: GuideScene, given: string): Part<FoundFile> {
       ),
     };
   }
-  const near = nearTo(name, linesOf(yield* call('Glob', { pattern: '**/*', include_dirs: true })).map(bare));
+  const all = linesOf(yield* call('Glob', { pattern: '**/*', include_dirs: true }));
+  const alike = all.filter((path) => isAlike(name, bare(path)));
+  const [likely] = alike;
+  if (likely !== undefined && alike.length === 1) return foundAt(likely);
+  const near = nearTo(name, all.map(bare));
   const missing = say(`There is no \`${given}\` in this workspace.`, `工作区里没有 \`${given}\`。`);
   if (near.length === 0) return { problem: missing };
   const list = near.map((path) => `- \`${path}\``).join('\n');
   return { problem: `${missing} ${say('Did you mean', '你是不是要找')}:\n\n${list}` };
+}
+
+/** The same name but for capital letters, or without its ending. */
+function isAlike(name: string, path: string): boolean {
+  const [wanted, given] = [last(name).toLowerCase(), last(path).toLowerCase()];
+  return wanted === given || (!wanted.includes('.') && given.replace(/\.[^.]+$/, '') === wanted);
 }
 
 /** Paths whose names are like the given one, the nearest first, at most five. */
@@ -61,6 +71,10 @@ function distance(a: string, b: string): number {
 
 export function last(path: string): string {
   return path.split('/').at(-1) ?? path;
+}
+
+function foundAt(path: string): FoundFile {
+  return { path: bare(path), folder: path.endsWith('/') };
 }
 
 function bare(path: string): string {

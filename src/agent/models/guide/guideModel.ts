@@ -25,7 +25,7 @@ function moveFor(request: ModelRequest): Move {
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
   const asked = askedOf(textOf(asking.parts));
   const say = sayFor(asked.text);
-  const scene: GuideScene = { say, offers: request.tools, history: history.slice(0, at) };
+  const scene: GuideScene = { cwd: request.cwd, say, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
   const first = !scene.history.some((message) => message.role === 'user');
   return play(requests(asked, scene), done, first ? footnote(say) : '');

@@ -12,7 +12,7 @@ export interface Hit {
 export function hitsOf(result: ToolMessage): readonly Hit[] {
   return linesOf(result).flatMap((row) => {
     const match = /^(.+?):(\d+):(.*)$/.exec(row);
-    return match ? [{ path: match[1] ?? '', line: Number(match[2]), text: (match[3] ?? '').trim() }] : [];
+    return match ? [{ path: match[1] ?? '', line: Number(match[2]), text: match[3] ?? '' }] : [];
   });
 }
 
@@ -26,9 +26,8 @@ export function hitRows(hits: readonly Hit[], say: Say): string {
 /** Where a name is declared, in the usual languages. A regular expression for Grep. */
 export function definitionPattern(name: string): string {
   const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const keywords =
-    'function\\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace|package|macro_rules!|#define|object|record|protocol';
-  return `(^|[^\\w$])(${keywords})\\s+(\\([^)]*\\)\\s*)?${word}([^\\w$]|$)|^\\s*((public|private|protected|internal|static|async|readonly|override|abstract|get|set|final)\\s+)+([\\w<>\\[\\],]+\\s+)?${word}\\s*[(=:<]|^#+\\s+${word}\\s*$`;
+  const keywords = 'function\\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace';
+  return `\\b(${keywords}) ${word}\\b|^ +((async|static|public|private|protected) )*${word}\\(.*\\{$|^#+ ${word}$`;
 }
 
 /** A few lines around a place, as a fence. */
@@ -37,6 +36,7 @@ export function excerpt(lines: readonly string[], first: number, language: strin
 }
 
 function code(text: string): string {
-  const short = text.length > 120 ? `${text.slice(0, 120)}...` : text;
+  const trimmed = text.trim();
+  const short = trimmed.length > 120 ? `${trimmed.slice(0, 120)}...` : trimmed;
   return short === '' ? '' : short.includes('`') ? `\`\` ${short} \`\`` : `\`${short}\``;
 }

@@ -12,6 +12,11 @@ export interface Asked {
   plain(masked: string): string;
 }
 
+/** `1 file`, `2 files`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : /(?:s|x|ch)$/.test(noun) ? 'es' : 's'}`;
+}
+
 export function sayFor(text: string): Say {
   return /[\u3400-\u9fff]/.test(text) ? (_, chinese) => chinese : (english) => english;
 }

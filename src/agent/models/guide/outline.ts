@@ -1,4 +1,4 @@
-import type { Say } from './language.ts';
+import { count, type Say } from './language.ts';
 
 interface Entry {
   readonly line: number;
@@ -11,7 +11,7 @@ const MOST = 40;
 export function outlineOf(path: string, lines: readonly string[], say: Say): string {
   const about = isProse(path) ? '' : opening(lines);
   const entries = isProse(path) ? headings(lines) : declarations(lines);
-  const size = say(`${lines.length} lines.`, `${lines.length} 行。`);
+  const size = say(`${count(lines.length, 'line')}.`, `${lines.length} 行。`);
   const parts = [size + (about === '' ? '' : `\n\n> ${about.replaceAll('\n', '\n> ')}`)];
   if (entries.length === 0) {
     const start = lines.filter((line) => line.trim() !== '').slice(0, 8);

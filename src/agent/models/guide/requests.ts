@@ -32,8 +32,12 @@ const simple: readonly Request[] = [
   findRequest,
 ];
 
+/** Longer than any request, without what is in quotes; a match over more of it could take long. */
+const LONGEST = 1000;
+
 /** The script for a request; one for what is not understood as the last resort. */
 export function requests(asked: Asked, scene: GuideScene): Script {
+  if (asked.masked.length > LONGEST) return notUnderstood(asked, scene);
   return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);
 }
 

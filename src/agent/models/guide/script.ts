@@ -16,6 +16,7 @@ export type Script = Generator<Move, string, readonly ToolMessage[]>;
 export type Part<T> = Generator<Move, T, readonly ToolMessage[]>;
 
 export interface GuideScene {
+  readonly cwd: string;
   readonly say: Say;
   readonly offers: readonly ToolOffer[];
   readonly history: readonly Message[];

@@ -1,6 +1,8 @@
+import { editorsIn, placesIn, problemsIn, selectionIn } from '../editorAnswers.ts';
 import { editorInput, offerOf } from '../editorTools.ts';
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
-import { definitionPattern, excerpt, type Hit, hitRows, hitsOf } from '../hits.ts';
+import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
+import { count } from '../language.ts';
 import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
 
 const OPEN: readonly RegExp[] = [
@@ -121,16 +123,17 @@ function* references(scene: GuideScene, name: string): Script {
   if (offer && place) {
     const result = yield* call(
       'find_references',
-      editorInput(offer, { path: place.path, line: place.line, column: columnOf(place, name) }),
+      editorInput(offer, { path: place.path, line: place.line, column: place.text.indexOf(name) + 1, symbol: name }),
     );
-    if (!result.isError && /[\w/]/.test(result.text.replace(/^\[\]$/, ''))) {
-      return `${say(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${fence(result.text.slice(0, 4000), 'json')}`;
+    const places = result.isError ? [] : placesIn(result.text, scene.cwd);
+    if (places.length > 0) {
+      return `${say(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${places.join('\n')}`;
     }
   }
   const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const hits = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 100 }));
   if (hits.length === 0) return say(`\`${name}\` does not occur in this workspace.`, `这个工作区里没有 \`${name}\`。`);
-  return `${say(`\`${name}\` occurs ${hits.length} times:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
+  return `${say(`\`${name}\` occurs ${count(hits.length, 'time')}:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
 }
 
 function* diagnostics(scene: GuideScene, name: string | undefined): Script {
@@ -149,8 +152,10 @@ function* diagnostics(scene: GuideScene, name: string | undefined): Script {
   if (result.isError) return sorry(result, say);
   const text = (result.text === '' ? result.message : result.text).trim();
   const place = path === undefined ? '' : say(` in \`${path}\``, `（\`${path}\`）`);
-  if (/^(?:\[\]|\{\}|)$/.test(text)) return say(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
-  return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${fence(text.slice(0, 6000), text.startsWith('[') || text.startsWith('{') ? 'json' : '')}`;
+  const rows = problemsIn(text, scene.cwd, say);
+  if (rows?.length === 0 || /^(?:\[\]|\{\}|)$/.test(text))
+    return say(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
+  return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${rows?.join('\n') ?? fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
 function* askEditor(scene: GuideScene, tool: string): Script {
@@ -159,9 +164,18 @@ function* askEditor(scene: GuideScene, tool: string): Script {
   const result = yield* call(tool, {});
   if (result.isError) return sorry(result, say);
   const text = (result.text === '' ? result.message : result.text).trim();
+  const selected = selectionIn(text, scene.cwd);
+  if (selected) {
+    const head =
+      selected.text === ''
+        ? say(`Nothing is selected; the cursor is at \`${selected.place}\`.`, `没有选中内容；光标在 \`${selected.place}\`。`)
+        : `**${selected.place}**`;
+    return selected.text === '' ? head : `${head}\n\n${fence(selected.text, selected.language)}`;
+  }
+  const open = editorsIn(text, scene.cwd, say);
+  if (open)
+    return open.length === 0
+      ? say('No file is open.', '没有打开的文件。')
+      : `${say('Open in the editor:', '编辑器中打开的文件：')}\n\n${open.join('\n')}`;
   return `${say('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
-}
-
-function columnOf(hit: Hit, name: string): number {
-  return Math.max(1, hit.text.indexOf(name) + 1);
 }

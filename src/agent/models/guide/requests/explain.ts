@@ -1,5 +1,6 @@
 import { fileNamed, last, textOfRead } from '../files.ts';
 import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
+import { count } from '../language.ts';
 import { outlineOf } from '../outline.ts';
 import { call, type GuideScene, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
@@ -39,8 +40,8 @@ function* explain(scene: GuideScene, name: string): Script {
   const found = yield* fileNamed(scene, name);
   if ('problem' in found) return found.problem;
   if (found.path === '.') return yield* project(scene);
+  if (found.folder) return yield* folder(scene, found.path);
   const result = yield* call('ReadFile', { path: found.path });
-  if (result.isError && /is a directory/.test(result.message)) return yield* folder(scene, found.path);
   if (result.isError) return sorry(result, say);
   const outline = outlineOf(found.path, textOfRead(result.text), say);
   return `**${found.path}** - ${outline}`;
@@ -59,8 +60,8 @@ function* folder(scene: GuideScene, path: string): Script {
   }
   const rows = [...inside]
     .slice(0, 40)
-    .map(([name, count]) => `- \`${name}\`${name.endsWith('/') ? say(` (${count} files)`, `（${count} 个文件）`) : ''}`);
-  return `**${path}/** - ${say(`${files.length} files (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
+    .map(([name, held]) => `- \`${name}\`${name.endsWith('/') ? say(` (${count(held, 'file')})`, `（${held} 个文件）`) : ''}`);
+  return `**${path}/** - ${say(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
 }
 
 function* project(scene: GuideScene): Script {
@@ -69,7 +70,7 @@ function* project(scene: GuideScene): Script {
   if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
   const readme = files.find((file) => /^readme(\.\w+)?$/i.test(file));
   const parts = [
-    say(`This workspace has ${files.length} files (${kinds(files)}).`, `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`),
+    say(`This workspace has ${count(files.length, 'file')} (${kinds(files)}).`, `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`),
   ];
   if (readme !== undefined) parts.push(aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text)));
   if (files.includes('package.json'))
@@ -77,7 +78,7 @@ function* project(scene: GuideScene): Script {
   const folders = new Map<string, number>();
   for (const file of files)
     if (file.includes('/')) folders.set(file.slice(0, file.indexOf('/')), (folders.get(file.slice(0, file.indexOf('/'))) ?? 0) + 1);
-  const rows = [...folders].map(([name, count]) => `- \`${name}/\` ${say(`(${count} files)`, `（${count} 个文件）`)}`);
+  const rows = [...folders].map(([name, held]) => `- \`${name}/\` ${say(`(${count(held, 'file')})`, `（${held} 个文件）`)}`);
   const loose = files.filter((file) => !file.includes('/')).map((file) => `- \`${file}\``);
   parts.push([...rows, ...loose].slice(0, 40).join('\n'));
   return parts.filter((part) => part !== '').join('\n\n');
@@ -97,7 +98,7 @@ function* symbol(scene: GuideScene, name: string): Part<string | undefined> {
   const uses = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 200 }));
   const elsewhere = new Set(uses.map((use) => use.path)).size;
   const more = hits.length > 1 ? `\n\n${say('Other definitions:', '其他定义：')}\n\n${hitRows(hits.slice(1), say)}` : '';
-  return `${say(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${uses.length} times in ${elsewhere} files.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
+  return `${say(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${count(uses.length, 'time')} in ${count(elsewhere, 'file')}.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
 }
 
 /** Where the comment above a definition begins. */
@@ -143,5 +144,5 @@ function kinds(files: readonly string[]): string {
     counts.set(ending, (counts.get(ending) ?? 0) + 1);
   }
   const top = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, 5);
-  return top.map(([ending, count]) => `${count} ${ending}`).join(', ');
+  return top.map(([ending, held]) => `${held} ${ending}`).join(', ');
 }

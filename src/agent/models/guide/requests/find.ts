@@ -1,5 +1,6 @@
 import { fileNamed, last, nearTo } from '../files.ts';
 import { definitionPattern, hitRows, hitsOf } from '../hits.ts';
+import { count } from '../language.ts';
 import { call, type GuideScene, linesOf, type Request, type Script, sorry } from '../script.ts';
 
 const FIND: readonly RegExp[] = [
@@ -71,7 +72,7 @@ function* find(scene: GuideScene, what: string, place: string | undefined): Scri
   const parts: string[] = [];
   if (hits.length > 0)
     parts.push(
-      `${say(`\`${what}\` occurs ${result.message.includes('more') ? 'more than ' : ''}${hits.length} times in ${files} files:`, `\`${what}\` 在 ${files} 个文件里出现了 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`,
+      `${say(`\`${what}\` occurs ${result.message.includes('more') ? 'more than ' : ''}${count(hits.length, 'time')} in ${count(files, 'file')}:`, `\`${what}\` 在 ${files} 个文件里出现了 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`,
     );
   if (names.length > 0)
     parts.push(
@@ -88,7 +89,7 @@ function* findFile(scene: GuideScene, name: string): Script {
   const pattern = /[*?]/.test(name) ? name : `**/*${globText(name)}*`;
   const found = linesOf(yield* call('Glob', { pattern }));
   if (found.length > 0)
-    return `${say(`${found.length} files:`, `找到 ${found.length} 个文件：`)}\n\n${found
+    return `${say(`${count(found.length, 'file')}:`, `找到 ${found.length} 个文件：`)}\n\n${found
       .slice(0, 30)
       .map((path) => `- \`${path}\``)
       .join('\n')}`;

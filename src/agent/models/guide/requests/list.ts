@@ -28,17 +28,21 @@ function folderOf(given: string | undefined): string {
 }
 
 function* list(scene: GuideScene, folder: string): Script {
-  const { say } = scene;
   const found = yield* fileNamed(scene, folder);
-  if ('problem' in found) return found.problem;
-  const result = yield* call('ListDirectory', found.path === '.' ? {} : { path: found.path });
+  return 'problem' in found ? found.problem : yield* listFolder(scene, found.path);
+}
+
+/** The entries of a folder that is there. */
+export function* listFolder(scene: GuideScene, path: string): Script {
+  const { say } = scene;
+  const result = yield* call('ListDirectory', path === '.' ? {} : { path });
   if (result.isError) return sorry(result, say);
   const lines = linesOf(result);
-  const place = found.path === '.' ? say('this workspace', '这个工作区') : `\`${found.path}\``;
-  if (lines.length === 0) return say(`${place} is empty.`, `${place} 是空的。`);
+  const place = path === '.' ? say('this workspace', '这个工作区') : say(`\`${path}\``, ` \`${path}\` `);
+  if (lines.length === 0) return say(`${place} is empty.`, `${place}是空的。`.trim());
   const rows = lines.map((line) => {
     const [name = '', size] = line.split('  ');
     return size === undefined ? `- \`${name}\`` : `- \`${name}\` (${size} B)`;
   });
-  return `${say(`In ${place}:`, `${place} 里有：`)}\n\n${rows.join('\n')}`;
+  return `${say(`In ${place}:`, `${place}里有：`.trim())}\n\n${rows.join('\n')}`;
 }

@@ -1,5 +1,6 @@
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
 import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+import { listFolder } from './list.ts';
 
 const FORMS: readonly RegExp[] = [
   /^(?:read|show|cat|print|display|view)(?: me)?(?: (?:the )?(?:file|contents? of(?: the file)?))? (?<f>[^\s:]+)(?:(?::| (?:from )?lines? )(?<a>\d+)(?:\s*(?:-|to|–)\s*(?<b>\d+))?)?$/i,
@@ -22,6 +23,7 @@ function* read(scene: GuideScene, name: string, from?: number, to?: number): Scr
   const { say } = scene;
   const found = yield* fileNamed(scene, name);
   if ('problem' in found) return found.problem;
+  if (found.folder) return yield* listFolder(scene, found.path);
   const part = from === undefined ? {} : { line_offset: from, n_lines: Math.max(1, (to ?? from) - from + 1) };
   const result = yield* call('ReadFile', { path: found.path, ...part });
   if (result.isError) return sorry(result, say);
@@ -36,5 +38,7 @@ function* read(scene: GuideScene, name: string, from?: number, to?: number): Scr
           `\n\n还有 ${rest} 行：可以说“查看 ${found.path} 第 ${most + 1} 到 ${lines.length} 行”。`,
         )
       : '';
-  return `**${found.path}** - ${result.message}\n\n${fence(lines.slice(0, most).join('\n'), languageOf(found.path))}${more}`;
+  const [, first = '1', end = '', total = ''] = /Lines (\d+)-(\d+) of (\d+)/.exec(result.message) ?? [];
+  const head = say(`lines ${first}-${end} of ${total}`, `第 ${first}-${end} 行，共 ${total} 行`);
+  return `**${found.path}** (${head})\n\n${fence(lines.slice(0, most).join('\n'), languageOf(found.path))}${more}`;
 }

@@ -54,7 +54,7 @@ function* replace(scene: GuideScene, old: string, next: string, file: string | u
   const edit = { old, new: next, ...(everywhere ? { replace_all: true } : {}) };
   const result = yield* call('StrReplaceFile', { path, edit });
   if (!result.isError)
-    return `${say(`Done: \`${old}\` → \`${next}\` in \`${path}\`.`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`)} ${result.message}`;
+    return `${say(`Done: \`${old}\` → \`${next}\` in \`${path}\`. ${result.message}`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`)}`;
   if (!result.rejected && / occurs \d+ times /.test(result.message)) {
     return say(
       `\`${old}\` occurs several times in \`${path}\`; nothing was changed. Say “replace all "${old}" with "${next}" in ${path}”, or give more of the text around the one you mean.\n\n${hitRows(hits, say)}`,

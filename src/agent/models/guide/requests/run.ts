@@ -56,9 +56,16 @@ function* run(scene: GuideScene, command: string): Script {
       ? `${lines.slice(0, 20).join('\n')}\n... (${lines.length - 50} ${say('lines', '行')}) ...\n${lines.slice(-30).join('\n')}`
       : output;
   const head = result.isError
-    ? say(`\`${command}\` failed. ${result.message}`, `\`${command}\` 失败。${result.message}`)
-    : say(`\`${command}\` is done. ${result.message}`, `\`${command}\` 已完成。${result.message}`);
+    ? say(`\`${command}\` failed. ${result.message}`, `\`${command}\` 失败。${ended(result.message)}`)
+    : say(`\`${command}\` is done. ${result.message}`, `\`${command}\` 已完成。`);
   return output === '' ? head : `${head}\n\n${fence(shown)}`;
+}
+
+/** How a command ended, in Chinese. */
+function ended(message: string): string {
+  const code = /Exit code (\d+)/.exec(message)?.[1];
+  const seconds = /Ended after (\d+) s/.exec(message)?.[1];
+  return code !== undefined ? `退出码 ${code}。` : seconds !== undefined ? `超过 ${seconds} 秒，已结束。` : message;
 }
 
 /** A command given in quotes or a fence as a whole. Quotes inside a command belong to it. */
