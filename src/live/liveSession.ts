@@ -137,16 +137,16 @@ export class LiveSession implements DeskSession, Disposable {
 
   /** Makes the agent forget an earlier conversation. Rejects when it cannot. */
   async forget(key: string): Promise<void> {
-    const forget = this.#conversation?.adapter.forget;
-    if (!forget) throw new Error('This agent cannot delete conversations.');
-    await forget(key);
+    const adapter = this.#conversation?.adapter;
+    if (!adapter?.forget) throw new Error('This agent cannot delete conversations.');
+    await adapter.forget(key);
   }
 
   /** Copies this conversation; what comes back is the copy's name, to be opened with its history. Rejects when the agent cannot. */
   async fork(): Promise<string> {
-    const fork = this.#conversation?.adapter.fork;
-    if (!fork) throw new Error('This agent cannot copy conversations.');
-    return fork();
+    const adapter = this.#conversation?.adapter;
+    if (!adapter?.fork) throw new Error('This agent cannot copy conversations.');
+    return adapter.fork();
   }
 
   /** Ends the agent; the session stays readable. Settles when its process is gone. */

@@ -128,6 +128,8 @@ export class AcpAdapter implements Adapter {
   }
 
   async #leave(line: Line): Promise<void> {
+    // The answers to what was still asked are on their way.
+    await new Promise((resolve) => setImmediate(resolve));
     if (this.#agent?.can.close && this.#sessionId !== undefined) {
       const closing = line.connection.request('session/close', { sessionId: this.#sessionId }, z.unknown());
       await Promise.race([closing.catch(() => undefined), delay(300)]);

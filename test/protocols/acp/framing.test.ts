@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textOf } from '../../agents/drive.ts';
+import { later } from '../../fakes/acp.ts';
+import { inTurn, scene } from './scene.ts';
+
+const frame = (update: object) => JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 'sess-1', update } });
+const chunk = (text: string) => frame({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+
+test('1 and 2: a code point split across chunks, and lines that end in CRLF', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const bytes = Buffer.from(`${chunk('héllo 你')}\r\n`);
+  const cut = bytes.indexOf(Buffer.from('你')) + 1;
+  made.agent.raw(bytes.subarray(0, cut));
+  await new Promise((resolve) => setImmediate(resolve));
+  made.agent.raw(bytes.subarray(cut));
+  await driven.until('the text', (session) => session.turns[0]?.parts.length === 1);
+  assert.equal(textOf(await finish()), 'héllo 你');
+});
+
+test('3: a line of 600 kB', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const long = 'x'.repeat(600_000);
+  made.agent.text(long);
+  assert.equal(textOf(await finish()), long);
+});
+
+test('4: a hundred thousand small updates all arrive, in order, before the answer behind them', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const many = 100_000;
+  made.agent.raw(`${Array.from({ length: many }, (_, at) => chunk(`${at % 10}`)).join('\n')}\n`);
+  const text = textOf(await finish());
+  assert.equal(text.length, many);
+  assert.equal(text.slice(0, 12), '012345678901');
+});
+
+test('5: a log line on stdout is left aside and not answered', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const before = made.agent.received.length;
+  made.agent.raw('Loaded cached credentials.\n');
+  made.agent.text('hi');
+  assert.equal(textOf(await finish()), 'hi');
+  assert.equal(made.agent.received.length, before);
+  assert.ok(driven.logged.some((line) => line.includes('Loaded cached credentials.')));
+});
+
+test('6: an error frame without an id ends nothing', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  made.agent.send({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } });
+  made.agent.text('still here');
+  assert.equal(textOf(await finish()), 'still here');
+});
+
+test('7: ids go back as they came, text or number, also when they equal ours', async (t) => {
+  const made = await scene(t);
+  const path = made.file('a.txt', 'A');
+  const { finish } = await inTurn(made);
+  const params = { sessionId: 'sess-1', path };
+  const byText = await made.agent.ask('fs/read_text_file', params, 'b9c3-uuid');
+  const byNumber = await made.agent.ask('fs/read_text_file', params, 0);
+  assert.deepEqual([byText.id, byNumber.id], ['b9c3-uuid', 0]);
+  assert.deepEqual(byNumber.result, { content: 'A' });
+  await finish();
+});
+
+test('8: an agent that exits in a prompt: one clear reason with the end of stderr, and its terminals end', async (t) => {
+  const made = await scene(t);
+  const { driven, turnId } = await inTurn(made, { env: { FAKE_STDERR: 'boom: no memory', FAKE_EXIT: '3' } });
+  const command = { sessionId: 'sess-1', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
+  const { result } = await made.agent.ask('terminal/create', command);
+  const { terminalId } = result as { readonly terminalId: string };
+  const closed = driven.until('a closed link', (session) => session.link.state === 'closed');
+  made.agent.exit();
+  const session = await closed;
+  assert.ok(session.link.state === 'closed');
+  assert.match(session.link.reason, /exit code 3/);
+  assert.match(session.link.detail ?? '', /boom: no memory/);
+  assert.equal(session.turns.find((turn) => turn.id === turnId)?.status, 'failed');
+  assert.deepEqual(session.asks, []);
+  assert.ok(session.terminals[terminalId]);
+});
+
+test('an agent that is not there, and one of another version, are told plainly', async (t) => {
+  const made = await scene(t);
+  made.agent.is({ protocolVersion: 7 });
+  const driven = made.start();
+  await assert.rejects(driven.ready(), /speaks version 7/);
+});
+
+test('61: an unknown request is refused at once, an unknown notification is left aside', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  made.agent.send({ jsonrpc: '2.0', method: 'qwen/notify/session/mode-update', params: { currentModeId: 'x' } });
+  const { error } = await made.agent.ask('craft/drainMidTurnQueue', { sessionId: 'sess-1' });
+  assert.equal(error?.code, -32601);
+  await finish();
+});
+
+test('a request the agent takes back by $/cancel_request is answered, and its ask is gone', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const asked = made.agent.ask(
+    'session/request_permission',
+    { sessionId: 'sess-1', toolCall: { toolCallId: 'c1' }, options: [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }] },
+    'perm',
+  );
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  made.agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'perm' } });
+  assert.deepEqual((await asked).result, { outcome: { outcome: 'cancelled' } });
+  assert.deepEqual(driven.now().asks, []);
+  await finish();
+});
+
+test('bad params are refused with a reason', async (t) => {
+  const made = await scene(t);
+  made.agent.handlers['session/prompt'] = () => later;
+  const { finish } = await inTurn(made);
+  const { error } = await made.agent.ask('fs/read_text_file', { sessionId: 'sess-1', path: 5 });
+  assert.equal(error?.code, -32602);
+  await finish();
+});

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** The official JSON schema of the protocol, as the published SDK carries it: what we send is held against it. */
+
+type Defs = Readonly<Record<string, unknown>>;
+
+function validators(folder: string, file: string) {
+  const source = path.resolve('node_modules/@agentclientprotocol/sdk/schema', folder, file);
+  const { $defs } = JSON.parse(readFileSync(source, 'utf8')) as { readonly $defs: Defs };
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+  const id = `acp-${folder}-${file}`;
+  ajv.addSchema({ $id: id, $defs });
+  return (name: string) => ajv.getSchema(`${id}#/$defs/${name}`);
+}
+const stable = validators('v1', 'schema.json');
+const unstable = validators('v1', 'schema.unstable.json');
+
+const requests: Readonly<Record<string, string>> = {
+  initialize: 'InitializeRequest',
+  authenticate: 'AuthenticateRequest',
+  'session/new': 'NewSessionRequest',
+  'session/load': 'LoadSessionRequest',
+  'session/resume': 'ResumeSessionRequest',
+  'session/list': 'ListSessionsRequest',
+  'session/close': 'CloseSessionRequest',
+  'session/delete': 'DeleteSessionRequest',
+  'session/fork': 'ForkSessionRequest',
+  'session/prompt': 'PromptRequest',
+  'session/set_mode': 'SetSessionModeRequest',
+  'session/set_config_option': 'SetSessionConfigOptionRequest',
+  'session/cancel': 'CancelNotification',
+  '$/cancel_request': 'CancelRequestNotification',
+};
+const answers: Readonly<Record<string, string>> = {
+  'session/request_permission': 'RequestPermissionResponse',
+  'fs/read_text_file': 'ReadTextFileResponse',
+  'fs/write_text_file': 'WriteTextFileResponse',
+  'terminal/create': 'CreateTerminalResponse',
+  'terminal/output': 'TerminalOutputResponse',
+  'terminal/wait_for_exit': 'WaitForTerminalExitResponse',
+  'terminal/kill': 'KillTerminalResponse',
+  'terminal/release': 'ReleaseTerminalResponse',
+  'elicitation/create': 'CreateElicitationResponse',
+};
+/** Gone from every schema, still taken by agents (acp.md §16). */
+const unlisted = new Set(['session/set_model']);
+
+export function problemOfRequest(method: string, params: unknown): string | undefined {
+  return unlisted.has(method) ? undefined : problem(requests[method], method, params);
+}
+
+export function problemOfAnswer(method: string, result: unknown): string | undefined {
+  return problem(answers[method], method, result);
+}
+
+function problem(name: string | undefined, method: string, value: unknown): string | undefined {
+  const check = name === undefined ? undefined : (stable(name) ?? unstable(name));
+  if (!check) return `${method}: the schema knows no such message`;
+  return check(value) ? undefined : `${method}: ${JSON.stringify(check.errors)} in ${JSON.stringify(value)}`;
+}

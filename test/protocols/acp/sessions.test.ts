@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textOf } from '../../agents/drive.ts';
+import { later, Refuse, SESSION } from '../../fakes/acp.ts';
+import { inTurn, scene } from './scene.ts';
+
+const commands = (name: string) => ({
+  sessionUpdate: 'available_commands_update',
+  availableCommands: [{ name, description: 'd', input: { hint: '' } }],
+});
+
+test('9: an update before the answer to session/new is taken in', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.handlers['session/new'] = () => {
+    agent.update(commands('memory show'));
+    agent.update(commands('other'), 'somebody-else');
+    return { sessionId: SESSION };
+  };
+  const session = await start().ready();
+  assert.deepEqual(session.commands, [{ name: 'memory show', description: 'd', aliases: [] }]);
+  assert.equal(session.resumeKey, SESSION);
+});
+
+const record = [
+  { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: '<system-reminder>be good</system-reminder>' } },
+  { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'first ' } },
+  { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'question' } },
+  { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'first answer' } },
+  { sessionUpdate: 'tool_call', toolCallId: 'old', title: 'Run', kind: 'execute', status: 'in_progress' },
+];
+const recordAfter = [
+  { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'second question' } },
+  { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'second answer' } },
+];
+
+test('10: a record comes before and after the answer to session/load', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true } });
+  agent.handlers['session/load'] = () => {
+    for (const update of record) agent.update(update);
+    // Gemini answers first.
+    setTimeout(() => recordAfter.forEach((update) => agent.update(update)), 50);
+    return {};
+  };
+  const session = await start({ resume: { key: SESSION, history: true } }).ready();
+  const told = session.turns.map((turn) => [
+    turn.prompt.map((one) => (one.type === 'text' ? one.text : '')).join(''),
+    textOf(turn),
+    turn.status,
+  ]);
+  assert.deepEqual(told, [
+    ['first question', 'first answer', 'done'],
+    ['second question', 'second answer', 'done'],
+  ]);
+  const call = session.turns[0]?.parts.find((part) => part.kind === 'call');
+  assert.equal(call?.kind === 'call' && call.call.status, 'done', 'a call the record leaves open is over');
+});
+
+test('a transcript that is on the screen is not shown twice, and resume is preferred to load', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true } });
+  agent.handlers['session/load'] = () => {
+    for (const update of record) agent.update(update);
+    agent.update(commands('kept'));
+    return {};
+  };
+  const loaded = await start({ resume: { key: SESSION, history: false } }).ready();
+  assert.deepEqual([loaded.turns.length, loaded.commands.length], [0, 1]);
+  agent.is({ agentCapabilities: { loadSession: true, sessionCapabilities: { resume: {} } } });
+  agent.handlers['session/resume'] = () => ({});
+  await start({ resume: { key: SESSION, history: false } }).ready();
+  assert.ok(agent.received.some((frame) => frame.method === 'session/resume'));
+});
+
+test('a conversation the agent has lost goes on as a new one, and says so', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true } });
+  agent.handlers['session/load'] = () => new Refuse(-32002, 'Resource not found');
+  const session = await start({ resume: { key: 'gone', history: true } }).ready();
+  assert.equal(session.resumeKey, SESSION);
+  assert.match(session.notices[0]?.text ?? '', /does not know this conversation/);
+});
+
+const select = (id: string, category: string | null, currentValue: string, values: readonly string[]) => ({
+  id,
+  name: id,
+  category,
+  type: 'select',
+  currentValue,
+  options: values.map((value) => ({ value, name: value.toUpperCase() })),
+});
+const modes = { currentModeId: 'old', availableModes: [{ id: 'old', name: 'Old' }] };
+
+test('11 and 12: config options win over modes, an option of an unknown type is left out, groups are flat', async (t) => {
+  const { agent, start } = await scene(t);
+  const grouped = {
+    ...select('model', 'model', 'a', []),
+    options: [{ group: 'g', name: 'Group', options: [{ value: 'a', name: 'A' }] }],
+  };
+  const configOptions = [
+    select('mode', 'mode', 'ask', ['ask', 'https://agent.example/modes#code']),
+    grouped,
+    { id: 'slider', name: 'x', type: 'slider', currentValue: 3 },
+    { id: 'fast', name: 'Fast', type: 'boolean', currentValue: false },
+  ];
+  agent.handlers['session/new'] = () => ({ sessionId: SESSION, modes, configOptions });
+  agent.handlers['session/set_config_option'] = ({ configId, value }) => ({
+    configOptions: configOptions.map((one) => (one.id === configId ? { ...one, currentValue: value } : one)),
+  });
+  const driven = start();
+  const session = await driven.ready();
+  assert.deepEqual(
+    session.mode?.all.map((mode) => mode.id),
+    ['ask', 'https://agent.example/modes#code'],
+  );
+  assert.deepEqual(
+    session.options?.map((option) => option.id),
+    ['model', 'fast'],
+  );
+  assert.deepEqual(session.options?.[0], {
+    id: 'model',
+    name: 'model',
+    about: 'model',
+    kind: 'choice',
+    current: 'a',
+    choices: [{ value: 'a', name: 'A', group: 'Group' }],
+  });
+  driven.live.send({ type: 'setMode', modeId: 'https://agent.example/modes#code' });
+  driven.live.send({ type: 'setOption', optionId: 'fast', value: true });
+  driven.live.send({ type: 'setOption', optionId: 'fast', value: 'maybe' });
+  await driven.until('the mode', (now) => now.mode?.current === 'https://agent.example/modes#code');
+  await driven.until('the switch', (now) => now.options?.some((one) => one.kind === 'switch' && one.on) ?? false);
+  assert.equal(agent.received.filter((frame) => frame.method === 'session/set_config_option').length, 2);
+});
+
+test('13: legacy models, and modes without an echo', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.handlers['session/new'] = () => ({
+    sessionId: SESSION,
+    modes: {
+      currentModeId: 'a',
+      availableModes: [
+        { id: 'a', name: 'A' },
+        { id: 'b', name: 'B' },
+      ],
+    },
+    models: {
+      currentModelId: 'm1',
+      availableModels: [
+        { modelId: 'm1', name: 'M1' },
+        { modelId: 'm2', name: 'M2' },
+      ],
+    },
+  });
+  agent.handlers['session/set_mode'] = () => ({});
+  agent.handlers['session/set_model'] = () => null;
+  const driven = start();
+  await driven.ready();
+  driven.live.send({ type: 'setMode', modeId: 'b' });
+  driven.live.send({ type: 'setOption', optionId: 'model', value: 'm2' });
+  await driven.until('mode b', (session) => session.mode?.current === 'b');
+  await driven.until('model m2', (session) => session.options?.some((one) => one.kind === 'choice' && one.current === 'm2') ?? false);
+  assert.deepEqual((await agent.got('session/set_model')).params, { sessionId: SESSION, modelId: 'm2' });
+});
+
+test('17: current_mode_update with either field', async (t) => {
+  const { agent, start } = await scene(t);
+  const all = ['a', 'b', 'c'].map((id) => ({ id, name: id }));
+  agent.handlers['session/new'] = () => ({ sessionId: SESSION, modes: { currentModeId: 'a', availableModes: all } });
+  const driven = start();
+  await driven.ready();
+  agent.update({ sessionUpdate: 'current_mode_update', currentModeId: 'b' });
+  await driven.until('mode b', (session) => session.mode?.current === 'b');
+  agent.update({ sessionUpdate: 'current_mode_update', modeId: 'c' });
+  await driven.until('mode c', (session) => session.mode?.current === 'c');
+});
+
+test('the record of conversations: pages, other folders left out; deleting one that is gone; a copy', async (t) => {
+  const { agent, start, cwd } = await scene(t);
+  agent.is({ agentCapabilities: { sessionCapabilities: { list: {}, delete: {}, fork: true } } });
+  agent.handlers['session/list'] = ({ cursor }) =>
+    cursor
+      ? { sessions: [{ sessionId: 's2', cwd, title: null }] }
+      : {
+          sessions: [
+            { sessionId: 's1', cwd, title: 'One', updatedAt: '2026-01-02T03:04:05Z' },
+            { sessionId: 'x', cwd: '/elsewhere' },
+          ],
+          nextCursor: 'p2',
+        };
+  agent.handlers['session/delete'] = () => new Refuse(-32002, 'Resource not found');
+  agent.handlers['session/fork'] = () => ({ sessionId: 'copy' });
+  const driven = start();
+  const { link } = await driven.ready();
+  assert.ok(link.state === 'ready' && link.offers.history && link.offers.forget && link.offers.fork);
+  assert.deepEqual(await driven.live.history(), [
+    { key: 's1', title: 'One', at: Date.UTC(2026, 0, 2, 3, 4, 5) },
+    { key: 's2', title: 's2' },
+  ]);
+  await driven.live.forget('s1');
+  assert.equal(await driven.live.fork(), 'copy');
+});
+
+test('closing a session tells the agent, and the process ends', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { sessionCapabilities: { close: {} } } });
+  agent.handlers['session/close'] = () => ({});
+  const driven = start();
+  await driven.ready();
+  await driven.stop();
+  assert.deepEqual((await agent.got('session/close')).params, { sessionId: SESSION });
+});
+
+test('what is asked while the window closes is answered before the agent goes', async (t) => {
+  const made = await scene(t);
+  const { driven } = await inTurn(made);
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
+  const asked = made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall: { toolCallId: 'c' }, options });
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  const stopped = driven.stop();
+  assert.deepEqual((await asked).result, { outcome: { outcome: 'cancelled' } });
+  await stopped;
+});
+
+test('a session that never becomes ready can be ended', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.handlers['session/new'] = () => later;
+  const driven = start();
+  await agent.got('session/new');
+  await driven.stop();
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textOf } from '../../agents/drive.ts';
+import { inTurn, scene } from './scene.ts';
+
+test('14 and 15: unknown kinds are left aside, empty chunks are invisible', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { finish } = await inTurn(made);
+  agent.update({ sessionUpdate: 'hologram', x: 1 });
+  agent.update({ no: 'kind' });
+  agent.text('', { _meta: { usage: { inputTokens: 3 } } });
+  agent.update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text' } });
+  const turn = await finish();
+  assert.deepEqual(
+    turn.parts.map((part) => part.kind),
+    ['content'],
+  );
+});
+
+test('16: a change of messageId begins a new message; without ids a call in between does', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { finish } = await inTurn(made);
+  agent.text('a1', { messageId: 'm1' });
+  agent.text('b1', { messageId: 'm2' });
+  agent.text('a2', { messageId: 'm1' });
+  agent.text('c');
+  agent.update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'hm' } });
+  agent.text('d');
+  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'T', status: 'completed' });
+  agent.text('e');
+  agent.update({ sessionUpdate: 'plan', entries: [{ content: 'p', priority: 'high', status: 'pending' }] });
+  agent.text('f');
+  const turn = await finish();
+  const seen = turn.parts.map((part) => (part.kind === 'text' || part.kind === 'thought' ? part.text : part.kind));
+  assert.deepEqual(seen, ['a1a2', 'b1', 'c', 'hm', 'd', 'call', 'e', 'f']);
+});
+
+test('18 and 19: usage after the end is taken, a size of 0 is none', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  await finish('end_turn', { usage: { totalTokens: 9, inputTokens: 5, outputTokens: 4 } });
+  made.agent.update({ sessionUpdate: 'usage_update', used: 1200, size: 0, cost: { amount: 0.5, currency: 'USD' } });
+  const { usage } = await driven.until('usage', (session) => session.usage?.used === 1200);
+  assert.deepEqual(usage, { input: 5, output: 4, used: 1200, cost: { amount: 0.5, currency: 'USD' } });
+  assert.equal(driven.now().turns.length, 1);
+});
+
+test('text after the end belongs to no prompt: it stands in a turn of its own and the next prompt ends that', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  made.agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'T', status: 'completed' });
+  await finish();
+  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'failed' });
+  made.agent.text('by the way');
+  const { turns } = await driven.until('a second turn', (session) => session.turns.length === 2 && session.turns[1]?.parts.length === 1);
+  assert.deepEqual([turns[1]?.prompt, textOf(turns[1] as (typeof turns)[0])], [[], 'by the way']);
+  assert.equal(turns[0]?.parts[0]?.kind === 'call' && turns[0].parts[0].call.status, 'done');
+  await driven.until('its end', (session) => session.turns[1]?.status === 'done');
+});
+
+test('stop reasons: limits offer to go on, a refusal fails, what nobody knows is an end', async (t) => {
+  for (const [reason, status, next] of [
+    ['max_tokens', 'done', 'continue'],
+    ['max_turn_requests', 'done', 'continue'],
+    ['refusal', 'failed', undefined],
+    ['tired', 'done', undefined],
+  ] as const) {
+    const made = await scene(t);
+    const { finish } = await inTurn(made);
+    const turn = await finish(reason);
+    assert.deepEqual([turn.status, turn.error?.next?.[0]], [status, next], reason);
+  }
+});
+
+test('notices, titles and compactions', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  agent.update({ sessionUpdate: 'notice', severity: 'warning', title: 'Careful', description: 'quota' });
+  agent.update({ sessionUpdate: 'session_info_update', title: 'A name' });
+  agent.update({ sessionUpdate: 'session_info_update', title: null });
+  agent.update({ sessionUpdate: 'compaction_update', compactionId: 'k', status: 'in_progress' });
+  await driven.until('the activity', (session) => session.turns[0]?.activity !== undefined);
+  agent.update({ sessionUpdate: 'compaction_update', compactionId: 'k', status: 'completed', summary: null });
+  const turn = await finish();
+  assert.deepEqual(
+    turn.parts.map((part) => part.kind),
+    ['notice'],
+  );
+  assert.equal(turn.activity, undefined);
+  assert.deepEqual(driven.now().notices, [{ level: 'warn', text: 'Careful\nquota' }]);
+  assert.equal(driven.now().title, 'A name');
+});
+
+test('what the agent puts into the conversation is shown; echoes and reminders are not', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { finish } = await inTurn(made);
+  for (const text of ['go', '<system-reminder>x</system-reminder>', 'Called the Read tool']) {
+    agent.update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+  }
+  const turn = await finish();
+  assert.deepEqual(
+    turn.parts.map((part) => part.kind === 'prompt' && part.content),
+    [[{ type: 'text', text: 'Called the Read tool' }]],
+  );
+});
+
+test('errors of a prompt, in the shapes agents have', async (t) => {
+  for (const [error, wanted] of [
+    [{ code: -32603, message: 'Internal error', data: { details: 'bad key' } }, 'Internal error: bad key'],
+    [{ code: 401, message: '{"error":{"code":401,"message":"fake bad key"}}' }, 'fake bad key'],
+    [{ code: -32603, message: 'x', data: { message: 'deep' } }, 'x: deep'],
+  ] as const) {
+    const made = await scene(t);
+    const { driven, turnId } = await inTurn(made);
+    const { id } = await made.agent.got('session/prompt');
+    made.agent.send({ jsonrpc: '2.0', id, error });
+    const turn = await driven.ended(turnId);
+    assert.deepEqual([turn.status, turn.error?.message], ['failed', wanted]);
+  }
+});
