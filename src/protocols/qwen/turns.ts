@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../session/events.ts';
-import type { Content, Fault, TurnId } from '../../session/model.ts';
+import type { Content, Fault, Remedy, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 
 export interface RunningTurn {
@@ -51,11 +51,16 @@ export class Turns {
   }
 
   /** A line between the parts of the running turn, or a notice of the session when none runs. */
-  note(level: 'info' | 'warn' | 'error', text: string, parent?: string): void {
-    const notice = { level, text } as const;
+  note(level: 'info' | 'warn' | 'error', text: string, parent?: string, next?: readonly Remedy[]): void {
+    const notice = { level, text, ...(next === undefined ? {} : { next }) };
     if (!this.#running) return this.#emit({ type: 'notice', notice });
     const part = { kind: 'notice', id: this.newPart(), ...(parent === undefined ? {} : { parent }), notice } as const;
     this.#emit({ type: 'part.added', turnId: this.#running.id, part });
+  }
+
+  /** How many parts there have been; it changes when something is shown. */
+  get parts(): number {
+    return this.#parts;
   }
 
   newPart(): string {

@@ -1,16 +1,400 @@
+import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
+import type { Content, TurnId } from '../../../session/model.ts';
+import type { Hint } from '../../adapter.ts';
+import { Approvals } from '../approvals.ts';
+import { Incoming } from '../control.ts';
+import { isRecord } from '../detect.ts';
+import { EditorTools } from '../editorTools.ts';
+import { promptOf } from '../message/prompt.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
+import { Turns } from '../turns.ts';
+import { Answer } from './answer.ts';
+import { YesNo } from './asks.ts';
+import { Calls } from './calls.ts';
+import { CommandResults } from './commandResults.ts';
+import { faultOf, fingerprintOf, supports } from './faults.ts';
+import { Flow } from './flow.ts';
+import { Heartbeat, heartbeat } from './heartbeat.ts';
+import { Hints } from './hints.ts';
+import { Notes } from './notes.ts';
+import { approvalReply, envelopePeer, Requests } from './requests.ts';
+import * as schema from './schema.ts';
 
+/** Milliseconds (qwen.md §4.1, §4.7). */
+const HANDSHAKE = 2_000;
+const STOP_LIMIT = 5_000;
+const SECOND_STOP = 1_000;
+
+/** The envelope dialect: the RFC's OpenAI-shaped lines with their control channel, hints and heartbeat (qwen.md §4). */
 export class EnvelopeTalk implements Talk {
   readonly #setup: TalkSetup;
+  readonly #emit: (event: SessionEvent) => void;
+  readonly #turns: Turns;
+  readonly #calls: Calls;
+  readonly #notes: Notes;
+  readonly #answer: Answer;
+  readonly #flow: Flow;
+  readonly #heart: Heartbeat;
+  readonly #hints: Hints;
+  readonly #incoming: Incoming;
+  readonly #approvals: Approvals;
+  readonly #requests: Requests;
+  readonly #yesNo: YesNo;
+  readonly #tools: EditorTools;
+  readonly #commands: CommandResults;
+  #session: string;
+  #prompt = 0;
+  #ready = false;
+  #checked = false;
+  #waits = new Set<NodeJS.Timeout>();
+  #stop: { readonly at: number } | undefined;
+
   constructor(setup: TalkSetup) {
     this.#setup = setup;
+    const { scene, emit, write, cwd, options } = setup;
+    this.#emit = emit;
+    this.#session = setup.resume ?? '_new';
+    this.#turns = new Turns(emit, scene);
+    this.#calls = new Calls(cwd);
+    this.#yesNo = new YesNo(emit, scene.newId);
+    this.#tools = new EditorTools(scene.ports.tools, scene.client, scene.log, undefined);
+    this.#incoming = new Incoming(write);
+    this.#approvals = new Approvals({
+      scene,
+      emit,
+      incoming: this.#incoming,
+      turns: this.#turns,
+      calls: this.#calls,
+      reply: approvalReply,
+      peer: envelopePeer,
+      cwd: () => cwd,
+      setMode: () => {},
+    });
+    this.#requests = new Requests({
+      incoming: this.#incoming,
+      approvals: this.#approvals,
+      calls: this.#calls,
+      tools: this.#tools,
+      yesNo: this.#yesNo,
+    });
+    const asking = () => this.#approvals.waiting || this.#yesNo.waiting;
+    this.#flow = new Flow(
+      options.format,
+      () => asking() || this.#calls.busy || this.#tools.busy,
+      () => this.#endTurn('done'),
+    );
+    this.#notes = new Notes({
+      emit,
+      turns: this.#turns,
+      calls: this.#calls,
+      log: scene.log,
+      asking,
+      onFinished: (how) => this.#endTurn(this.#turns.running?.stopping ? 'cancelled' : how),
+    });
+    this.#answer = new Answer({ emit, turns: this.#turns, calls: this.#calls, notes: this.#notes, newId: scene.newId });
+    this.#commands = new CommandResults({
+      emit,
+      turns: this.#turns,
+      calls: this.#calls,
+      flow: this.#flow,
+      yesNo: this.#yesNo,
+      newId: scene.newId,
+      later: (ms, run) => this.#later(ms, run),
+      promptId: () => this.#promptId(),
+      request: (request) => this.#request(request),
+      quit: () => setup.giveUp('The session was ended.', { again: false, next: ['restart'] }),
+    });
+    this.#hints = new Hints({ write, session: () => this.#session, cwd });
+    this.#heart = new Heartbeat({
+      every: options.heartbeat,
+      patience: options.patience,
+      ask: () => write(heartbeat(this.#sessionOrNone())),
+      onSilent: () =>
+        this.#emit({ type: 'notice', notice: { level: 'warn', text: 'The agent has not answered for a while.', next: ['restart'] } }),
+      onBack: () => this.#emit({ type: 'notice', notice: { level: 'info', text: 'The agent answers again.' } }),
+      onDead: () => setup.giveUp('The agent did not answer any more.', { again: true }),
+    });
   }
-  start(_sent: boolean): void {
-    this.#setup.giveUp('not built yet', { again: false });
+
+  readonly hints = (text: string, cursor: number): Promise<readonly Hint[]> => this.#hints.ask(text, cursor);
+
+  start(sent: boolean): void {
+    this.#heart.start();
+    if (sent) return this.#begin();
+    this.#setup.write(heartbeat(this.#sessionOrNone()));
+    this.#later(HANDSHAKE, () => this.#begin());
   }
-  take(_message: AgentMessage): void {}
-  send(_intent: Intent): void {}
-  leave(): void {}
-  end(_why: string): void {}
+
+  take(message: AgentMessage): void {
+    this.#heart.heard(message.type === 'result/heartbeat');
+    const { session_id: session, type, object } = message;
+    if (typeof session === 'string') this.#adopt(session);
+    if (object !== undefined) this.#completion(message);
+    else if (type === undefined && message.error !== undefined) this.#fatal(message);
+    else if (typeof type === 'string') this.#typed(type, message);
+    if (!this.#ready) this.#begin();
+  }
+
+  send(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return this.#ask(intent.turnId, intent.content);
+      case 'command':
+        return this.#command(intent.turnId, { kind: 'slash', path: intent.path, args: intent.args });
+      case 'cancel':
+        return this.#cancel();
+      case 'answer':
+        if (!this.#yesNo.answer(intent.askId, intent.answer)) this.#approvals.answer(intent.askId, intent.answer);
+        return this.#flow.active(false);
+      default:
+        return;
+    }
+  }
+
+  leave(): void {
+    if (this.#turns.running) this.#writeCancel();
+    this.#approvals.cancelAll('The conversation was ended.');
+    this.#yesNo.cancelAll();
+  }
+
+  end(why: string): void {
+    this.#approvals.cancelAll(why);
+    this.#yesNo.cancelAll();
+    this.#heart.stop();
+    this.#hints.end();
+    this.#tools.cancel();
+    for (const timer of this.#waits) clearTimeout(timer);
+    const status = this.#turns.running?.stopping ? 'cancelled' : 'failed';
+    this.#endTurn(status, { error: { message: why, next: ['retry'] } });
+    this.#flow.reset();
+  }
+
+  #begin(): void {
+    if (this.#ready) return;
+    this.#ready = true;
+    this.#emit({
+      type: 'link.ready',
+      agent: { protocol: 'qwen', name: this.#setup.peer.name },
+      offers: {
+        hints: true,
+        feedback: true,
+        editableApprovals: true,
+        ...(this.#tools.offered ? { tools: this.#tools.offer } : {}),
+      },
+    });
+    this.#setup.onReady();
+    void this.#hints.commands().then((found) => {
+      const commands = found.map(({ value, description }) => ({
+        name: value.replace(/^\//, '').trim(),
+        description: description ?? '',
+        aliases: [],
+      }));
+      if (commands.length > 0) this.#emit({ type: 'commands.set', commands });
+    });
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#waits.delete(timer);
+      run();
+    }, ms);
+    this.#waits.add(timer);
+  }
+
+  #sessionOrNone(): string {
+    return this.#session === '_new' ? '' : this.#session;
+  }
+
+  /** What the agent calls the session wins. */
+  #adopt(session: string): void {
+    if (session === '' || session === '_new' || session === this.#session) return;
+    this.#session = session;
+    this.#setup.onSession(session);
+  }
+
+  #typed(type: string, message: AgentMessage): void {
+    const { log } = this.#setup.scene;
+    switch (type) {
+      case 'control_request':
+        this.#requests.take(message, this.#turns.running?.id);
+        return this.#flow.active(false);
+      case 'control_response':
+        return;
+      case 'result/heartbeat': {
+        const status = schema.resultHeartbeat.safeParse(message).data?.status;
+        if (status && status !== 'ok') this.#turns.note('info', `The agent says about itself: ${status}`);
+        return;
+      }
+      case 'result/command_hint': {
+        const hint = schema.resultHint.safeParse(message);
+        return hint.success ? this.#hints.take(hint.data) : log.warn('A hint could not be read');
+      }
+      case 'result/cancel':
+        return this.#cancelled(schema.resultCancel.safeParse(message).data);
+      case 'result/command': {
+        const parsed = schema.resultCommand.safeParse(message);
+        if (!parsed.success) return log.warn('The result of a command could not be read');
+        return this.#commands.take(parsed.data);
+      }
+      default:
+        if (!type.startsWith('x-qwen-')) return log.info(`A line of an unknown type "${type.slice(0, 100)}" is ignored`);
+        this.#flow.active(false);
+        return this.#notes.take(message, '');
+    }
+  }
+
+  #completion(message: AgentMessage): void {
+    const parsed = schema.completion.safeParse(message);
+    if (!parsed.success) return this.#setup.scene.log.warn(`A line was dropped: ${parsed.error.issues[0]?.path.join('.')}`);
+    const line = parsed.data;
+    const told = line.metadata ?? fingerprintOf(line.system_fingerprint);
+    if (told?.session_id) this.#adopt(told.session_id);
+    if (told?.protocol_version != null && !this.#checked) {
+      this.#checked = true;
+      if (!supports(told.protocol_version)) {
+        const reason = `The agent speaks version ${told.protocol_version} of its protocol; this program speaks version 1.`;
+        return this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
+      }
+    }
+    for (const fault of told?.control_errors ?? []) this.#refusedReply(fault);
+    if (line.usage) {
+      const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
+      this.#emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
+    }
+    const { anything, finish, whole } = this.#answer.take(line);
+    if (anything) this.#flow.active(true);
+    this.#runOurs(whole);
+    if (told?.error) {
+      const fault = faultOf(told.error);
+      if (fault.unsupported) return this.#setup.giveUp(fault.message, { again: false, next: ['showLog', 'pickAgent'] });
+      if (finish === 'error')
+        return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
+      this.#turns.note('error', fault.message, undefined, fault.next);
+    } else if (finish === 'error') return this.#endTurn('failed', { error: { message: 'The agent failed.', next: ['retry'] } });
+    if (finish === 'length') this.#turns.note('warn', 'The answer was cut off: it became too long.', undefined, ['continue']);
+    if (finish === 'content_filter') this.#turns.note('warn', 'The answer was withheld by a filter.');
+    if (finish && this.#turns.running && (anything || line.object === 'chat.completion.chunk')) this.#flow.finish(finish);
+  }
+
+  #fatal(message: AgentMessage): void {
+    const parsed = schema.fatal.safeParse(message);
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: 'The agent failed.', code: undefined };
+    const reason = fault.code ? `${fault.message} (${fault.code})` : fault.message;
+    this.#endTurn('failed', { error: { message: reason } });
+    this.#setup.giveUp(reason, { again: false, next: ['restart', 'showLog'] });
+  }
+
+  /** An answer of ours that the agent could not use. */
+  #refusedReply(fault: unknown): void {
+    const known = isRecord(fault) ? fault : {};
+    const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
+    this.#setup.scene.log.warn(`The agent could not use an answer: ${text}`);
+    this.#turns.note('warn', `The agent could not use an answer: ${text}`);
+    if (typeof known.request_id === 'string') this.#approvals.withdraw(known.request_id);
+  }
+
+  /** Calls of editor tools that come as ordinary calls are ours to run; the others are the agent's own (qwen.md §4.4). */
+  #runOurs(whole: readonly (readonly [string, string, unknown])[]): void {
+    for (const [id, name, input] of whole) {
+      const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
+      const turn = this.#turns.running;
+      if (!turn || !this.#tools.has(tool)) continue;
+      const prompt = this.#promptId();
+      this.#all(this.#calls.began(id, turn.id));
+      void this.#tools.run(tool, input).then(({ ok, text }) => {
+        if (this.#turns.running !== turn) return;
+        this.#all(this.#calls.ended(id, ok, text, turn.id));
+        const response = ok ? { output: text } : { error: text };
+        const parts = [{ type: 'function_response', function_response: { name, response } }];
+        this.#request({ prompt_id: prompt, tool_call_id: id, continuation: true, input: { origin: 'tool_response', parts } });
+        this.#flow.active(false);
+      });
+    }
+  }
+
+  #ask(turnId: TurnId, content: readonly Content[]): void {
+    const prompt = promptOf(content, this.#setup.cwd, false);
+    this.#turns.begin(turnId, content);
+    if (prompt.left.length > 0) this.#turns.note('warn', `The agent cannot take: ${prompt.left.join(', ')}.`);
+    if (prompt.text === '')
+      return this.#endTurn('failed', { error: { message: 'There was nothing in the prompt that the agent can take.' } });
+    this.#next();
+    const references = [...prompt.text.matchAll(/(?:^|\s)(@((?:\\.|[^\s\\])+))/g)].map(([, original, resolved]) => ({
+      original,
+      resolved,
+    }));
+    const command = references.length > 0 ? { kind: 'at', references } : null;
+    this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
+  }
+
+  #command(turnId: TurnId, command: { readonly kind: 'slash'; readonly path: readonly string[]; readonly args: string }): void {
+    const text = `/${[...command.path, command.args].filter(Boolean).join(' ')}`;
+    this.#turns.begin(turnId, [{ type: 'text', text }]);
+    this.#next();
+    this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
+  }
+
+  #next(): void {
+    this.#prompt += 1;
+    this.#stop = undefined;
+    this.#hints.cancel();
+  }
+
+  #promptId(): string {
+    return `${this.#session}########${this.#prompt}`;
+  }
+
+  /** A chat request: the one message without a `type`. */
+  #request(request: object): void {
+    this.#setup.write({ session_id: this.#session, ...request });
+  }
+
+  #cancel(): void {
+    const turn = this.#turns.running;
+    if (!turn) return;
+    const at = performance.now();
+    if (this.#stop) {
+      if (at - this.#stop.at >= SECOND_STOP) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
+      return;
+    }
+    this.#stop = { at };
+    turn.stopping = true;
+    this.#writeCancel();
+    this.#approvals.cancelAll('The person stopped the turn.');
+    this.#yesNo.cancelAll();
+    this.#tools.cancel();
+    this.#later(STOP_LIMIT, () => {
+      if (this.#turns.running === turn) this.#turns.activity('The agent does not stop. Stop again to start it anew.');
+    });
+  }
+
+  #writeCancel(): void {
+    const prompt = this.#prompt > 0 ? { prompt_id: this.#promptId() } : {};
+    this.#setup.write({ type: 'control/cancel', session_id: this.#sessionOrNone(), ...prompt, reason: 'escape' });
+  }
+
+  /** Stopped, or nothing was running: either way nothing runs now. */
+  #cancelled(result: { readonly status?: string | null | undefined; readonly message?: string | null | undefined } | undefined): void {
+    if (!this.#turns.running) return;
+    if (result?.status === 'noop' && !this.#turns.running.stopping) return;
+    this.#endTurn('cancelled');
+  }
+
+  #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {
+    const turn = this.#turns.running;
+    this.#stop = undefined;
+    this.#approvals.cancelAll('The turn is over.');
+    this.#approvals.forget();
+    this.#yesNo.cancelAll();
+    this.#flow.reset();
+    this.#notes.endTurn();
+    this.#answer.endTurn();
+    if (turn) this.#all(this.#calls.endTurn(turn.id, status === 'done'));
+    this.#turns.end(status, more);
+  }
+
+  #all(events: readonly SessionEvent[]): void {
+    for (const event of events) this.#emit(event);
+  }
 }

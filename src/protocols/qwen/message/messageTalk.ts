@@ -2,12 +2,13 @@ import type * as z from 'zod/mini';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
+import { Approvals, type Decision } from '../approvals.ts';
 import { errorText, Incoming, Outgoing, readRequest } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import { EditorTools } from '../editorTools.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
+import { canUseTool } from '../toolRequest.ts';
 import { Turns } from '../turns.ts';
-import { Approvals } from './approvals.ts';
 import { Choices } from './choices.ts';
 import { Introduction } from './introduction.ts';
 import { promptOf, userContent } from './prompt.ts';
@@ -64,7 +65,8 @@ export class MessageTalk implements Talk {
       emit,
       incoming: this.#incoming,
       turns: this.#turns,
-      transcript: this.#transcript,
+      calls: this.#transcript,
+      reply: permissionReply,
       peer,
       cwd: () => cwd,
       setMode: (mode) => this.#choices.setMode(mode),
@@ -346,7 +348,7 @@ export class MessageTalk implements Talk {
     if (!request || !this.#incoming.begin(request.id)) return;
     const { id, subtype, payload } = request;
     if (subtype === 'can_use_tool') {
-      const parsed = schema.canUseTool.safeParse(payload);
+      const parsed = canUseTool.safeParse(payload);
       return parsed.success ? this.#approvals.open(id, parsed.data) : this.#fail(id, 'The request could not be read.');
     }
     if (subtype === 'mcp_message') {
@@ -382,4 +384,16 @@ export function initializeRequest(setup: Pick<TalkSetup, 'peer' | 'initId'>, wit
       ...(withTools ? { sdkMcpServers: peer.announce(peer.server) } : {}),
     },
   };
+}
+
+/** The verbs are exact, and the id stands inside (qwen.md §3.3). */
+function permissionReply(id: string, decision: Decision): object {
+  const response = decision.allow
+    ? {
+        behavior: 'allow',
+        updatedInput: decision.input,
+        ...(decision.permissions.length > 0 ? { updatedPermissions: decision.permissions } : {}),
+      }
+    : { behavior: 'deny', message: decision.message };
+  return { type: 'control_response', response: { subtype: 'success', request_id: id, response } };
 }

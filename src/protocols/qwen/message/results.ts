@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../../session/events.ts';
-import type { CallId, Diff, Output, Plan, ToolCall, TurnId } from '../../../session/model.ts';
+import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
+import { contentOf, textOf } from '../content.ts';
 import { applyEdits, type FileText, proposalOf } from '../proposal.ts';
+import { planEvents } from '../todos.ts';
 import type { ToolUse } from '../toolTable.ts';
-import { contentOf, textOf } from './content.ts';
 import type { Block, UserLine } from './schema.ts';
 
 const CANCELLED = '[Operation Cancelled]';
@@ -22,7 +23,6 @@ const editResult = z.object({
   ),
 });
 const resultMeta = z.array(z.object({ id: z.string(), non_execution_kind: maybe(z.string()) }));
-const todos = z.object({ todos: z.array(z.object({ content: z.string(), status: maybe(z.string()) })).check(z.maxLength(500)) });
 
 /** How a call ended, by what its result says and what a person did about it. */
 export interface Ending {
@@ -86,17 +86,6 @@ function hunkDiff(path: string, hunk: { readonly oldStart: number; readonly newS
       .map((line) => line.slice(1))
       .join('\n');
   return { path, before: side('+'), after: side('-'), excerpt: { beforeLine: hunk.oldStart, afterLine: hunk.newStart } };
-}
-
-/** A list of things to do, as the agent keeps it. */
-export function planEvents(input: unknown): readonly SessionEvent[] {
-  const parsed = todos.safeParse(input);
-  if (!parsed.success) return [];
-  const entries: Plan['entries'] = parsed.data.todos.map(({ content, status }) => ({
-    text: content,
-    status: status === 'completed' || status === 'in_progress' ? status : 'pending',
-  }));
-  return [{ type: 'plan.set', plan: entries.length === 0 ? null : { entries } }];
 }
 
 function unix(text: string | null | undefined): string | null {

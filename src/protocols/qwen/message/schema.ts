@@ -106,34 +106,6 @@ export const resultLine = z.object({
 });
 export type ResultLine = z.infer<typeof resultLine>;
 
-/** What an agent asks to be allowed. */
-export const canUseTool = z.object({
-  subtype: z.literal('can_use_tool'),
-  tool_name: word,
-  tool_use_id: maybe(id),
-  input: z.optional(z.unknown()),
-  permission_suggestions: maybe(z.array(z.looseObject({ type: word })).check(z.maxLength(50))),
-  blocked_path: maybe(word),
-  decision_reason: maybe(z.string()),
-  agent_id: maybe(id),
-  agent_name: maybe(word),
-});
-export type CanUseTool = z.infer<typeof canUseTool>;
-export type Suggestion = NonNullable<CanUseTool['permission_suggestions']>[number];
-
-export const questionInput = z.object({
-  questions: z
-    .array(
-      z.object({
-        question: z.string(),
-        header: maybe(z.string()),
-        multiSelect: maybe(z.boolean()),
-        options: maybe(z.array(z.object({ label: z.string(), description: maybe(z.string()) })).check(z.maxLength(100))),
-      }),
-    )
-    .check(z.minLength(1), z.maxLength(50)),
-});
-
 /** The richer reply to `initialize` (Claude Code) and the plain one (Qwen Code). */
 export const initialized = z.object({
   session_id: maybe(id),

@@ -1,8 +1,8 @@
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, ToolCall, TurnId } from '../../../session/model.ts';
+import { contentOf } from '../content.ts';
 import { mcpName, type ToolUse, toolUse } from '../toolTable.ts';
 import { Lane, type Live } from './blocks.ts';
-import { contentOf } from './content.ts';
 import type { AssistantLine, Block, StreamLine, TokenUsage, UserLine } from './schema.ts';
 
 /** A call the agent has made in this conversation. */

@@ -1,7 +1,7 @@
-import type { Answer } from '../../../session/intents.ts';
-import type { Field } from '../../../session/model.ts';
-import { visible } from '../visible.ts';
-import { questionInput } from './schema.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Field } from '../../session/model.ts';
+import { questionInput } from './toolRequest.ts';
+import { visible } from './visible.ts';
 
 /** The fields of a question to the person; undefined when the input is none. */
 export function fieldsOf(input: unknown): readonly Field[] | undefined {

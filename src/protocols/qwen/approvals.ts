@@ -1,16 +1,15 @@
-import type { SessionEvent } from '../../../session/events.ts';
-import type { Answer } from '../../../session/intents.ts';
-import type { Ask, CallId, Diff } from '../../../session/model.ts';
-import type { Scene } from '../../adapter.ts';
-import type { Incoming } from '../control.ts';
-import type { Peer } from '../peers.ts';
-import { type FileText, inputFor, proposalOf, readFileText } from '../proposal.ts';
-import { pathOf, type ToolUse, toolUse } from '../toolTable.ts';
-import type { Turns } from '../turns.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Ask, CallId, Diff, ToolCall, TurnId } from '../../session/model.ts';
+import type { Scene } from '../adapter.ts';
+import type { Incoming } from './control.ts';
+import type { Peer } from './peers.ts';
 import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf } from './permission.ts';
+import { type FileText, inputFor, proposalOf, readFileText } from './proposal.ts';
 import { answeredInput, fieldsOf } from './questions.ts';
-import type { CanUseTool } from './schema.ts';
-import type { Transcript } from './transcript.ts';
+import type { CanUseTool, Suggestion } from './toolRequest.ts';
+import { pathOf, type ToolUse, toolUse } from './toolTable.ts';
+import type { Turns } from './turns.ts';
 
 const REFUSED = 'The person did not allow this.';
 const APPLIED = 'The user applied an edited version of this change; read the file again.';
@@ -24,19 +23,31 @@ interface Pending {
   before: FileText;
   diffs: readonly Diff[];
 }
+/** What becomes of a request. */
+export type Decision =
+  | { readonly allow: true; readonly input: unknown; readonly permissions: readonly Suggestion[] }
+  | { readonly allow: false; readonly message: string };
+
+/** The calls of the running turn, where an approval shows how far its call is. */
+export interface CallBook {
+  ensureCall(id: CallId, name: string, input: unknown, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[];
+  setStatus(id: CallId, status: ToolCall['status']): void;
+}
 export interface ApprovalDeps {
   readonly scene: Pick<Scene, 'ports' | 'newId' | 'log'>;
   readonly emit: (event: SessionEvent) => void;
   readonly incoming: Incoming;
   readonly turns: Turns;
-  readonly transcript: Transcript;
+  readonly calls: CallBook;
+  /** The answer to a request, in the dialect's own shape. */
+  readonly reply: (id: string, decision: Decision) => object;
   readonly peer: Peer;
   readonly cwd: () => string;
   /** Ask the agent to change its mode. */
   readonly setMode: (mode: string) => void;
 }
 
-/** `can_use_tool` requests: shown to a person, answered exactly once, refused whenever anything goes wrong (qwen.md §3.3, §5). */
+/** Requests to use a tool: shown to a person, answered exactly once, refused whenever anything goes wrong (qwen.md §3.3, §5). */
 export class Approvals {
   readonly #deps: ApprovalDeps;
   readonly #pending = new Map<string, Pending>();
@@ -61,8 +72,7 @@ export class Approvals {
     const callId = request.tool_use_id ?? undefined;
     const turn = this.#deps.turns.running;
     if (turn && callId) {
-      for (const event of this.#deps.transcript.ensureCall(callId, request.tool_name, request.input, turn.id, undefined))
-        this.#deps.emit(event);
+      for (const event of this.#deps.calls.ensureCall(callId, request.tool_name, request.input, turn.id, undefined)) this.#deps.emit(event);
     }
     const file = changesFile(use) ? pathOf(use.input, this.#deps.cwd()) : undefined;
     if (file === undefined) return this.#show(pending);
@@ -162,7 +172,7 @@ export class Approvals {
           ...(editable ? { editable: true } : {}),
         };
     if (turn && callId) {
-      this.#deps.transcript.setStatus(callId, 'waiting');
+      this.#deps.calls.setStatus(callId, 'waiting');
       const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
       this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'waiting', output } });
     }
@@ -185,11 +195,7 @@ export class Approvals {
       if (edited !== undefined && diff && edited !== diff.after) return this.#allowEdited(id, pending, { ...diff, after: edited });
     }
     const suggestion = suggestionOf(pending.request, optionId);
-    this.#send(id, {
-      behavior: 'allow',
-      updatedInput: pending.request.input ?? {},
-      ...(suggestion ? { updatedPermissions: [suggestion] } : {}),
-    });
+    this.#send(id, { allow: true, input: pending.request.input ?? {}, permissions: suggestion ? [suggestion] : [] });
     this.#allowed(id, pending);
     if (optionId === ALLOW_EDITS && this.#deps.peer.editsMode !== undefined) this.#deps.setMode(this.#deps.peer.editsMode);
   }
@@ -199,7 +205,7 @@ export class Approvals {
     const { peer, scene, turns } = this.#deps;
     const updatedInput = peer.takesUpdatedInput ? inputFor(pending.use, diff.before, diff.after ?? '') : undefined;
     if (updatedInput) {
-      this.#send(id, { behavior: 'allow', updatedInput });
+      this.#send(id, { allow: true, input: updatedInput, permissions: [] });
       return this.#allowed(id, pending);
     }
     try {
@@ -225,7 +231,7 @@ export class Approvals {
   #answerQuestion(id: string, pending: Pending, answer: Answer): void {
     const updatedInput = answeredInput(pending.request.input, answer, this.#deps.peer.answersBy);
     if (!updatedInput) return this.#refuse(id, pending, 'The person did not answer.', 'answered');
-    this.#send(id, { behavior: 'allow', updatedInput });
+    this.#send(id, { allow: true, input: updatedInput, permissions: [] });
     this.#allowed(id, pending);
   }
 
@@ -234,14 +240,14 @@ export class Approvals {
     const turn = this.#deps.turns.running;
     this.#close(id, pending, 'answered');
     if (!turn || !callId) return;
-    this.#deps.transcript.setStatus(callId, 'running');
+    this.#deps.calls.setStatus(callId, 'running');
     this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
   }
 
   #refuse(id: string, pending: Pending, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     if (this.#pending.get(id) !== pending) return;
     if (pending.request.tool_use_id && how === 'answered') this.#refused.add(pending.request.tool_use_id);
-    this.#send(id, { behavior: 'deny', message });
+    this.#send(id, { allow: false, message });
     this.#close(id, pending, how);
   }
 
@@ -258,8 +264,8 @@ export class Approvals {
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how });
   }
 
-  #send(id: string, response: object): void {
-    this.#deps.incoming.answer(id, { type: 'control_response', response: { subtype: 'success', request_id: id, response } });
+  #send(id: string, decision: Decision): void {
+    this.#deps.incoming.answer(id, this.#deps.reply(id, decision));
   }
 }
 

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import type { ApprovalDetail, Diff, Option } from '../../../session/model.ts';
-import type { Peer } from '../peers.ts';
-import { isOutside, mcpName, pathOf, type ToolUse } from '../toolTable.ts';
-import { clip, visible } from '../visible.ts';
-import type { CanUseTool, Suggestion } from './schema.ts';
+import type { ApprovalDetail, Diff, Option } from '../../session/model.ts';
+import type { Peer } from './peers.ts';
+import type { CanUseTool, Suggestion } from './toolRequest.ts';
+import { isOutside, mcpName, pathOf, type ToolUse } from './toolTable.ts';
+import { clip, visible } from './visible.ts';
 
 export const ALLOW = 'allow';
 export const REJECT = 'reject';

@@ -1,0 +1,163 @@
+import type { SessionEvent } from '../../../session/events.ts';
+import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
+import type { CallBook } from '../approvals.ts';
+import { mcpName, toolUse } from '../toolTable.ts';
+import { shownIn, statusIn } from './display.ts';
+import type { CallPiece, ToolDisplay } from './schema.ts';
+
+interface Known {
+  name: string;
+  args: string;
+  status: ToolCall['status'];
+  /** When its newest display was made, as the agent's clock says. */
+  shownAt: number;
+  /** The agent, or we, will say when it ends. */
+  watched: boolean;
+  whole: boolean;
+}
+
+/** The calls of the running turn: their pieces, their displays (qwen.md §4.2, §4.3). */
+export class Calls implements CallBook {
+  readonly #cwd: string;
+  readonly #byId = new Map<CallId, Known>();
+  #byIndex = new Map<number, CallId>();
+  #last: CallId | undefined;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** A call whose end will be said is still going on. An agent that does not show its tools says no ends. */
+  get busy(): boolean {
+    return this.open.some((id) => this.#byId.get(id)?.watched);
+  }
+
+  /** Calls without an end, oldest first. */
+  get open(): readonly CallId[] {
+    return [...this.#byId].flatMap(([id, call]) => (isOver(call.status) ? [] : [id]));
+  }
+
+  /** The latest open call of a tool. */
+  openCallOf(name: string): CallId | undefined {
+    return this.open.findLast((id) => this.#byId.get(id)?.name === name);
+  }
+
+  ensureCall(id: CallId, name: string, input: unknown, turnId: TurnId): readonly SessionEvent[] {
+    if (this.#byId.has(id)) return [];
+    const args = input === undefined ? '' : JSON.stringify(input);
+    this.#byId.set(id, { name, args, status: 'pending', shownAt: 0, watched: false, whole: input !== undefined });
+    const use = toolUse(name, input, this.#cwd);
+    const call: ToolCall = {
+      id,
+      name: mcpName(name)?.tool ?? name,
+      title: use.title,
+      kind: use.kind,
+      status: 'pending',
+      inputText: args,
+      ...(input === undefined ? {} : { input: use.input }),
+      output: [],
+      locations: use.locations,
+    };
+    return [{ type: 'part.added', turnId, part: { kind: 'call', id, call } }];
+  }
+
+  setStatus(id: CallId, status: ToolCall['status']): void {
+    const call = this.#byId.get(id);
+    if (call) call.status = status;
+  }
+
+  /** A piece of a call, or a whole one. Pieces belong together by index, then by id, else to the call before. */
+  piece(piece: CallPiece, turnId: TurnId, newId: () => string): readonly SessionEvent[] {
+    const byIndex = piece.index == null ? undefined : this.#byIndex.get(piece.index);
+    const id = piece.id ?? byIndex ?? (piece.index == null ? this.#last : undefined) ?? newId();
+    if (piece.index != null) this.#byIndex.set(piece.index, id);
+    this.#last = id;
+    const events = [...this.ensureCall(id, piece.function?.name ?? 'tool', undefined, turnId)];
+    const call = this.#byId.get(id);
+    const text = piece.function?.arguments ?? '';
+    if (!call || text === '' || call.whole) return events;
+    call.args += text;
+    events.push({ type: 'call.inputGrew', turnId, callId: id, text });
+    return events;
+  }
+
+  /** The model round is over: every call has its whole input. Gives the calls that became whole. */
+  complete(turnId: TurnId): { readonly events: readonly SessionEvent[]; readonly whole: readonly (readonly [CallId, string, unknown])[] } {
+    const events: SessionEvent[] = [];
+    const whole: (readonly [CallId, string, unknown])[] = [];
+    for (const [id, call] of this.#byId) {
+      if (call.whole) continue;
+      call.whole = true;
+      const input = parsed(call.args);
+      whole.push([id, call.name, input]);
+      const { title, kind, locations, input: plain } = toolUse(call.name, input, this.#cwd);
+      events.push({ type: 'call.changed', turnId, callId: id, change: { title, kind, locations, input: plain } });
+    }
+    this.#byIndex = new Map();
+    return { events, whole };
+  }
+
+  /** A display: it makes the call known, an older one than shown is dropped, an end stands. */
+  display(shown: ToolDisplay, turnId: TurnId): readonly SessionEvent[] {
+    const id = shown.tool_call_id;
+    const events = [...this.ensureCall(id, 'tool', undefined, turnId)];
+    const call = this.#byId.get(id);
+    if (!call) return events;
+    const at = shown.timestamp ?? call.shownAt;
+    if (at < call.shownAt) return events;
+    call.shownAt = at;
+    call.watched = true;
+    const next = shown.pending && !shown.status ? 'pending' : statusIn(shown.status);
+    const status = isOver(call.status) ? call.status : (next ?? call.status);
+    const what = shownIn(shown.result_display, this.#cwd);
+    const output = what ? { output: what.output } : {};
+    call.status = status;
+    const error = status === 'failed' && what ? { error: { message: firstText(what.output) } } : {};
+    events.push({ type: 'call.changed', turnId, callId: id, change: { status, ...output, ...error } }, ...(what?.events ?? []));
+    return events;
+  }
+
+  /** We carry it out. */
+  began(id: CallId, turnId: TurnId): readonly SessionEvent[] {
+    const call = this.#byId.get(id);
+    if (call) call.watched = true;
+    this.setStatus(id, 'running');
+    return [{ type: 'call.changed', turnId, callId: id, change: { status: 'running' } }];
+  }
+
+  /** The end of a call that we carried out. */
+  ended(id: CallId, ok: boolean, text: string, turnId: TurnId): readonly SessionEvent[] {
+    this.setStatus(id, ok ? 'done' : 'failed');
+    const output: Output[] = [{ kind: 'content', content: { type: 'text', text } }];
+    const error = ok ? {} : { error: { message: text } };
+    return [{ type: 'call.changed', turnId, callId: id, change: { status: ok ? 'done' : 'failed', output, ...error } }];
+  }
+
+  /** The turn is over. An agent that does not show its tools leaves calls without an end: of a turn that is done they are done. */
+  endTurn(turnId: TurnId, done: boolean): readonly SessionEvent[] {
+    const events = done
+      ? this.open.map((callId): SessionEvent => ({ type: 'call.changed', turnId, callId, change: { status: 'done' } }))
+      : [];
+    this.#byId.clear();
+    this.#byIndex.clear();
+    this.#last = undefined;
+    return events;
+  }
+}
+
+function isOver(status: ToolCall['status']): boolean {
+  return status === 'done' || status === 'failed' || status === 'cancelled' || status === 'rejected';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    return { text };
+  }
+}
+
+function firstText(output: readonly Output[]): string {
+  for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
+  return 'It failed.';
+}

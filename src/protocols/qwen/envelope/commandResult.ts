@@ -1,0 +1,74 @@
+import { isRecord } from '../detect.ts';
+import type { ResultCommand } from './schema.ts';
+
+/** What a person does about `result/command` (qwen.md §4.5). */
+export type CommandOutcome =
+  | { readonly does: 'say'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
+  | { readonly does: 'nothing' }
+  /** The agent goes on with a turn; what to send when it does not by itself. */
+  | { readonly does: 'turn'; readonly parts: readonly unknown[] }
+  | { readonly does: 'tool'; readonly name: string; readonly args: unknown }
+  | { readonly does: 'history'; readonly items: readonly { readonly who: string; readonly text: string }[] }
+  | { readonly does: 'quit' }
+  | { readonly does: 'confirm'; readonly title: string; readonly commands: readonly string[]; readonly shell: boolean };
+
+const DIALOGS: Readonly<Record<string, string>> = {
+  auth: 'Sign in with the agent in a terminal; it has no dialog for that here.',
+  theme: 'Colours follow the theme of the editor.',
+  editor: 'Files open in this editor.',
+  privacy: 'The agent shows its privacy notice only in a terminal.',
+  settings: 'The agent keeps its settings in a file of its own.',
+  model: 'Choose the model with the arguments of the agent.',
+  help: 'Type / to see the commands of the agent.',
+  subagent_create: 'Sub-agents are made in a terminal.',
+  subagent_list: 'The agent lists its sub-agents only in a terminal.',
+};
+
+export function outcomeOf(line: ResultCommand): CommandOutcome {
+  const { result } = line;
+  const text = (key: string) => (typeof result[key] === 'string' ? result[key] : undefined);
+  switch (result.type) {
+    case 'handled':
+      return { does: 'nothing' };
+    case 'message': {
+      const level = text('level') ?? text('messageType');
+      return { does: 'say', level: level === 'error' || level === 'warn' ? level : 'info', text: text('content') ?? '' };
+    }
+    case 'dialog': {
+      const name = text('dialog') ?? '';
+      return { does: 'say', level: 'info', text: DIALOGS[name] ?? `The agent has a dialog "${name}" that does not exist here.` };
+    }
+    case 'tool':
+      return { does: 'tool', name: text('toolName') ?? text('name') ?? 'tool', args: result.toolArgs ?? result.args };
+    case 'submit_prompt': {
+      const content = result.content ?? result.parts;
+      return {
+        does: 'turn',
+        parts: typeof content === 'string' ? [{ type: 'text', text: content }] : Array.isArray(content) ? content : [],
+      };
+    }
+    case 'load_history':
+      return { does: 'history', items: (Array.isArray(result.history) ? result.history : []).flatMap(itemOf) };
+    case 'quit':
+    case 'quit_confirmation':
+      return { does: 'quit' };
+    case 'confirm_shell_commands': {
+      const commands = [result.commandsToConfirm, result.commands].find(Array.isArray) ?? [];
+      return { does: 'confirm', title: 'Run these commands?', commands: commands.filter(isText), shell: true };
+    }
+    case 'confirm_action':
+      return { does: 'confirm', title: text('prompt') ?? text('message') ?? 'Go on?', commands: [], shell: false };
+    default:
+      return { does: 'say', level: 'info', text: JSON.stringify(result).slice(0, 4000) };
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function itemOf(item: unknown): readonly { readonly who: string; readonly text: string }[] {
+  if (!isRecord(item)) return [];
+  const who = typeof item.type === 'string' ? item.type : typeof item.role === 'string' ? item.role : '';
+  return typeof item.text === 'string' ? [{ who, text: item.text.slice(0, 20_000) }] : [];
+}

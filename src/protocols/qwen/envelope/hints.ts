@@ -1,0 +1,116 @@
+import type { Hint } from '../../adapter.ts';
+import type { ResultHint } from './schema.ts';
+
+/** Milliseconds without an answer after which the composer falls back on what we know ourselves. */
+const PATIENCE = 1_000;
+const LOADING = 10_000;
+
+export interface HintDeps {
+  readonly write: (message: object) => void;
+  readonly session: () => string;
+  readonly cwd: string;
+}
+interface Token {
+  readonly trigger: 'slash' | 'at';
+  readonly from: number;
+  readonly text: string;
+}
+interface Asked {
+  readonly id: string;
+  readonly token: Token;
+  readonly settle: (found: readonly Hint[]) => void;
+  timer: NodeJS.Timeout;
+}
+
+/** Live suggestions while a person types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
+export class Hints {
+  readonly #deps: HintDeps;
+  #asked: Asked | undefined;
+  #count = 0;
+
+  constructor(deps: HintDeps) {
+    this.#deps = deps;
+  }
+
+  /** What the whole text could become; nothing when the caret is in no command and no reference. */
+  async ask(text: string, cursor: number): Promise<readonly Hint[]> {
+    this.cancel();
+    const token = tokenAt(text, cursor);
+    if (!token) return [];
+    const found = await this.#request(token);
+    const sign = token.trigger === 'at' ? '@' : (token.text[0] ?? '/');
+    return found.map(({ label, value, description }) => ({
+      label,
+      value: `${text.slice(0, token.from)}${value.startsWith(sign) ? value : `${sign}${value}`} ${text.slice(cursor).trimStart()}`,
+      ...(description === undefined ? {} : { description }),
+    }));
+  }
+
+  /** The names of commands, as the agent suggests them for a lone slash. */
+  commands(): Promise<readonly Hint[]> {
+    return this.#request({ trigger: 'slash', from: 0, text: '/' });
+  }
+
+  take(result: ResultHint): void {
+    const asked = this.#asked;
+    if (!asked || (result.trigger && result.trigger !== asked.token.trigger)) return;
+    // A peer that does not echo our id is believed while the newest request has that trigger.
+    const echoed = result.prompt_id ?? asked.id;
+    if (echoed !== asked.id && /########preview-\d+$/.test(echoed)) return;
+    if (result.status === 'loading') {
+      clearTimeout(asked.timer);
+      asked.timer = setTimeout(() => this.#settle(asked, []), LOADING);
+      return;
+    }
+    const found = result.status === 'error' ? [] : (result.suggestions ?? []);
+    this.#settle(
+      asked,
+      found.map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),
+    );
+  }
+
+  /** Nobody waits for suggestions any more. */
+  cancel(): void {
+    const asked = this.#asked;
+    if (!asked) return;
+    this.#deps.write({ type: 'command_hint_cancel', session_id: this.#deps.session(), prompt_id: asked.id });
+    this.#settle(asked, []);
+  }
+
+  end(): void {
+    if (this.#asked) this.#settle(this.#asked, []);
+  }
+
+  #request(token: Token): Promise<readonly Hint[]> {
+    this.#count += 1;
+    const id = `${this.#deps.session()}########preview-${this.#count}`;
+    return new Promise((settle) => {
+      const asked: Asked = { id, token, settle, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
+      this.#asked = asked;
+      this.#deps.write({
+        type: 'command_hint_request',
+        session_id: this.#deps.session(),
+        prompt_id: id,
+        trigger: token.trigger,
+        text: token.text,
+        cursor: token.text.length,
+        context: { cwd: this.#deps.cwd, selected_text: '' },
+      });
+    });
+  }
+
+  #settle(asked: Asked, found: readonly Hint[]): void {
+    clearTimeout(asked.timer);
+    if (this.#asked === asked) this.#asked = undefined;
+    asked.settle(found);
+  }
+}
+
+/** The command at the beginning of the text, or the reference the caret is in. A backslash keeps a space inside. */
+export function tokenAt(text: string, cursor: number): Token | undefined {
+  const before = text.slice(0, cursor);
+  const slash = /^[/?][^\n]*$/.exec(before);
+  if (slash) return { trigger: 'slash', from: 0, text: before };
+  const at = /(?:^|\s)(@(?:\\.|[^\s\\])*)$/.exec(before);
+  return at?.[1] === undefined ? undefined : { trigger: 'at', from: cursor - at[1].length, text: at[1] };
+}

@@ -1,0 +1,98 @@
+import type { Approvals, Decision } from '../approvals.ts';
+import { type Incoming, readRequest } from '../control.ts';
+import { isRecord } from '../detect.ts';
+import type { EditorTools } from '../editorTools.ts';
+import { type Peer, qwenCode } from '../peers.ts';
+import type { AgentMessage } from '../talk.ts';
+import type { YesNo } from './asks.ts';
+import type { Calls } from './calls.ts';
+import * as schema from './schema.ts';
+
+const { approvalLimit: _, toolLimit: __, editsMode: ___, ...shipped } = qwenCode;
+/** How approvals go in this dialect: nothing expires by itself, modes do not exist. */
+export const envelopePeer: Peer = shipped;
+
+export interface RequestDeps {
+  readonly incoming: Incoming;
+  readonly approvals: Approvals;
+  readonly calls: Calls;
+  readonly tools: EditorTools;
+  readonly yesNo: YesNo;
+}
+
+/** `control_request` lines of the envelope dialect, flat and nested; each is answered, an error means no (qwen.md §4.8). */
+export class Requests {
+  readonly #deps: RequestDeps;
+
+  constructor(deps: RequestDeps) {
+    this.#deps = deps;
+  }
+
+  take(message: AgentMessage, turnId: string | undefined): void {
+    const { incoming, tools, yesNo } = this.#deps;
+    const request = readRequest(message);
+    if (!request || !incoming.begin(request.id)) return;
+    const { id, subtype, payload } = request;
+    switch (subtype) {
+      case 'can_use_tool':
+        return this.#permission(id, payload);
+      case 'mcp_message': {
+        const { message: wanted = payload.payload } = payload;
+        return void tools.answer(wanted).then((answer) => this.#succeed(id, { mcp_response: answer }));
+      }
+      case 'hook_callback':
+        return this.#succeed(id, {});
+      case 'confirm_shell_commands':
+      case 'confirm_action':
+      case 'quit_confirmation': {
+        const asked = schema.confirmation.safeParse(payload).data ?? {};
+        const commands = asked.commands ?? [];
+        const title = asked.title ?? asked.prompt ?? asked.message ?? (subtype === 'quit_confirmation' ? 'End this session?' : 'Go on?');
+        return yesNo.ask({ title, commands, ...(turnId === undefined ? {} : { turnId }) }, (yes) =>
+          this.#succeed(id, { behavior: yes ? 'approve' : 'deny', ...(yes && commands.length > 0 ? { approvedCommands: commands } : {}) }),
+        );
+      }
+      default:
+        return this.#fail(id, `unsupported control request ${subtype}`);
+    }
+  }
+
+  #permission(id: string, payload: Readonly<Record<string, unknown>>): void {
+    const parsed = schema.toolRequest.safeParse(payload);
+    const asked = parsed.success ? parsed.data : undefined;
+    const name = asked?.tool?.name ?? asked?.tool_name;
+    if (!asked || !name) return this.#fail(id, 'The request could not be read.');
+    const given = asked.tool_call_id ?? asked.tool_use_id ?? asked.tool?.id ?? asked.metadata?.tool_call_id;
+    this.#deps.approvals.open(id, {
+      subtype: 'can_use_tool',
+      tool_name: name,
+      tool_use_id: given ?? this.#deps.calls.openCallOf(name) ?? null,
+      input: inputOf(asked.tool ? asked.tool.arguments : asked.input),
+    });
+  }
+
+  #succeed(id: string, result: object): void {
+    this.#deps.incoming.answer(id, { type: 'control_response', request_id: id, response: { subtype: 'success', result } });
+  }
+
+  #fail(id: string, message: string): void {
+    const response = { subtype: 'error', error: { message, retryable: false } };
+    this.#deps.incoming.answer(id, { type: 'control_response', request_id: id, response });
+  }
+}
+
+/** In this dialect the id stands outside and the verb is another one. */
+export function approvalReply(id: string, decision: Decision): object {
+  const result = decision.allow ? { behavior: 'approve', message: '' } : { behavior: 'deny', message: decision.message };
+  return { type: 'control_response', request_id: id, response: { subtype: 'success', result } };
+}
+
+function inputOf(value: unknown): unknown {
+  if (typeof value !== 'string') return value ?? {};
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return isRecord(parsed) ? parsed : { text: value };
+  } catch {
+    return { text: value };
+  }
+}
