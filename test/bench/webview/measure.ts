@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { build } from 'esbuild';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { END_MARK, oneFence, pieces, reply } from './corpus.ts';
+
+/** What the built view (dist/webview) costs while a reply streams in. CPU is the main thread's, in milliseconds. */
+export interface ViewFigures {
+  /** Length of the message -> CPU of one more piece of 52 characters. */
+  readonly perPiece: Readonly<Record<number, number>>;
+  /** The same inside one single block of code. */
+  readonly perPieceInCode: Readonly<Record<number, number>>;
+  /** 200,000 characters, 100 pieces a second. */
+  readonly paced: StreamFigures;
+  /** 1,000,000 characters, 1,000 pieces a second. */
+  readonly burst: StreamFigures;
+}
+export interface StreamFigures {
+  readonly absorbed: number;
+  readonly lag?: number;
+  readonly dropped: number;
+  readonly longestFrame: number;
+  readonly longestTask: number;
+  readonly keyP95: number;
+  readonly elements: number;
+  readonly cpu: number;
+  readonly heapMB: number;
+}
+
+const PIECE = 52;
+const worker = `onmessage = ({ data: { pieces, rate } }) => {
+  const began = performance.now();
+  let sent = 0;
+  const tick = () => {
+    const due = Math.min(pieces.length, Math.floor(((performance.now() - began) * rate) / 1000) + 1);
+    while (sent < due) postMessage(pieces[sent++]);
+    if (sent < pieces.length) setTimeout(tick, 4);
+    else postMessage({ done: performance.timeOrigin + performance.now() });
+  };
+  tick();
+};`;
+const html =
+  '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><link rel="stylesheet" href="/main.css"></head><body><script src="/page.js"></script><script src="/main.js"></script></body></html>';
+
+/** Needs the built view. Takes about two minutes. */
+export async function measureView(browser: Browser): Promise<ViewFigures> {
+  const { url, server } = await serve();
+  try {
+    return {
+      perPiece: await costs(browser, url, reply(1_010_000), [10_000, 100_000, 500_000, 1_000_000]),
+      perPieceInCode: await costs(browser, url, oneFence(310_000), [10_000, 100_000, 300_000]),
+      paced: await streamed(browser, url, reply(200_000), 4_000, 100),
+      burst: await streamed(browser, url, reply(1_000_000), 20_000, 1_000),
+    };
+  } finally {
+    server.close();
+  }
+}
+
+async function costs(browser: Browser, url: string, text: string, lengths: readonly number[]): Promise<Record<number, number>> {
+  const found: Record<number, number> = {};
+  for (const length of lengths) {
+    await withPage(browser, url, async (page, cdp) => {
+      await page.evaluate((before) => bench.prefix(before), text.slice(0, length - 2000));
+      const count = 12;
+      const from = length - 2000;
+      const before = await cpu(cdp);
+      await page.evaluate((list) => bench.updates(list), pieces(text.slice(from, from + count * PIECE), count));
+      found[length] = ((await cpu(cdp)) - before) / count;
+    });
+  }
+  return found;
+}
+
+function streamed(browser: Browser, url: string, text: string, count: number, rate: number): Promise<StreamFigures> {
+  return withPage(browser, url, async (page, cdp) => {
+    await page.focus('.composer-text');
+    const before = await cpu(cdp);
+    let typing = true;
+    const keys = (async () => {
+      while (typing) {
+        await page.keyboard.press('a');
+        await new Promise((resolve) => void setTimeout(resolve, 250));
+      }
+    })();
+    const figures = await page.evaluate(([list, perSecond, mark, longest]) => bench.stream(list, perSecond, mark, longest), [
+      pieces(text, count),
+      rate,
+      END_MARK,
+      90_000,
+    ] as const);
+    typing = false;
+    await keys;
+    const { metrics } = await cdp.send('Performance.getMetrics');
+    const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0;
+    return { ...figures, cpu: (await cpu(cdp)) - before, heapMB: heap / 1_048_576 };
+  });
+}
+
+async function withPage<T>(browser: Browser, url: string, use: (page: Page, cdp: CDPSession) => Promise<T>): Promise<T> {
+  const page = await browser.newPage({ viewport: { width: 420, height: 800 } });
+  try {
+    const cdp = await page.context().newCDPSession(page);
+    // Ticks of the thread: what else the machine does is not counted.
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+    await page.goto(url);
+    await page.waitForSelector('.turn');
+    return await use(page, cdp);
+  } finally {
+    await page.close();
+  }
+}
+
+async function cpu(cdp: CDPSession): Promise<number> {
+  const { metrics } = await cdp.send('Performance.getMetrics');
+  return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+}
+
+async function serve(): Promise<{ readonly url: string; readonly server: Server }> {
+  const page = await build({
+    entryPoints: ['test/webview/bench/page.ts'],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    target: 'es2022',
+    logLevel: 'warning',
+  });
+  const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
+    '/': ['text/html', html],
+    '/page.js': ['text/javascript', page.outputFiles[0]?.text ?? ''],
+    '/worker.js': ['text/javascript', worker],
+    '/main.js': ['text/javascript', await readFile('dist/webview/main.js', 'utf8')],
+    '/main.css': ['text/css', await readFile('dist/webview/main.css', 'utf8')],
+  };
+  const server = createServer((request, answer) => {
+    const [type, body] = files[request.url ?? ''] ?? [];
+    if (type === undefined) answer.writeHead(404).end();
+    else answer.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
+}
+
+/** What test/webview/bench/page.ts puts into the page. */
+declare const bench: {
+  prefix(text: string): Promise<void>;
+  updates(list: readonly string[]): Promise<void>;
+  stream(list: readonly string[], rate: number, endMark: string, longestMs: number): Promise<Omit<StreamFigures, 'cpu' | 'heapMB'>>;
+};
