@@ -14,6 +14,16 @@ export interface Protocol {
    * `cancel` and `dispose` at any time.
    */
   open(launch: Launch, scene: Scene): Adapter;
+  /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
+  readonly discover?: (cwd: string, signal: AbortSignal) => Promise<readonly Found[]>;
+}
+/** An agent that is installed: what to start, and the protocol it speaks, which need not be the one that was looked for. */
+export interface Found {
+  readonly protocol: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly name: string;
+  readonly version?: string;
 }
 export type Launch =
   | {

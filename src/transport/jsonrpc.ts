@@ -214,7 +214,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
       if (id === undefined) this.#options.log.warn(`An answer to no request of ours came (id ${String(response.id).slice(0, 100)}).`);
       return id === undefined ? undefined : withId(response, id);
     }
-    const only = this.#pending.takeOnly();
+    const only = response.error ? this.#pending.takeOnly() : undefined;
     if (only !== undefined) return withId(response, only);
     this.#options.onStray?.({ code: Number(response.error?.code), message: String(response.error?.message) });
     return undefined;

@@ -24,6 +24,7 @@ export class WireAdapter implements Adapter {
   readonly #world: World;
   readonly #key: string;
   #conversation: Conversation | undefined;
+  #openKey: string | undefined;
   #next: (() => void) | undefined;
   #over = false;
   #gone: () => void = () => {};
@@ -44,8 +45,10 @@ export class WireAdapter implements Adapter {
     this.#conversation?.send(intent);
   }
 
-  history(): Promise<readonly Past[]> {
-    return pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env });
+  /** This conversation itself is none of the earlier ones. */
+  async history(): Promise<readonly Past[]> {
+    const past = await pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env }, this.#conversation?.server);
+    return past.filter(({ key }) => key !== this.#openKey);
   }
 
   dispose(): void {
@@ -73,6 +76,7 @@ export class WireAdapter implements Adapter {
       if (how.sessionFlag && !this.#over && refusedSessionFlag(closed)) this.#next = () => this.#open({ ...how, sessionFlag: false });
       this.#closed(closed, spec);
     });
+    this.#openKey = key;
     if (key !== undefined) this.#emit({ type: 'resume.set', key });
     void conversation.start();
   }

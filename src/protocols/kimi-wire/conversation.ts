@@ -110,6 +110,11 @@ export class Conversation {
     });
   }
 
+  /** The name the server gave. */
+  get server(): string | undefined {
+    return this.#greeting?.server?.name;
+  }
+
   /** Shakes hands and says `link.ready`. Does nothing more when the channel closes first. */
   async start(): Promise<void> {
     try {

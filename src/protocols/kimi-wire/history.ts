@@ -12,6 +12,8 @@ import { events, recordLine } from './schema.ts';
 /** How much of a recording is read to find its first prompt. */
 const HEAD_BYTES = 256 * 1024;
 const MOST = 200;
+/** Where servers keep their data, by the name they give; the others are Kimi CLI under its changing names. */
+const HOMES: Readonly<Record<string, string>> = { 'parley-agent': '.parley' };
 const TITLE_LENGTH = 80;
 const stateFile = z.object({ custom_title: z.nullish(z.string()), title: z.nullish(z.string()) });
 
@@ -19,8 +21,8 @@ const stateFile = z.object({ custom_title: z.nullish(z.string()), title: z.nulli
  * Earlier sessions of a working directory, newest first, read from where the agent keeps them (wire.md §11). Read-only; a layout that is not
  * there, or not as expected, is an empty list.
  */
-export async function pastSessions(cwd: string, env: Readonly<Record<string, string | undefined>>): Promise<readonly Past[]> {
-  const share = env.KIMI_SHARE_DIR || join(homedir(), '.kimi');
+export async function pastSessions(cwd: string, env: Readonly<Record<string, string | undefined>>, server = ''): Promise<readonly Past[]> {
+  const share = env.KIMI_SHARE_DIR?.trim() || join(homedir(), HOMES[server] ?? '.kimi');
   const folder = join(share, 'sessions', createHash('md5').update(cwd).digest('hex'));
   const names = await readdir(folder).catch(() => []);
   const dated = await Promise.all(names.map(async (key) => ({ key, at: await changedAt(join(folder, key, 'wire.jsonl')) })));

@@ -1,11 +1,13 @@
 import { processChannel } from '../../transport/process.ts';
 import type { Protocol } from '../adapter.ts';
 import { LIMITS, WireAdapter } from './adapter.ts';
+import { discover } from './discover.ts';
 
 /** Wire 1.0 to 1.10: Kimi CLI, Kimi Agent, and the bundled parley-agent (wire.md). */
 export const kimiWire: Protocol = {
   title: 'Kimi Wire',
   launch: 'process',
+  discover,
   open(launch, scene) {
     if (launch.kind !== 'process') throw new Error('Kimi Wire is spoken with a process');
     return new WireAdapter(launch, scene, { open: (spec) => processChannel(spec, { log: scene.log }), limits: LIMITS });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { discover } from '../../../src/protocols/kimi-wire/discover.ts';
 import { refusedSessionFlag, whyClosed, wireLaunch } from '../../../src/protocols/kimi-wire/launch.ts';
 import { probe } from '../../../src/protocols/kimi-wire/probe.ts';
 import { processDesk } from './processDesk.ts';
@@ -231,4 +232,27 @@ test('probing: a Wire server, Kimi Code, something silent, nothing there', { ski
   assert.deepEqual(await found(join(bin, 'absent')), { kind: 'missing' });
   const hanging = await probe(program('hanging', 'sleep 30'), { cwd: folder, limit: 20 });
   assert.equal(hanging.kind, 'silent');
+});
+
+test('discovery: what is on the PATH, with the protocol each speaks', { skip: !posix }, async () => {
+  const { desk, folder } = processDesk({});
+  await desk.ready;
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const program = (name: string, body: string): void => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  program('kimi', `echo "error: unknown option '--json'" >&2; exit 1`);
+  program('kimi-legacy', `echo '{"kimi_cli_version":"1.49.0","wire_protocol_version":"1.10"}'`);
+  const before = process.env.PATH;
+  process.env.PATH = `${bin}:/bin:/usr/bin`;
+  try {
+    assert.deepEqual(await discover(folder, new AbortController().signal), [
+      { protocol: 'acp', command: 'kimi', args: ['acp'], name: 'Kimi Code' },
+      { protocol: 'kimi-wire', command: 'kimi-legacy', args: [], name: 'Kimi CLI', version: '1.49.0' },
+    ]);
+  } finally {
+    process.env.PATH = before;
+  }
 });

@@ -175,5 +175,10 @@ test('sessions of a folder: newest first, titled by name or first prompt, empty 
     { key: 'plain', title: 'fix the bug', at: 100_000 },
   ]);
   assert.deepEqual(await pastSessions('/other', env), []);
+  const server = await Server.ready({ cwd: '/my/project', env, resume: { key: 'parts', history: false } });
+  assert.deepEqual(
+    (await server.desk.adapter.history()).map((past) => past.key),
+    ['named', 'plain'],
+  );
   rmSync(share, { recursive: true });
 });
