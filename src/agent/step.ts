@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Face } from './face.ts';
 import type { History } from './history.ts';
-import { type Call, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
+import { type Call, isModelError, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface StepScene {
@@ -30,7 +30,7 @@ export async function takeStep(scene: StepScene, n: number): Promise<readonly Ca
       return await attemptStep(scene);
     } catch (error) {
       scene.signal.throwIfAborted();
-      if (!(error instanceof ModelError) || !error.retry || attempt >= scene.maxAttempts) {
+      if (!isModelError(error) || !error.retry || attempt >= scene.maxAttempts) {
         scene.face.say({ type: 'step.broken' });
         throw error;
       }

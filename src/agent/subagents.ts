@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Face } from './face.ts';
 import { History } from './history.ts';
-import { ModelError } from './models/model.ts';
+import { isModelError } from './models/model.ts';
 import type { RunSubagent, SubagentKind } from './tools/agent.ts';
 import { type Tool, ToolFailure } from './tools/tool.ts';
 import { runTurn, type TurnScene } from './turn.ts';
@@ -42,7 +42,7 @@ export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubag
       const report = lastWords(history);
       return end.status === 'finished' ? report : `${report}\n\n(Stopped after ${end.steps} steps.)`;
     } catch (error) {
-      if (error instanceof ModelError) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
+      if (isModelError(error)) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
       throw error;
     } finally {
       await parent.face.hook('SubagentStop', kind, data, scene.signal);

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Endpoint } from './endpoint.ts';
 import { guideModel } from './guide/guideModel.ts';
 import type { Model } from './model.ts';
@@ -19,15 +20,18 @@ export function chooseModel(env: NodeJS.ProcessEnv): Model {
   });
 }
 
-/** The SDK is loaded with the first answer, not before: the handshake must not wait for it. */
+/**
+ * The SDK is a bundle of its own beside this one, loaded with the first answer: reading it takes longer than everything else at the start, and
+ * the handshake must not wait for it.
+ */
 function lazyModel(endpoint: Endpoint): Model {
   return {
     name: endpoint.name,
     contextSize: endpoint.contextSize,
     offline: false,
     answer: async function* (request, signal) {
-      const { answerFrom } = await import('./openaiCompatible.ts');
-      yield* answerFrom(endpoint, request, signal);
+      const sdk: typeof import('./openaiCompatible.ts') = require(path.join(__dirname, 'parley-agent-model.js'));
+      yield* sdk.answerFrom(endpoint, request, signal);
     },
   };
 }

@@ -88,12 +88,18 @@ export class ModelError extends Error {
     more: { retry?: boolean; status?: number; retryAfter?: number; reason?: string } = {},
   ) {
     super(message);
+    this.name = 'ModelError';
     this.kind = kind;
     this.retry = more.retry ?? false;
     this.status = more.status;
     this.retryAfter = more.retryAfter;
     this.reason = more.reason ?? 'ModelError';
   }
+}
+
+/** By name: the SDK's bundle has a class of its own. */
+export function isModelError(error: unknown): error is ModelError {
+  return error instanceof Error && error.name === 'ModelError';
 }
 
 /** A result as one text. */

@@ -2,13 +2,13 @@ import { APICallError } from 'ai';
 import { retryAfter } from '../../transport/http.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ModelError } from './model.ts';
+import { isModelError, ModelError } from './model.ts';
 
 const MOST = 500;
 
 /** Whatever the SDK threw, in words a person can act on. */
 export function modelFailure(error: unknown, endpoint: Endpoint): ModelError {
-  if (error instanceof ModelError) return error;
+  if (isModelError(error)) return error;
   const failure = inChain(error, (one) => one instanceof HttpFailure);
   if (failure instanceof HttpFailure) return connectionFailure(failure);
   const answered = inChain(error, (one) => APICallError.isInstance(one) && one.statusCode !== undefined);

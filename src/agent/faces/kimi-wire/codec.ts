@@ -1,6 +1,6 @@
 import { type AnswerResult, type ContentPart, codes, type ToolReturnValue, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
 import type { Said } from '../../face.ts';
-import { ModelError, type UserPart } from '../../models/model.ts';
+import { isModelError, type UserPart } from '../../models/model.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import { blocksOf } from './blocks.ts';
 import { WireError } from './peer.ts';
@@ -170,7 +170,7 @@ function contentPart(part: UserPart): ContentPart {
 
 /** A failed turn as an error of wire.md §10. */
 export function wireErrorOf(error: unknown, dialect: Dialect): unknown {
-  if (!(error instanceof ModelError)) return error;
+  if (!isModelError(error)) return error;
   const byKind = {
     no_model: codes.noModel,
     model_cannot: codes.modelCannot,

@@ -21,7 +21,7 @@ export class ExternalTools {
     return [...this.#tools.values()];
   }
 
-  async offer(entries: readonly unknown[]): Promise<Offered> {
+  offer(entries: readonly unknown[]): Offered {
     const result: Offered = { accepted: [], rejected: [] };
     for (const entry of entries) {
       const parsed = ExternalTool.safeParse(entry);
@@ -30,7 +30,7 @@ export class ExternalTools {
         continue;
       }
       const { name, description, parameters } = parsed.data;
-      const reason = this.#problem(name) ?? (await problemOfSchema(parameters));
+      const reason = this.#problem(name) ?? problemOfSchema(parameters);
       if (reason !== undefined) {
         result.rejected.push({ name, reason });
         continue;

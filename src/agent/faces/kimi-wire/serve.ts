@@ -96,7 +96,7 @@ export class WireServer {
     const { external_tools, capabilities, hooks } = read(initializeParams, params);
     this.#mustBeIdle();
     const has = (feature: Feature): boolean => this.#dialect.has(feature);
-    const offered = external_tools && external_tools.length > 0 ? await this.#external.offer(external_tools) : undefined;
+    const offered = external_tools && external_tools.length > 0 ? this.#external.offer(external_tools) : undefined;
     if (capabilities && has('questions')) {
       this.#face.asksQuestions = capabilities.supports_question === true;
       this.#face.hasPlanMode = capabilities.supports_plan_mode === true;
