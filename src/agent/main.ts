@@ -24,15 +24,43 @@ function main(): void {
     return;
   }
   const dialect = dialectOf(options.wireVersion);
+  const serve = Object.hasOwn(faces, options.face) ? faces[options.face] : undefined;
+  if (!serve) return refuse(`There is no face '${options.face}'; known are ${Object.keys(faces).join(', ')}`);
   if (!dialect) return refuse(`There is no Wire ${options.wireVersion}`);
   if (options.command === 'help') process.stdout.write(usage);
   else if (options.command === 'version') process.stdout.write(`${NAME} ${VERSION}\n`);
   else if (options.command === 'info') process.stdout.write(infoText(options, dialect.name));
   else if (!isFolder(options.workDir)) refuse(`${options.workDir} is not a folder`);
-  else serve(options, dialect);
+  else serve(options);
 }
 
-function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectOf>>): void {
+/** The protocols served, by the name given to --face. */
+const faces: Readonly<Record<string, (options: Options) => void>> = {
+  'kimi-wire': serveWire,
+  'ai-sdk': (options) => void serveAiSdk(options),
+};
+
+async function serveAiSdk(options: Options): Promise<void> {
+  const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  try {
+    const { serveChats } = await import('./faces/ai-sdk/serve.ts');
+    const served = await serveChats({
+      model: chooseModel(process.env),
+      workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+      port: options.port,
+      origins: options.origins,
+      ...(token === '' ? {} : { token }),
+    });
+    endWithSignals(served);
+    process.stdout.write(`Listening on ${served.url}\n`);
+  } catch (error) {
+    refuse(messageOf(error));
+  }
+}
+
+function serveWire(options: Options): void {
+  const dialect = dialectOf(options.wireVersion);
+  if (!dialect) return;
   // Standard output belongs to the protocol, whatever a library may want to print.
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
@@ -43,6 +71,13 @@ function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectO
     store: new SessionStore(sessionHome(process.env), options.workDir, options.session ?? randomUUID()),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
   });
+  const end = endWithSignals(served);
+  channel.onClosed(() => end(0));
+  process.stdout.on('error', () => end(0));
+}
+
+/** Signals end what is served and then the process; so does calling what comes back. */
+function endWithSignals(served: { end(): Promise<void> }): (code: number) => void {
   let ending = false;
   const end = (code: number): void => {
     if (ending) return;
@@ -55,8 +90,6 @@ function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectO
     void served.end().then(() => process.stdout.end(leave), leave);
     process.stdout.on('error', leave);
   };
-  channel.onClosed(() => end(0));
-  process.stdout.on('error', () => end(0));
   process.on('SIGTERM', () => end(143));
   process.on('SIGINT', () => end(130));
   process.on('SIGHUP', () => end(129));
@@ -66,6 +99,7 @@ function serve(options: Options, dialect: NonNullable<ReturnType<typeof dialectO
   process.on('unhandledRejection', (error) => {
     process.stderr.write(`parley-agent: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   });
+  return end;
 }
 
 function infoText(options: Options, wireVersion: string): string {

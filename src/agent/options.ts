@@ -9,12 +9,21 @@ export interface Options {
   readonly addDirs: readonly string[];
   readonly session: string | undefined;
   readonly wireVersion: string;
+  /** The protocol to serve. */
+  readonly face: string;
+  /** For faces that listen; 0 takes any that is free. */
+  readonly port: number;
+  /** Web origins that may talk to faces that listen. */
+  readonly origins: readonly string[];
 }
 
 export const usage = `Usage: parley-agent [options]
        parley-agent info [--json]
 
   --wire                serve Wire on stdin and stdout (default)
+  --face NAME           serve another protocol: ai-sdk (HTTP on this machine)
+  --port, -p N          the port to listen on, for faces that listen (default: any that is free)
+  --allow-origin URL    a web page's origin that may talk to a face that listens; may be repeated
   --work-dir, -w DIR    the folder to work in (default: the current one)
   --add-dir DIR         one more folder of the workspace; may be repeated
   --session, -S ID      open the session of that name, or begin it
@@ -23,7 +32,7 @@ export const usage = `Usage: parley-agent [options]
   --help, -h            print this
 
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
-Without a base URL and a name the offline guide answers.
+Without a base URL and a name the offline guide answers. Faces that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
 `;
 
 /** Reads the arguments. Throws an Error with one sentence for what it does not know. */
@@ -40,10 +49,15 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       'add-dir': { type: 'string', multiple: true },
       session: { type: 'string', short: 'S' },
       'wire-version': { type: 'string' },
+      face: { type: 'string' },
+      port: { type: 'string', short: 'p' },
+      'allow-origin': { type: 'string', multiple: true },
     },
   });
   const [command, ...rest] = positionals;
   if (rest.length > 0 || (command !== undefined && command !== 'info')) throw new Error(`Unexpected argument '${rest[0] ?? command}'`);
+  const port = values.port ?? '0';
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`'${port}' is no port`);
   return {
     command: values.help ? 'help' : values.version ? 'version' : command === 'info' ? 'info' : 'serve',
     json: values.json ?? false,
@@ -51,5 +65,8 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     addDirs: (values['add-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
     session: values.session,
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
+    face: values.face ?? 'kimi-wire',
+    port: Number(port),
+    origins: values['allow-origin'] ?? [],
   };
 }

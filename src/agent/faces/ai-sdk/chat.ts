@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../../base/log.ts';
+import { Cancelled, Conversation } from '../../conversation.ts';
+import { type Model, ModelError } from '../../models/model.ts';
+import { takenNames } from '../../toolbox.ts';
+import type { Workspace } from '../../workspace/paths.ts';
+import { ChatFace } from './chatFace.ts';
+import { historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMessages.ts';
+import { lentTools } from './lentTools.ts';
+import type { Outlet, WireChunk } from './outlet.ts';
+import type { ChatRequest, ClientMessage } from './request.ts';
+
+/** Said to a model whose turn this process has forgotten, behind results that came for it. */
+const GO_ON = 'The results above have just come. Go on from there.';
+
+/** One chat: its conversation, at most one turn, and the response that turn writes into just now. */
+export class Chat {
+  readonly #conversation: Conversation;
+  readonly #face: ChatFace;
+  #turn: Promise<void> | undefined;
+  #outlet: Outlet | undefined;
+  /** Said while no response was open. */
+  #queue: WireChunk[] = [];
+  #messageId = '';
+  readonly #announced = new Set<string>();
+
+  constructor(model: Model, workspace: Workspace) {
+    this.#face = new ChatFace({ write: (chunk) => this.#write(chunk), suspend: () => this.#suspend() });
+    this.#conversation = new Conversation({ face: this.#face, model, workspace });
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Answers one request of the client's. The outlet is ended when the client has to act, or when the turn is over. */
+  async post(request: ChatRequest, outlet: Outlet): Promise<void> {
+    const messages = request.messages ?? (request.message ? [request.message] : []);
+    const last = messages.at(-1);
+    this.#face.holds = request.hold ?? request.sessionId != null;
+    this.#face.chunks.newest = request.sessionId != null;
+    this.#face.chunks.echoes = this.#face.holds;
+    const { offers, problems } = await lentTools(request, takenNames);
+    for (const problem of problems) process.stderr.write(`parley-agent: ${problem}\n`);
+    this.#face.tools = offers;
+    if (!last) return refuse(outlet, 'There is no message.');
+    if (last.role === 'assistant' && this.busy) return this.#goOn(last, outlet);
+    await this.stop();
+    if (last.role === 'assistant') {
+      this.#begin(outlet, last.id ?? randomUUID());
+      this.#conversation.history.replace(historyOf(messages));
+      return this.#run([{ type: 'text', text: GO_ON }]);
+    }
+    this.#begin(outlet, randomUUID());
+    // A client that posts everything may have edited it; one that posts the newest message trusts our memory.
+    if (request.messages) this.#conversation.history.replace(historyOf(messages.slice(0, -1)));
+    return this.#run(userParts(last));
+  }
+
+  /** A result for a call that waits in an open response. */
+  result(id: string, value: unknown, isError: boolean): boolean {
+    return this.#face.result(id, value, isError, this.#announced.delete(id));
+  }
+
+  /** Ends the turn that runs; settles when it is over. */
+  async stop(): Promise<void> {
+    this.#conversation.cancel();
+    await this.#turn;
+  }
+
+  /** The client has gone: nobody is there to act or to read. */
+  gone(outlet: Outlet): void {
+    if (this.#outlet !== outlet) return;
+    this.#outlet = undefined;
+    this.#conversation.cancel();
+  }
+
+  #begin(outlet: Outlet, messageId: string): void {
+    this.#messageId = messageId;
+    this.#queue = [];
+    this.#announced.clear();
+    this.#attach(outlet);
+  }
+
+  #attach(outlet: Outlet): void {
+    this.#outlet = outlet;
+    outlet.write({ type: 'start', messageId: this.#messageId });
+    for (const chunk of this.#queue.splice(0)) outlet.write(chunk);
+  }
+
+  /** The client acted: answers and results go to those who wait for them. */
+  #goOn(message: ClientMessage, outlet: Outlet): void {
+    if (message.id != null) this.#messageId = message.id;
+    if (this.#outlet?.open) this.#outlet.end();
+    this.#attach(outlet);
+    let news = 0;
+    for (const { id, approved, reason } of verdictsIn(message)) {
+      const answer = approved
+        ? ({ allow: true, forSession: false } as const)
+        : { allow: false as const, ...(reason ? { feedback: reason } : {}) };
+      if (this.#face.verdict(id, answer)) news += 1;
+    }
+    for (const part of message.parts) {
+      const outcome = toolName(part) === undefined ? undefined : outcomeIn(part);
+      if (outcome && typeof part.toolCallId === 'string' && this.result(part.toolCallId, outcome.text, outcome.isError)) news += 1;
+    }
+    if (news === 0) this.#suspend();
+  }
+
+  async #run(input: ReturnType<typeof userParts>): Promise<void> {
+    const turn = this.#toEnd(input);
+    this.#turn = turn;
+    await turn;
+  }
+
+  async #toEnd(input: ReturnType<typeof userParts>): Promise<void> {
+    let finishReason = 'stop';
+    try {
+      const end = await this.#conversation.prompt(input);
+      if (end.status === 'max_steps_reached') finishReason = 'length';
+    } catch (error) {
+      finishReason = 'error';
+      this.#face.chunks.endStep();
+      if (error instanceof Cancelled) this.#write({ type: 'abort' });
+      else this.#write({ type: 'error', errorText: error instanceof ModelError ? error.message : `The agent failed: ${messageOf(error)}` });
+    } finally {
+      this.#turn = undefined;
+      this.#face.chunks.endStep();
+      this.#write({ type: 'finish', finishReason });
+      this.#outlet?.end();
+      this.#outlet = undefined;
+    }
+  }
+
+  /** The client has to act before anything more can happen. */
+  #suspend(): void {
+    this.#write({ type: 'finish-step' });
+    this.#write({ type: 'finish', finishReason: 'tool-calls' });
+    this.#outlet?.end();
+    this.#outlet = undefined;
+  }
+
+  #write(chunk: WireChunk): void {
+    const name = chunk.toolName;
+    if (chunk.type === 'tool-input-available' && this.#face.tools.some((tool) => tool.name === name))
+      this.#announced.add(String(chunk.toolCallId));
+    if (this.#outlet) this.#outlet.write(chunk);
+    else this.#queue.push(chunk);
+  }
+}
+
+function refuse(outlet: Outlet, errorText: string): void {
+  outlet.write({ type: 'error', errorText });
+  outlet.end();
+}

@@ -1,0 +1,163 @@
+import type { Said } from '../../face.ts';
+import type { Outcome } from '../../tools/tool.ts';
+import type { WireChunk } from './outlet.ts';
+
+interface Pending {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly client: boolean;
+  announced: boolean;
+  ended: boolean;
+}
+
+/** How much of what a running command prints is shown while it runs. */
+const OUTPUT_TAIL = 4000;
+
+/**
+ * What the loop says, as chunks. A call of ours is announced when it is its turn, not before: clients wait for every call they have been told
+ * of, and calls behind one that waits for a person have not begun.
+ */
+export class Chunks {
+  readonly #write: (chunk: WireChunk) => void;
+  readonly #isClientTool: (name: string) => boolean;
+  #block: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
+  #count = 0;
+  #inStep = false;
+  #calls: Pending[] = [];
+  readonly #denied = new Set<string>();
+  readonly #printed = new Map<string, string>();
+  /** The client knows every chunk of version 7. */
+  newest = false;
+  /** Results of the client's own calls are told back to it: it has no other way to see that they arrived. */
+  echoes = false;
+  /** What the client handed in, as it was. */
+  readonly handedIn = new Map<string, unknown>();
+
+  constructor(write: (chunk: WireChunk) => void, isClientTool: (name: string) => boolean) {
+    this.#write = write;
+    this.#isClientTool = isClientTool;
+  }
+
+  say(said: Said): void {
+    switch (said.type) {
+      case 'step.began':
+        this.endStep();
+        this.#inStep = true;
+        this.#calls = [];
+        return this.#write({ type: 'start-step' });
+      case 'step.retry':
+        this.#block = undefined;
+        this.#calls = [];
+        if (this.newest) this.#write({ type: 'reset-step' });
+        return;
+      case 'text':
+        return this.#grow('text', said.text);
+      case 'thought':
+        return this.#grow('reasoning', said.text);
+      case 'call.ready':
+        this.#closeBlock();
+        this.#calls.push({
+          id: said.id,
+          name: said.name,
+          input: parsed(said.input),
+          client: this.#isClientTool(said.name),
+          announced: false,
+          ended: false,
+        });
+        return this.#announceNext();
+      case 'call.output':
+        return this.#printing(said.id, said.text);
+      case 'call.ended':
+        return this.#ended(said.id, said.name, said.outcome);
+      case 'status':
+        if (said.usage) {
+          const { input, output } = said.usage;
+          this.#write({
+            type: 'message-metadata',
+            messageMetadata: { usage: { inputTokens: input, outputTokens: output, totalTokens: said.contextTokens } },
+          });
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** A call that is about to ask: it is known to the client from here on. */
+  announce(id: string, name: string, input: unknown): void {
+    const call = this.#calls.find((one) => one.id === id);
+    if (call) return this.#announce(call);
+    this.#announce({ id, name, input, client: false, announced: false, ended: false });
+  }
+
+  deny(id: string): void {
+    this.#denied.add(id);
+  }
+
+  endStep(): void {
+    this.#closeBlock();
+    if (this.#inStep) this.#write({ type: 'finish-step' });
+    this.#inStep = false;
+  }
+
+  #announceNext(): void {
+    for (const call of this.#calls) {
+      if (!call.announced) this.#announce(call);
+      // Calls of the client may run side by side there; one of ours holds up those behind it.
+      if (!call.client && !call.ended) return;
+    }
+  }
+
+  #announce(call: Pending): void {
+    if (call.announced) return;
+    call.announced = true;
+    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input });
+  }
+
+  #printing(id: string, text: string): void {
+    const call = this.#calls.find((one) => one.id === id);
+    if (!call?.announced) return;
+    const tail = ((this.#printed.get(id) ?? '') + text).slice(-OUTPUT_TAIL);
+    this.#printed.set(id, tail);
+    this.#write({ type: 'tool-output-available', toolCallId: id, output: tail, preliminary: true });
+  }
+
+  #ended(id: string, name: string, outcome: Outcome): void {
+    this.#printed.delete(id);
+    const call = this.#calls.find((one) => one.id === id) ?? { id, name, input: {}, client: false, announced: true, ended: false };
+    this.#announce(call);
+    call.ended = true;
+    const text = [outcome.message, outcome.text].filter(Boolean).join('\n\n');
+    const value = this.handedIn.has(id) ? this.handedIn.get(id) : text;
+    this.handedIn.delete(id);
+    if (call.client && !this.echoes) return this.#announceNext();
+    if (this.#denied.delete(id)) this.#write({ type: 'tool-output-denied', toolCallId: id });
+    else if (outcome.isError) this.#write({ type: 'tool-output-error', toolCallId: id, errorText: text });
+    else this.#write({ type: 'tool-output-available', toolCallId: id, output: value });
+    this.#announceNext();
+  }
+
+  #grow(kind: 'text' | 'reasoning', delta: string): void {
+    if (this.#block?.kind !== kind) {
+      this.#closeBlock();
+      this.#count += 1;
+      this.#block = { kind, id: `${kind}-${this.#count}` };
+      this.#write({ type: `${kind}-start`, id: this.#block.id });
+    }
+    this.#write({ type: `${kind}-delta`, id: this.#block.id, delta });
+  }
+
+  #closeBlock(): void {
+    if (this.#block) this.#write({ type: `${this.#block.kind}-end`, id: this.#block.id });
+    this.#block = undefined;
+  }
+}
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input === '' ? '{}' : input);
+  } catch {
+    return input;
+  }
+}

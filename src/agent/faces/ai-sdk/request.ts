@@ -1,0 +1,46 @@
+import * as z from 'zod/mini';
+import { isRecord } from './json.ts';
+
+// What clients send (ai-sdk.md §2.1, §6.1, §8.2). Unknown members are kept out, unknown parts are let through and ignored later.
+
+const id = z.string().check(z.minLength(1), z.maxLength(1024));
+const part = z.looseObject({ type: z.string().check(z.maxLength(300)) });
+export const uiMessage = z.object({
+  id: z.nullish(id),
+  role: z.enum(['system', 'user', 'assistant']),
+  parts: z.array(part).check(z.maxLength(10_000)),
+});
+export type ClientMessage = z.infer<typeof uiMessage>;
+export type ClientPart = z.infer<typeof part>;
+
+export const chatRequest = z.object({
+  id,
+  sessionId: z.nullish(id),
+  messages: z.optional(z.array(uiMessage).check(z.maxLength(10_000))),
+  message: z.optional(uiMessage),
+  trigger: z.nullish(z.string()),
+  messageId: z.nullish(id),
+  tools: z.optional(z.unknown()),
+  clientTools: z.optional(z.unknown()),
+  /** Whether the stream stays open while the client works. Clients that send `sessionId` are asked for it; others re-post. */
+  hold: z.nullish(z.boolean()),
+});
+export type ChatRequest = z.infer<typeof chatRequest>;
+
+export const toolResult = z.object({
+  session_id: id,
+  tool_call_id: id,
+  result: z.optional(z.unknown()),
+  is_error: z.nullish(z.boolean()),
+});
+
+/** The tools a client lends, in any of the forms clients declare them in, as `{name, description, parameters}`. */
+export function declaredTools(request: ChatRequest): readonly unknown[] {
+  const { tools, clientTools } = request;
+  if (Array.isArray(tools)) return tools.map((one: unknown) => (isRecord(one) && isRecord(one.function) ? one.function : one));
+  const record = isRecord(tools) ? tools : isRecord(clientTools) ? clientTools : {};
+  return Object.entries(record).map(([name, tool]) => {
+    const given = isRecord(tool) ? tool : {};
+    return { name, description: given.description ?? '', parameters: given.parameters ?? given.inputSchema };
+  });
+}
