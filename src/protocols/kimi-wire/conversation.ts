@@ -7,7 +7,6 @@ import type { Channel } from '../../transport/channel.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import type { Scene } from '../adapter.ts';
 import { decodeEvent } from './codec.ts';
-import { toUserInput } from './content.ts';
 import { type Greeting, Handshake } from './handshake.ts';
 import { Joined } from './joined.ts';
 import { newSessionMemory } from './memory.ts';
@@ -17,7 +16,7 @@ import { Peer } from './peer.ts';
 import { OpenRequests } from './requests.ts';
 import { codes } from './schema.ts';
 import { modeChoice } from './status.ts';
-import { addPart } from './streaming.ts';
+import { Steering } from './steering.ts';
 import { atLeast } from './version.ts';
 
 /** Milliseconds. */
@@ -53,13 +52,12 @@ export class Conversation {
   readonly #requests: OpenRequests;
   readonly #own: OwnTurns;
   readonly #others: OtherTurns;
+  readonly #steering: Steering;
   readonly #memory = newSessionMemory();
   readonly #said: Joined;
   #greeting: Greeting | undefined;
   #replaying = false;
   #over = false;
-  /** What was said into the running turn and has not been taken up yet, oldest first. */
-  #steers: Steer[] = [];
 
   constructor(channel: Channel, deps: ConversationDeps) {
     const { scene } = deps;
@@ -94,8 +92,9 @@ export class Conversation {
       limits: deps.limits,
       restart: deps.restart,
       began: () => this.#others.cutOff(),
-      ended: (status) => this.#turnEnded(status),
+      ended: (status) => this.#steering.turnEnded(status),
     });
+    this.#steering = new Steering({ peer: this.#peer, own: this.#own, emit, saysWhen: () => this.#can(5) });
     this.#handshake = new Handshake({
       peer: this.#peer,
       client: scene.client,
@@ -145,9 +144,9 @@ export class Conversation {
       case 'command':
         return this.#own.prompt(commandPrompt(intent.turnId, intent.path, intent.args));
       case 'steer':
-        return void this.#steer({ turnId: intent.turnId, content: intent.content });
+        return void this.#steering.say({ turnId: intent.turnId, content: intent.content });
       case 'cancel':
-        return this.#own.cancel();
+        return this.#own.turn ? this.#own.cancel() : this.#cancelOther();
       case 'answer':
         if (!this.#handshake.answer(intent.askId, intent.answer)) this.#requests.answer(intent.askId, intent.answer);
         return;
@@ -196,7 +195,7 @@ export class Conversation {
     };
     this.#emit({ type: 'link.ready', agent, offers });
     this.#emit({ type: 'commands.set', commands: greeting.commands });
-    if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(false) });
+    if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(this.#memory.inPlan) });
     if (greeting.legacy && this.#deps.scene.ports.tools.length > 0) {
       const text = say('This version of the agent cannot use editor tools, and does not say which slash commands it has.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
@@ -225,7 +224,7 @@ export class Conversation {
 
   #onEvent(type: string, payload: object): void {
     if (type === 'TurnBegin' && !this.#own.turn && (this.#replaying || this.#greeting)) return this.#others.begin(payload);
-    if (type === 'SteerInput') this.#steers.shift();
+    if (type === 'SteerInput') this.#steering.takenUp();
     const turn = this.#own.turn ?? this.#others.turn;
     const memory = { session: this.#memory, ...(turn ? { turn, lane: turn.main } : {}), depth: 0 };
     const decoded = decodeEvent(type, payload, memory);
@@ -236,49 +235,17 @@ export class Conversation {
     for (const event of decoded.events) {
       if (event.type !== 'ask.closed' || this.#requests.settledElsewhere(event.askId)) this.#emit(event);
     }
-    if (type === 'TurnEnd' && !this.#own.turn) this.#others.ended();
+    if (type !== 'TurnEnd' || this.#own.turn || !this.#others.turn) return;
+    this.#others.ended();
+    this.#requests.turnEnded();
   }
 
-  async #steer(said: PromptIntent): Promise<void> {
-    const { turn } = this.#own;
-    if (!turn || this.#peer.lacks('steer')) return this.#own.prompt(said);
-    const steer: Steer = { said, accepted: false };
-    this.#steers.push(steer);
-    try {
-      await this.#peer.call('steer', { user_input: toUserInput(said.content) });
-      steer.accepted = true;
-      if (this.#own.turn !== turn) this.#drop(steer);
-      else if (!this.#can(5) && this.#drop(steer)) this.#emit(addPart({ kind: 'prompt', content: said.content }, turn, turn.main));
-    } catch (error) {
-      const failed = failureOf(error);
-      if (!this.#drop(steer) || !failed) return;
-      // The turn was over already, or the server cannot: then it is the next prompt.
-      if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) this.#own.prompt(said);
-      else
-        this.#emit({
-          type: 'notice',
-          notice: { level: 'error', text: say('The agent did not take "{0}": {1}', textOf(said), failed.message) },
-        });
-    }
-  }
-
-  /** False when it was gone already. */
-  #drop(steer: Steer): boolean {
-    const at = this.#steers.indexOf(steer);
-    if (at >= 0) this.#steers.splice(at, 1);
-    return at >= 0;
-  }
-
-  /**
-   * What was not taken up when a turn is stopped is lost at the agent: the person is told what it was. After a turn that went well only what is
-   * still on its way stays; the agent will refuse it.
-   */
-  #turnEnded(status: 'done' | 'cancelled' | 'failed'): void {
-    const lost = status === 'done' ? [] : this.#steers;
-    this.#steers = status === 'done' ? this.#steers.filter((steer) => !steer.accepted) : [];
-    for (const { said } of lost) {
-      this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent stopped before it read: {0}', textOf(said)) } });
-    }
+  /** Stops a replay, or a turn that the server began by itself. */
+  #cancelOther(): void {
+    if (!this.#replaying && !this.#others.turn) return;
+    if (!this.#replaying) this.#requests.refuseAll();
+    // After the answers have been written; "nothing runs" is no failure.
+    setImmediate(() => this.#peer.call('cancel', {}).catch(() => {}));
   }
 
   async #setMode(plan: boolean): Promise<void> {
@@ -310,15 +277,6 @@ export class Conversation {
   }
 }
 
-interface Steer {
-  readonly said: PromptIntent;
-  accepted: boolean;
-}
-
 function commandPrompt(turnId: TurnId, path: readonly string[], args: string): PromptIntent {
   return { turnId, content: [{ type: 'text', text: `/${[...path, args].filter(Boolean).join(' ')}` }] };
-}
-
-function textOf(said: PromptIntent): string {
-  return said.content.map((one) => (one.type === 'text' ? one.text : `[${one.type}]`)).join(' ');
 }

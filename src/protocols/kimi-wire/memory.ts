@@ -45,6 +45,8 @@ export interface SessionMemory {
   readonly unwell: Set<string>;
   /** The mode can be switched, so it is shown. */
   planMode: boolean;
+  /** It is on, as far as the server has said. */
+  inPlan: boolean;
 }
 export interface Memory {
   readonly session: SessionMemory;
@@ -55,7 +57,7 @@ export interface Memory {
 }
 
 export function newSessionMemory(): SessionMemory {
-  return { notified: new Set(), unwell: new Set(), planMode: false };
+  return { notified: new Set(), unwell: new Set(), planMode: false, inPlan: false };
 }
 
 export function newTurn(turnId: TurnId, cwd: string): TurnMemory {

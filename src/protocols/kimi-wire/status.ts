@@ -28,8 +28,9 @@ export function takeStatus(payload: EventPayload['StatusUpdate'], memory: Memory
   const tokens = step && memory.turn ? { ...memory.turn.tokens } : {};
   const usage = { ...context, ...tokens };
   if (Object.keys(usage).length > 0) said.push({ type: 'usage.set', usage });
-  if (isMain && typeof payload.plan_mode === 'boolean' && memory.session.planMode) {
-    said.push({ type: 'mode.set', mode: modeChoice(payload.plan_mode) });
+  if (isMain && typeof payload.plan_mode === 'boolean') {
+    memory.session.inPlan = payload.plan_mode;
+    if (memory.session.planMode) said.push({ type: 'mode.set', mode: modeChoice(payload.plan_mode) });
   }
   if (servers) said.push(...unwellServers(servers.servers, memory.session));
   return said;

@@ -93,6 +93,23 @@ test('what is asked after the cancel is refused at once', async () => {
   assert.equal(server.desk.session.asks.length, 1);
 });
 
+test('a replay, and a turn the server began by itself, can be stopped too', async () => {
+  const replay = new Server({ resume: { key: 'k', history: true } });
+  await replay.answer('initialize', { protocol_version: '1.10' });
+  await cancelled(replay);
+  assert.equal(replay.asked('cancel').length, 1);
+  const server = await Server.ready();
+  await server.event('TurnBegin', { user_input: 'by itself' });
+  await server.request('ApprovalRequest', approval);
+  await cancelled(server);
+  assert.deepEqual(server.result('a'), { request_id: 'a', response: 'reject' });
+  assert.equal(server.channel.out.at(-1)?.method, 'cancel');
+  await server.event('TurnEnd');
+  server.desk.prompt('mine');
+  await server.request('ApprovalRequest', { ...approval, id: 'b' });
+  assert.equal(server.desk.session.asks.length, 1);
+});
+
 test('background approval open: it stays', async () => {
   const server = await Server.running();
   await server.request('ApprovalRequest', { ...approval, source_kind: 'background_agent' });

@@ -38,6 +38,7 @@ test('replay runs no tool and asks nobody; its requests get no answer, and the c
   await server.request('QuestionRequest', { id: 'q', tool_call_id: 'x', questions: [{ question: 'Which?', options: [] }] });
   await server.request('ApprovalRequest', { ...approval, id: 'bg', source_kind: 'background_agent' });
   await server.event('TurnEnd');
+  await server.event('StatusUpdate', { plan_mode: true });
   await server.event('TurnBegin', { user_input: 'cut off' });
   await server.text('I wi');
   await server.event('TurnBegin', { user_input: [{ type: 'text', text: 'last' }] });
@@ -59,6 +60,7 @@ test('replay runs no tool and asks nobody; its requests get no answer, and the c
     parts.map((part) => (part.kind === 'notice' ? part.notice.text : part.kind)),
     ['text', 'call', 'The agent asked: Which?'],
   );
+  assert.equal(server.desk.session.mode?.current, 'plan');
   assert.equal(ran, 0);
   assert.equal(server.desk.session.asks.length, 0);
   assert.deepEqual(
