@@ -59,8 +59,9 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.switchSession': async () => {
       await starter.restore();
-      if (await switchSession(sessions, inputs)) await started(starter.start());
-      else await chat.focus();
+      const chosen = await switchSession(sessions, inputs);
+      if (chosen === 'new') await started(starter.start());
+      if (chosen === 'switched') await chat.focus();
     },
     'parley.closeSession': async () => {
       if (sessions.active !== undefined) await sessions.close(sessions.active);

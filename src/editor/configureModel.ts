@@ -136,7 +136,7 @@ async function listModels(
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
-  return cause instanceof Error ? cause.name : String(cause);
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
 function isAddress(text: string): boolean {

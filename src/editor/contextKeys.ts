@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Desk } from '../live/surface.ts';
+import type { SessionEvent } from '../session/events.ts';
 import { changedFiles, isBusy, openApprovals } from '../session/select.ts';
 import type { Review } from './review/review.ts';
 
@@ -33,12 +34,27 @@ export function keepContextKeys(desk: Desk, review: Review): Disposable {
     set('diffAwaits', subject?.kind === 'ask');
     set('diffReverts', subject?.kind === 'turn');
   };
-  // Text that grows changes none of these.
-  life.own(desk.onChange((_, { event }) => event.type !== 'text.grew' && event.type !== 'call.inputGrew' && update()));
+  life.own(desk.onChange((_, { event }) => matters(event) && update()));
   life.own(desk.onSessions(update));
   life.own(vscode.window.tabGroups.onDidChangeTabs(updateDiff));
   life.own(vscode.window.tabGroups.onDidChangeTabGroups(updateDiff));
   life.own(review.onOpened(updateDiff));
   update();
   return life;
+}
+
+/** What happens often (text, output, progress of a call) changes none of the keys. */
+function matters(event: SessionEvent): boolean {
+  switch (event.type) {
+    case 'text.grew':
+    case 'call.inputGrew':
+    case 'terminal.changed':
+    case 'usage.set':
+    case 'turn.activity':
+      return false;
+    case 'call.changed':
+      return event.change.status === 'done';
+    default:
+      return true;
+  }
 }

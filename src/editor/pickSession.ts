@@ -27,8 +27,8 @@ export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Pr
 
 type Switch = { readonly kind: 'open' | 'past'; readonly id: SessionId } | { readonly kind: 'new' };
 
-/** Quick-pick of the open sessions and the earlier ones of this folder; goes to the chosen one. True when a new one is wanted instead. */
-export async function switchSession(sessions: Sessions, inputs: QuickInputs): Promise<boolean> {
+/** Quick-pick of the open sessions and the earlier ones of this folder; goes to the chosen one. Undefined when nothing was chosen. */
+export async function switchSession(sessions: Sessions, inputs: QuickInputs): Promise<'new' | 'switched' | undefined> {
   const cwd = await sessionFolder(inputs, false);
   const past = cwd === undefined ? [] : await sessions.past(cwd);
   const heading = (label: string): Choice<Switch> => ({ label, kind: vscode.QuickPickItemKind.Separator, value: { kind: 'new' } });
@@ -63,7 +63,8 @@ export async function switchSession(sessions: Sessions, inputs: QuickInputs): Pr
   if (chosen?.kind === 'past' && !(await sessions.reopen(chosen.id))) {
     void vscode.window.showWarningMessage(vscode.l10n.t('That conversation cannot be read any more.'));
   }
-  return chosen?.kind === 'new';
+  if (!chosen) return undefined;
+  return chosen.kind === 'new' ? 'new' : 'switched';
 }
 
 function stateOf(asks: number, busy: boolean, link: 'opening' | 'ready' | 'closed'): string {

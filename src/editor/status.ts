@@ -31,16 +31,7 @@ export function showStatus(desk: Desk, waiting: (count: number) => void): Dispos
     item.backgroundColor = asks > 0 ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
     item.show();
   };
-  life.own(
-    desk.onChange(
-      (_, { before, now }) =>
-        (before.turns === now.turns ||
-          before.turns.at(-1)?.status !== now.turns.at(-1)?.status ||
-          before.asks !== now.asks ||
-          before.link !== now.link) &&
-        update(),
-    ),
-  );
+  life.own(desk.onChange((_, { before, now }) => markOf(before) !== markOf(now) && update()));
   life.own(desk.onSessions(update));
   update();
   return life;
@@ -55,4 +46,10 @@ function describe(session: Session, asks: number): string {
   const turn = runningTurn(session);
   if (turn?.stopping) return `$(loading~spin) ${vscode.l10n.t('{0}: stopping', name)}`;
   return turn ? `$(loading~spin) ${vscode.l10n.t('{0}: at work', name)}` : `$(comment-discussion) ${name}`;
+}
+
+/** What of a session the status bar shows, to compare. */
+function markOf(session: Session): string {
+  const turn = session.turns.at(-1);
+  return [session.link.state, session.agent.name, session.title, turn?.status, turn?.stopping, session.asks.length].join('\n');
 }

@@ -53,6 +53,8 @@ export class Review implements Disposable {
       }),
     );
     this.#life.own(desk.onSessions(() => this.#settle()));
+    // Tabs that the editor brought back after a reload: their texts are gone.
+    closeReviews(() => true).catch((error: unknown) => log.error('A diff of an earlier window could not be closed', error));
   }
 
   /** What the diff in front is about, as long as that is still so. */
