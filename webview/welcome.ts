@@ -20,7 +20,7 @@ export function welcomeView(
       trusted
         ? html`<h3>${t('Try one of these')}</h3>
             <ul class="examples">
-              ${EXAMPLES.map((text) => html`<li><button class="example" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
+              ${examples().map((text) => html`<li><button class="example" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
             </ul>`
         : nothing
     }
@@ -48,4 +48,5 @@ function starters(profiles: readonly ProfileLine[], act: Act): TemplateResult | 
 }
 
 /** Prompts that the bundled agent understands without a model, too; in its words, so not translated. */
-const EXAMPLES = ['What is in this workspace?', 'Find TODO', 'Run npm test'];
+/** What the bundled agent understands without a model, in either language. */
+const examples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];

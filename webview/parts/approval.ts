@@ -22,7 +22,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   return html`<div class="ask approval" role="group" aria-label=${visibleText(ask.title)} data-ask=${ask.id}>
     <h2>${iconOf('hand')}<bdi>${visible(ask.title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
-    ${detailView(view, ask, given[EDITED]?.[0])}
+    <div class="ask-detail">${detailView(view, ask, given[EDITED]?.[0])}</div>
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
     <div class="actions">
       ${ask.options.map(

@@ -9,10 +9,10 @@ const FORMS: readonly RegExp[] = [
   /^what (?:does|is|are|'s) (?:the |this )?(?:file |folder |function |class )?(?<x>.+?)(?: (?:do|about|for|mean|contain))?$/i,
   /^what(?:'s|’s) (?:the )?(?<x>.+?)(?: (?:about|for))?$/i,
   /^(?:解释|说明|介绍|总结|概述|讲解|讲讲|说说)\s*(?:一?下)?\s*(?:文件|文件夹|目录|函数|类)?\s*(?<x>.+?)(?:\s*(?:是什么|做什么|的作用|的内容|文件夹|目录))?$/,
-  /^(?<x>.+?)\s*(?:是(?:做|干)?什么(?:的|用的)?|有什么用|的作用是什么|讲了?什么|是关于什么的)$/,
+  /^(?<x>.+?)\s*(?:有(?:些|哪些)?什么|有哪些(?:内容|文件|东西)|是(?:做|干)?什么(?:的|用的)?|有什么用|的作用是什么|讲了?什么|是关于什么的)$/,
 ];
 const WORKSPACE =
-  /^(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|repo(?:sitory)?|code ?base|code|app|项目|工作区|仓库|代码库|代码)$/i;
+  /^(?:in(?:side)? )?(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|folder|repo(?:sitory)?|code ?base|code|app|项目|工作区|文件夹|仓库|代码库|代码)\s*(?:里|中|里面)?$/i;
 
 export const explainRequest: Request = {
   match: (asked, scene) => {

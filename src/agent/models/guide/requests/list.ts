@@ -22,7 +22,10 @@ export const listRequest: Request = {
 
 /** Words that mean the workspace itself. */
 function folderOf(given: string | undefined): string {
-  return given === undefined || /^(?:here|this|workspace|project|repo|root|it|工作区|项目|当前|当前目录|这里|根目录|此)$/i.test(given)
+  return given === undefined ||
+    /^(?:here|this|(?:this |the )?(?:workspace|project|repo)|root|it|(?:这个|这|此|本|当前|整个)?(?:工作区|项目|目录|文件夹|仓库)|当前|这里|根目录|此)$/i.test(
+      given,
+    )
     ? '.'
     : given;
 }
