@@ -91,7 +91,7 @@ export class Conversation {
       requests: this.#requests,
       limits: deps.limits,
       restart: deps.restart,
-      began: () => this.#others.cutOff(),
+      began: () => this.#endOther(),
       ended: (status) => this.#steering.turnEnded(status),
     });
     this.#steering = new Steering({ peer: this.#peer, own: this.#own, emit, saysWhen: () => this.#can(5) });
@@ -238,6 +238,14 @@ export class Conversation {
     if (type !== 'TurnEnd' || this.#own.turn || !this.#others.turn) return;
     this.#others.ended();
     this.#requests.turnEnded();
+  }
+
+  /** Ours begins while theirs runs: what theirs has asked is refused, so that nothing waits for ever. */
+  #endOther(): void {
+    if (!this.#others.turn) return;
+    this.#requests.refuseAll();
+    this.#requests.turnEnded();
+    this.#others.cutOff();
   }
 
   /** Stops a replay, or a turn that the server began by itself. */
