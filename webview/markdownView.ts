@@ -18,6 +18,8 @@ interface OpenFence {
 /** An unfinished block longer than this is read again only when it has grown by a sixteenth, so that its cost stays linear. */
 const LONG_BLOCK = 16 * 1024;
 const CATCH_UP_MS = 200;
+/** So many blocks share a box that the browser leaves alone while it is out of sight. */
+const BLOCKS_TOGETHER = 40;
 /** A label in brackets that nothing in round ones follows: it may be defined later. */
 const MAY_LINK = /\[[^\]]+\](?!\()/;
 
@@ -33,7 +35,10 @@ export class MarkdownView {
   /** Finished blocks that a later link definition may change. */
   #open: Box[] = [];
   #growing: (Box | undefined)[] = [];
+  /** How many blocks are finished, and the last of them. */
+  #count = 0;
   #last: Element | undefined;
+  #chunks: HTMLElement[] = [];
   #fence: OpenFence | undefined;
   #read = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
@@ -67,7 +72,9 @@ export class MarkdownView {
     this.#text = '';
     this.#tail = '';
     this.#definitions = {};
+    this.#count = 0;
     this.#last = undefined;
+    this.#chunks = [];
     this.#done = false;
     this.#open = [];
     this.#growing = [];
@@ -87,8 +94,9 @@ export class MarkdownView {
       this.#paint(drawn, opening || this.#done ? drawn.length : Math.max(0, drawn.length - 2));
       if (!opening) return;
       const code = new CodeBlock(opening.info);
-      this.#root.append(code.box);
+      this.#place(code.box, this.#count, this.#last);
       this.#last = code.box;
+      this.#count += 1;
       this.#fence = { mark: opening.mark, code, drawn: 0 };
       this.#tail = opening.body;
       this.#read = 0;
@@ -111,17 +119,33 @@ export class MarkdownView {
     const growing = blocks.map((block, index) => (isDrawn(block) ? this.#box(block, this.#growing[index]) : undefined));
     for (const old of this.#growing) if (old && !growing.some((box) => box?.element === old.element)) old.element.remove();
     let last = this.#last;
+    let index = this.#count;
     for (const box of growing) {
       if (!box) continue;
-      if ((last ? last.nextSibling : this.#root.firstChild) !== box.element) {
-        if (last) last.after(box.element);
-        else this.#root.prepend(box.element);
-      }
+      this.#place(box.element, index, last);
       last = box.element;
+      index += 1;
     }
+    while (this.#chunks.length * BLOCKS_TOGETHER >= index + BLOCKS_TOGETHER) this.#chunks.pop()?.remove();
     this.#finish(blocks.slice(0, keep), growing.splice(0, keep));
     this.#growing = growing;
     this.#read = this.#tail.length;
+  }
+
+  /** Puts the block with this number where it belongs, after the one before it. */
+  #place(element: HTMLElement, index: number, before: Element | undefined): void {
+    const number = Math.floor(index / BLOCKS_TOGETHER);
+    let chunk = this.#chunks[number];
+    if (!chunk) {
+      chunk = document.createElement('div');
+      chunk.className = 'chunk';
+      this.#chunks[number] = chunk;
+      this.#root.append(chunk);
+      this.#chunks[number - 1]?.classList.add('full');
+    }
+    if (before?.parentElement === chunk) {
+      if (before.nextSibling !== element) before.after(element);
+    } else if (chunk.firstChild !== element) chunk.prepend(element);
   }
 
   #box(block: Token, old: Box | undefined): Box {
@@ -151,6 +175,7 @@ export class MarkdownView {
       if (!box) continue;
       if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
       this.#last = box.element;
+      this.#count += 1;
       box.element.classList.add('finished');
       for (const code of box.codes) code.finish();
     }

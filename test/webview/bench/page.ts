@@ -90,7 +90,10 @@ async function stream(pieces: readonly string[], rate: number, endMark: string, 
   let finished = 0;
   while (performance.now() - began < longestMs && !finished) {
     await wait(50);
-    if (sentAt && (feed().lastElementChild?.querySelector('.markdown')?.lastElementChild?.textContent ?? '').includes(endMark))
+    if (
+      sentAt &&
+      (feed().lastElementChild?.querySelector('.markdown')?.lastElementChild?.lastElementChild?.textContent ?? '').includes(endMark)
+    )
       finished = performance.now();
   }
   running = false;
