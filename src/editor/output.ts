@@ -8,7 +8,7 @@ import { traceOn } from './settings.ts';
 /** The log channel, and the protocol log, which has a channel of its own once it is asked for. */
 export class Output implements Disposable {
   readonly #channel = vscode.window.createOutputChannel('Parley', { log: true });
-  #protocol: vscode.OutputChannel | undefined;
+  #protocol: vscode.LogOutputChannel | undefined;
   #tracing = traceOn();
 
   readonly log: Log = {
@@ -23,7 +23,7 @@ export class Output implements Disposable {
 
   readonly trace = (id: SessionId, way: 'in' | 'out', message: unknown): void => {
     if (!this.#tracing) return;
-    this.#protocolChannel().appendLine(`${new Date().toISOString()} ${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`);
+    this.#protocolChannel().info(`${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`);
   };
 
   get tracing(): boolean {
@@ -48,8 +48,8 @@ export class Output implements Disposable {
     this.#protocol?.dispose();
   }
 
-  #protocolChannel(): vscode.OutputChannel {
-    this.#protocol ??= vscode.window.createOutputChannel('Parley Protocol', 'json');
+  #protocolChannel(): vscode.LogOutputChannel {
+    this.#protocol ??= vscode.window.createOutputChannel('Parley Protocol', { log: true });
     return this.#protocol;
   }
 }

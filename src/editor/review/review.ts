@@ -193,7 +193,10 @@ export class Review implements Disposable {
   #remember(shown: Shown): void {
     this.#shown.set(idOf(shown.left, shown.right), shown);
     const turns = [...this.#shown].filter(([, { subject }]) => subject.kind === 'turn');
-    for (const [id] of turns.slice(0, Math.max(0, turns.length - MOST_TURN_DIFFS))) this.#shown.delete(id);
+    for (const [id, old] of turns.slice(0, Math.max(0, turns.length - MOST_TURN_DIFFS))) {
+      this.#shown.delete(id);
+      for (const uri of [old.left, old.right]) this.#documents.remove(uri);
+    }
   }
 }
 
