@@ -1,6 +1,7 @@
 import { messageOf } from '../base/log.ts';
 import type { ApprovalRequest, Face } from './face.ts';
 import type { History } from './history.ts';
+import { say } from './locale.ts';
 import type { Call } from './models/model.ts';
 import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
@@ -104,9 +105,11 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
   if (signal.aborted) return problem('Cancelled by the user before it was done.');
   if (error instanceof Rejected) {
     const { feedback } = error;
-    if (feedback === undefined) return { outcome: failed(REJECTED, '', [{ type: 'brief', text: 'Rejected' }]), no: 'plain' };
+    if (feedback === undefined) return { outcome: failed(REJECTED, '', [{ type: 'brief', text: say('Rejected', '已拒绝') }]), no: 'plain' };
     return {
-      outcome: failed(`${REJECTED} The user says: ${feedback}`, '', [{ type: 'brief', text: `Rejected: ${feedback}` }]),
+      outcome: failed(`${REJECTED} The user says: ${feedback}`, '', [
+        { type: 'brief', text: say(`Rejected: ${feedback}`, `已拒绝：${feedback}`) },
+      ]),
       no: 'withFeedback',
     };
   }

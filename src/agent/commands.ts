@@ -1,4 +1,5 @@
 import type { History } from './history.ts';
+import { say as local } from './locale.ts';
 import type { Model } from './models/model.ts';
 import type { Permissions } from './permissions.ts';
 import type { Workspace } from './workspace/paths.ts';
@@ -53,7 +54,7 @@ const INIT = `Explore this workspace (folders, build files, README, main sources
 const builtIn: readonly Command[] = [
   {
     name: 'help',
-    description: 'List the commands',
+    description: local('List the commands', '列出命令'),
     aliases: ['h', '?'],
     run: async ({ conversation, say }) => {
       const rows = conversation.commands.all.map((command) => `- \`/${command.name}\` - ${command.description}`);
@@ -63,62 +64,88 @@ const builtIn: readonly Command[] = [
   },
   {
     name: 'init',
-    description: 'Look at the workspace and write AGENTS.md',
+    description: local('Look at the workspace and write AGENTS.md', '了解工作区并写出 AGENTS.md'),
     aliases: [],
     needsModel: true,
     run: async ({ args }) => (args === '' ? INIT : `${INIT}\n\n${args}`),
   },
   {
     name: 'compact',
-    description: 'Put a summary in the place of the conversation so far; text after it says what to keep',
+    description: local(
+      'Put a summary in the place of the conversation so far; text after it says what to keep',
+      '用摘要代替目前的对话；后面可写明要保留什么',
+    ),
     aliases: [],
     run: async ({ args, say, compact }) => {
-      say((await compact(args)) ? 'The conversation so far is now a summary.' : 'There is too little to shorten yet.');
+      say(
+        (await compact(args))
+          ? local('The conversation so far is now a summary.', '目前的对话已变为摘要。')
+          : local('There is too little to shorten yet.', '内容还太少，无需缩短。'),
+      );
       return undefined;
     },
   },
   {
     name: 'clear',
-    description: 'Forget the conversation so far',
+    description: local('Forget the conversation so far', '忘记目前的对话'),
     aliases: ['reset'],
     run: async ({ conversation, say }) => {
       conversation.clear();
-      say('The conversation so far is forgotten.');
+      say(local('The conversation so far is forgotten.', '目前的对话已忘记。'));
       return undefined;
     },
   },
   {
     name: 'plan',
-    description: 'Plan mode: look and plan, change nothing. /plan on, /plan off, or /plan to switch',
+    description: local(
+      'Plan mode: look and plan, change nothing. /plan on, /plan off, or /plan to switch',
+      '计划模式：只看和计划，不做更改。/plan on、/plan off，或用 /plan 切换',
+    ),
     aliases: [],
     run: async ({ args, conversation, say }) => {
       const on = args === 'on' ? true : args === 'off' ? false : !conversation.planMode;
       conversation.setPlanMode(on);
-      say(on ? 'Plan mode is on: nothing is changed until you switch it off or approve a plan.' : 'Plan mode is off.');
+      say(
+        on
+          ? local(
+              'Plan mode is on: nothing is changed until you switch it off or approve a plan.',
+              '计划模式已开启：在你关闭它或批准计划之前不会做任何更改。',
+            )
+          : local('Plan mode is off.', '计划模式已关闭。'),
+      );
       return undefined;
     },
   },
   {
     name: 'model',
-    description: 'Say which model answers and how to choose another',
+    description: local('Say which model answers and how to choose another', '说明当前模型以及如何更换'),
     aliases: [],
     run: async ({ conversation, say }) => {
       say(
-        `The model is **${conversation.model.name}** (context of ${conversation.model.contextSize} tokens). Choose another with the settings \`parley.model.baseUrl\` and \`parley.model.name\`, or the command **Parley: Configure Model**.`,
+        local(
+          `The model is **${conversation.model.name}** (context of ${conversation.model.contextSize} tokens). Choose another with the settings \`parley.model.baseUrl\` and \`parley.model.name\`, or the command **Parley: Configure Model**.`,
+          `当前模型是 **${conversation.model.name}**（上下文 ${conversation.model.contextSize} 个 token）。可通过设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或命令 **Parley: Configure Model** 更换。`,
+        ),
       );
       return undefined;
     },
   },
   {
     name: 'status',
-    description: 'Show folder, model, context and what is allowed for this session',
+    description: local(
+      'Show folder, model, context and what is allowed for this session',
+      '显示文件夹、模型、上下文以及本会话已允许的操作',
+    ),
     aliases: [],
     run: async ({ conversation, say }) => {
       const { history, model, permissions, workspace } = conversation;
       const share = Math.round((history.tokens / model.contextSize) * 100);
-      const allowed = permissions.granted.join(', ') || 'nothing';
+      const allowed = permissions.granted.join(', ') || local('nothing', '无');
       say(
-        `- Folder: \`${workspace.cwd}\`\n- Model: ${model.name}\n- Context: about ${history.tokens} of ${model.contextSize} tokens (${share} %)\n- Allowed without asking in this session: ${allowed}\n`,
+        local(
+          `- Folder: \`${workspace.cwd}\`\n- Model: ${model.name}\n- Context: about ${history.tokens} of ${model.contextSize} tokens (${share} %)\n- Allowed without asking in this session: ${allowed}\n`,
+          `- 文件夹：\`${workspace.cwd}\`\n- 模型：${model.name}\n- 上下文：约 ${history.tokens} / ${model.contextSize} 个 token（${share} %）\n- 本会话中无需询问即允许：${allowed}\n`,
+        ),
       );
       return undefined;
     },

@@ -3,6 +3,7 @@ import { compact } from './compaction.ts';
 import type { Face } from './face.ts';
 import { History } from './history.ts';
 import { hookedCalls } from './hookedCalls.ts';
+import { say } from './locale.ts';
 import { type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
@@ -129,7 +130,7 @@ export class Conversation implements Subject {
     const refused = await face.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
     signal.throwIfAborted();
     if (refused !== undefined) {
-      face.say({ type: 'text', text: `The prompt was blocked by a hook: ${refused}` });
+      face.say({ type: 'text', text: say(`The prompt was blocked by a hook: ${refused}`, `提示被钩子阻止：${refused}`) });
       return { status: 'finished' };
     }
     const command = commandIn(textOf(input));
@@ -140,7 +141,13 @@ export class Conversation implements Subject {
     const { face } = this.#options;
     const found = this.commands.find(command.name);
     if (!found) {
-      face.say({ type: 'text', text: `Unknown slash command "/${command.name}". \`/help\` lists what there is.` });
+      face.say({
+        type: 'text',
+        text: say(
+          `Unknown slash command "/${command.name}". \`/help\` lists what there is.`,
+          `未知的斜杠命令 "/${command.name}"。\`/help\` 会列出可用的命令。`,
+        ),
+      });
       return { status: 'finished' };
     }
     const next = await found.run({

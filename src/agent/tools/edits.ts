@@ -1,3 +1,4 @@
+import { say } from '../locale.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import { encodeText, readTextFile, type TextFile, writeTextFile } from '../workspace/textFile.ts';
 import { done, type Outcome, ToolFailure, type ToolScene } from './tool.ts';
@@ -17,8 +18,8 @@ export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outc
   const { place, before } = edit;
   const name = shortPath(scene.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
-  const verb = before ? 'Edit' : 'Create';
-  const leads = place.real === place.path ? '' : ` (leads to \`${place.real}\`)`;
+  const verb = before ? say('Edit', '编辑') : say('Create', '创建');
+  const leads = place.real === place.path ? '' : say(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
   await scene.permit({
     action: place.inside ? 'edit file' : 'edit file outside of working directory',
     description: `${verb} \`${name}\`${place.inside ? '' : leads}`,

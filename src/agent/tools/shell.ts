@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { say } from '../locale.ts';
 import { BoundedOutput } from './boundedOutput.ts';
 import { runCommand } from './runCommand.ts';
 import { defineTool, done, failed } from './tool.ts';
@@ -19,7 +20,7 @@ export const shellTool = defineTool({
     const seconds = input.timeout ?? DEFAULT_SECONDS;
     await scene.permit({
       action: 'run command',
-      description: `Run command \`${oneLine(input.command)}\``,
+      description: say(`Run command \`${oneLine(input.command)}\``, `运行命令 \`${oneLine(input.command)}\``),
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
-import type { Say } from './language.ts';
+import type { Say } from '../../locale.ts';
 
 const position = z.object({ line: z.number(), character: z.number() });
 const range = z.object({ start: position, end: position });

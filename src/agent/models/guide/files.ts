@@ -9,7 +9,7 @@ export function* fileNamed(scene: GuideScene, given: string): Part<FoundFile> {
   if (name === '' || name === '.') return { path: '.', folder: true };
   if (/^(?:\/|~|\.\.|[A-Za-z]:)/.test(name)) return { path: given, folder: false };
   const literal = name.replace(/[*?[\]{}()!+@]/g, '\\$&');
-  const found = linesOf(yield* call('Glob', { pattern: `{${literal},**/${literal}}`, include_dirs: true }));
+  const found = linesOf(yield* call('Glob', { pattern: `**/${literal}`, include_dirs: true }));
   const exact = found.find((path) => bare(path) === name);
   if (exact !== undefined) return foundAt(exact);
   const [only] = found;

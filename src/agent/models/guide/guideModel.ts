@@ -1,3 +1,4 @@
+import { say } from '../../locale.ts';
 import { type Message, type Model, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { askedOf, sayFor } from './language.ts';
 import { requests } from './requests.ts';
@@ -9,7 +10,7 @@ import { footnote } from './texts.ts';
  * same tools a language model would.
  */
 export const guideModel: Model = {
-  name: 'offline guide',
+  name: say('offline guide', '离线向导'),
   contextSize: 200_000,
   offline: true,
   answer: async function* (request, signal) {
@@ -24,11 +25,11 @@ function moveFor(request: ModelRequest): Move {
   const asking = history[at];
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
   const asked = askedOf(textOf(asking.parts));
-  const say = sayFor(asked.text);
-  const scene: GuideScene = { cwd: request.cwd, say, offers: request.tools, history: history.slice(0, at) };
+  const speak = sayFor(asked.text);
+  const scene: GuideScene = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
   const first = !scene.history.some((message) => message.role === 'user');
-  return play(requests(asked, scene), done, first ? footnote(say) : '');
+  return play(requests(asked, scene), done, first ? footnote(speak) : '');
 }
 
 /** The script up to where the results end, and one move more. */

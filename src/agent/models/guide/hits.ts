@@ -1,5 +1,5 @@
+import type { Say } from '../../locale.ts';
 import type { ToolMessage } from '../model.ts';
-import type { Say } from './language.ts';
 import { fence, linesOf } from './script.ts';
 
 export interface Hit {

@@ -1,5 +1,4 @@
-/** Chooses the language of the person. */
-export type Say = (english: string, chinese: string) => string;
+import { inChinese, inEnglish, type Say } from '../../locale.ts';
 
 /**
  * A person's request: `text` as typed; `spoken` the same without politeness; `masked` that with each quoted or fenced text as one word that
@@ -17,8 +16,9 @@ export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : /(?:s|x|ch)$/.test(noun) ? 'es' : 's'}`;
 }
 
+/** The language a person wrote in. */
 export function sayFor(text: string): Say {
-  return /[\u3400-\u9fff]/.test(text) ? (_, chinese) => chinese : (english) => english;
+  return /[\u3400-\u9fff]/.test(text) ? inChinese : inEnglish;
 }
 
 const QUOTED =

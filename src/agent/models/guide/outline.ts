@@ -1,4 +1,5 @@
-import { count, type Say } from './language.ts';
+import type { Say } from '../../locale.ts';
+import { count } from './language.ts';
 
 interface Entry {
   readonly line: number;

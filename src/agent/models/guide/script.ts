@@ -1,5 +1,6 @@
+import type { Say } from '../../locale.ts';
 import type { Message, ToolMessage, ToolOffer } from '../model.ts';
-import type { Asked, Say } from './language.ts';
+import type { Asked } from './language.ts';
 
 /** What the guide does next: a text, and calls to wait for. */
 export interface Move {

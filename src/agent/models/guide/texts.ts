@@ -1,4 +1,4 @@
-import type { Say } from './language.ts';
+import type { Say } from '../../locale.ts';
 
 export function connectText(say: Say): string {
   return say(

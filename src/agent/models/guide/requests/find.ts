@@ -102,7 +102,7 @@ function* findFile(scene: GuideScene, name: string): Script {
 
 function* where(scene: GuideScene, what: string): Script {
   const { say } = scene;
-  const files = linesOf(yield* call('Glob', { pattern: `{${globText(what)},**/${globText(what)},**/${globText(what)}.*}` }));
+  const files = linesOf(yield* call('Glob', { pattern: `**/{${globText(what)},${globText(what)}.*}` }));
   const parts: string[] = [];
   if (files.length > 0)
     parts.push(
