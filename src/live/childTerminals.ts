@@ -6,6 +6,8 @@ import { signalTree } from '../transport/processTree.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
+/** Milliseconds a command has to end by itself when it is killed. */
+const KILL_PATIENCE = 2000;
 
 export interface ChildTerminal extends TerminalHandle {
   readonly spec: TerminalSpec;
@@ -58,6 +60,12 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
   const end = () => {
     if (!exit && child.pid !== undefined) signalTree(child.pid, 'SIGKILL');
   };
+  const kill = () => {
+    if (exit || child.pid === undefined) return;
+    signalTree(child.pid, 'SIGTERM');
+    const last = setTimeout(end, KILL_PATIENCE);
+    child.once('close', () => clearTimeout(last));
+  };
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('spawn', () =>
@@ -66,7 +74,7 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
         spec,
         output: () => ({ ...tail.read(), ...(exit ? { exit } : {}) }),
         exited: () => exited,
-        kill: end,
+        kill,
         release: end,
         onOutput: (listener) => void listeners.push(listener),
       }),

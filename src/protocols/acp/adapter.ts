@@ -150,7 +150,7 @@ export class AcpAdapter implements Adapter {
   async #open(): Promise<void> {
     try {
       await this.#start();
-      const answer = await this.#withSignIn(() => this.#openSession());
+      const answer = await this.#withSignIn(() => this.#openSession(this.#scene.resume));
       if (this.#stop.signal.aborted) return;
       this.#ready(answer);
     } catch (error) {
@@ -186,7 +186,7 @@ export class AcpAdapter implements Adapter {
     await this.#start();
   }
 
-  async #openSession(): Promise<SessionAnswer & { readonly id: string }> {
+  async #openSession(resume: Scene['resume']): Promise<SessionAnswer & { readonly id: string }> {
     const { scene, agent, line } = { scene: this.#scene, agent: this.#agent, line: this.#line };
     if (!agent || !line) throw new Error('The agent is gone.');
     this.#tools ??= await toolServer(scene, agent);
@@ -194,7 +194,6 @@ export class AcpAdapter implements Adapter {
       cwd: this.#launch.cwd,
       mcpServers: this.#tools?.servers ?? [],
     };
-    const { resume } = scene;
     const ask = (method: string, more: object) =>
       orAborted(line.connection.request(method, { ...params, ...more }, sessionAnswer, this.#stop.signal), this.#stop.signal);
     if (resume && (agent.can.load || agent.can.resume)) {
@@ -228,11 +227,16 @@ export class AcpAdapter implements Adapter {
   #ready(answer: SessionAnswer & { readonly id: string }): void {
     const agent = this.#agent;
     if (!agent) return;
-    const { emit, ports } = this.#scene;
+    const { emit } = this.#scene;
     this.#sessionId = answer.id;
     emit({ type: 'resume.set', key: answer.id });
     for (const event of this.#settings.take(answer)) emit(event);
     this.#updates.known(answer.id);
+    this.#announce(agent);
+  }
+
+  #announce(agent: Agent): void {
+    const { emit, ports } = this.#scene;
     emit({
       type: 'link.ready',
       agent: {
@@ -266,6 +270,11 @@ export class AcpAdapter implements Adapter {
       if (done.how === 'restart') {
         this.#env = { ...this.#env, ...done.env };
         await this.#restart();
+        if (this.#sessionId !== undefined) await this.#openSession({ key: this.#sessionId, history: false });
+      }
+      if (this.#sessionId !== undefined) {
+        this.#updates.live();
+        this.#announce(this.#agent);
       }
       return run();
     }
@@ -286,14 +295,14 @@ export class AcpAdapter implements Adapter {
   }
 
   async #prompt(turnId: TurnId, content: readonly Content[]): Promise<void> {
-    const { agent, line, sessionId } = { agent: this.#agent, line: this.#line, sessionId: this.#sessionId };
-    if (!agent || !line || sessionId === undefined) return;
+    const agent = this.#agent;
+    if (!agent || !this.#line || this.#sessionId === undefined) return;
     this.#updates.live();
     const turn = this.#turns.begin(turnId, 'prompt', content);
     const watch = this.#vigil.begin(turnId);
     try {
       const prompt = toBlocks(content, agent.accepts);
-      const { stopReason, usage } = await line.connection.request('session/prompt', { sessionId, prompt }, promptAnswer);
+      const { stopReason, usage } = await this.#withSignIn(() => this.#request('session/prompt', { prompt }, promptAnswer));
       await this.#placing.idle();
       const { inputTokens: input, outputTokens: output } = usage ?? {};
       if (input != null || output != null) {
@@ -307,6 +316,12 @@ export class AcpAdapter implements Adapter {
       watch.dispose();
       this.#asks.cancelAll();
     }
+  }
+
+  /** A request about the session, to whichever process stands now. */
+  #request<T extends z.ZodMiniType>(method: string, params: object, answer: T, signal?: AbortSignal): Promise<z.output<T>> {
+    if (!this.#line || this.#sessionId === undefined) throw new Error('The agent is gone.');
+    return this.#line.connection.request(method, { sessionId: this.#sessionId, ...params }, answer, signal);
   }
 
   async #promptFailed(turn: TurnMemory, error: unknown): Promise<void> {
@@ -328,10 +343,9 @@ export class AcpAdapter implements Adapter {
   }
 
   async #set(request: SettingRequest | undefined): Promise<void> {
-    if (!request || !this.#line || this.#sessionId === undefined) return;
+    if (!request) return;
     try {
-      const params = { sessionId: this.#sessionId, ...request.params };
-      const answer = await this.#line.connection.request(request.method, params, settingAnswer, this.#stop.signal);
+      const answer = await this.#request(request.method, request.params, settingAnswer, this.#stop.signal);
       const events = answer?.configOptions ? this.#settings.replaceConfig(answer.configOptions) : request.done();
       for (const event of events) this.#scene.emit(event);
     } catch (error) {

@@ -51,8 +51,14 @@ function wholeFile(item: DiffItem, hunk: Hunk, text: Current, done: boolean): Om
     return item.oldText === '' ? undefined : { before: text, after: hunk.after };
   }
   if (typeof text !== 'string') return undefined;
-  if (same(hunk.before, text)) return { before: hunk.before, after: hunk.after };
-  return done && same(hunk.after, text) ? { before: hunk.before, after: hunk.after } : undefined;
+  if (same(hunk.before, text)) return ended(hunk, text, hunk.before);
+  return done && same(hunk.after, text) ? ended(hunk, text, hunk.after) : undefined;
+}
+
+/** Both sides with the final newline that the agent left out and the file has. */
+function ended(hunk: Hunk, text: string, side: string): Hunk {
+  if (!text.endsWith('\n') || side.endsWith('\n')) return hunk;
+  return { before: `${hunk.before}\n`, after: `${hunk.after}\n` };
 }
 
 function placed(path: string, before: string, after: string, hunks: readonly Hunk[]): readonly Diff[] {

@@ -91,7 +91,7 @@ export class Updates {
   /** The short cut for text in a running turn, which is nearly all that ever comes. */
   #takeText(params: unknown): boolean {
     const turn = this.#scene.turns.current;
-    if (turn?.sort !== 'prompt' || typeof params !== 'object' || params === null) return false;
+    if (turn?.sort !== 'prompt' || this.#sense !== 'live' || typeof params !== 'object' || params === null) return false;
     const { sessionId, update: news } = params as { readonly sessionId?: unknown; readonly update?: TextNews | null };
     if (sessionId !== this.#sessionId || typeof news !== 'object' || news === null) return false;
     const kind =

@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { VisibleProgram } from '../../../src/protocols/ports.ts';
+import type { Answer } from '../../../src/session/intents.ts';
+import { later, Refuse, SESSION } from '../../fakes/acp.ts';
+import { inTurn, scene } from './scene.ts';
+
+const form = (properties: object, required: readonly string[] = [], more: object = {}) => ({
+  sessionId: SESSION,
+  mode: 'form',
+  message: 'Some questions',
+  requestedSchema: { type: 'object', properties, required },
+  ...more,
+});
+
+test('58: a form with every kind of property', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const properties = {
+    name: { type: 'string', title: 'Name', description: 'Who?', minLength: 2, maxLength: 5, default: 'Ann' },
+    mail: { type: 'string', format: 'email' },
+    code: { type: 'string', pattern: '^[a-z]+$' },
+    age: { type: 'integer', minimum: 1, maximum: 99 },
+    share: { type: 'number' },
+    sure: { type: 'boolean', default: true },
+    size: { type: 'string', enum: ['s', 'm'] },
+    colour: {
+      type: 'string',
+      oneOf: [
+        { const: 'r', title: 'Red', description: 'warm' },
+        { const: 'b', title: 'Blue' },
+      ],
+      default: 'b',
+    },
+    tags: {
+      type: 'array',
+      items: {
+        anyOf: [
+          { const: '1', title: 'One' },
+          { const: '2', title: 'Two' },
+        ],
+      },
+      minItems: 1,
+      maxItems: 2,
+      default: ['2'],
+    },
+    odd: { type: 'matrix', title: 'Odd' },
+  };
+  const answered = made.agent.ask('elicitation/create', form(properties, ['name', 'age']));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'question');
+  const of = (id: string) => ask.fields.find((field) => field.id === id);
+  assert.deepEqual(of('name'), {
+    id: 'name',
+    label: 'Name',
+    body: 'Who?',
+    free: true,
+    kind: 'text',
+    required: true,
+    initial: ['Ann'],
+    min: 2,
+    max: 5,
+  });
+  assert.deepEqual(
+    [of('mail')?.kind, of('age')?.kind, of('share')?.kind, of('sure')?.kind, of('odd')?.kind],
+    ['email', 'integer', 'number', 'boolean', 'text'],
+  );
+  assert.deepEqual(of('sure')?.initial, ['true']);
+  assert.deepEqual(of('colour')?.choices, [{ label: 'Red', description: 'warm' }, { label: 'Blue' }]);
+  assert.deepEqual(of('colour')?.initial, ['Blue']);
+  assert.deepEqual([of('tags')?.many, of('tags')?.initial, of('tags')?.min, of('tags')?.max], [true, ['Two'], 1, 2]);
+  const good = {
+    name: ['Bob'],
+    mail: ['a@b.c'],
+    code: ['xyz'],
+    age: ['7'],
+    share: ['0.5'],
+    sure: ['false'],
+    size: ['m'],
+    colour: ['Red'],
+    tags: ['One', 'Two'],
+    odd: ['any'],
+  };
+  const send = (values: Record<string, readonly string[]>) =>
+    driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
+  for (const bad of [
+    { name: [] },
+    { name: ['Bartholomew'] },
+    { age: ['7.5'] },
+    { age: ['100'] },
+    { code: ['X1'] },
+    { sure: ['perhaps'] },
+    { size: ['xl'] },
+  ]) {
+    send({ ...good, ...bad });
+  }
+  assert.equal(driven.now().asks.length, 1, 'values that do not fit leave it open');
+  assert.equal(driven.now().notices.length, 7);
+  send(good);
+  assert.deepEqual((await answered).result, {
+    action: 'accept',
+    content: {
+      name: 'Bob',
+      mail: 'a@b.c',
+      code: 'xyz',
+      age: 7,
+      share: 0.5,
+      sure: false,
+      size: 'm',
+      colour: 'r',
+      tags: ['1', '2'],
+      odd: 'any',
+    },
+  });
+  await finish();
+});
+
+test('a choice and its free-text twin are one field', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const properties = { question_0: { type: 'string', oneOf: [{ const: 'a', title: 'A' }] }, question_0_custom: { type: 'string' } };
+  const answered = made.agent.ask('elicitation/create', form(properties, ['question_0']));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'question');
+  assert.deepEqual(
+    ask.fields.map((field) => [field.id, field.free]),
+    [['question_0', true]],
+  );
+  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values: { question_0: ['something else'] } } });
+  assert.deepEqual((await answered).result, { action: 'accept', content: { question_0_custom: 'something else' } });
+  await finish();
+});
+
+test('59: stopping the turn cancels a form, dismissing it too; a pattern that never ends binds nobody', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const dismissed = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
+  const open = await driven.until('an ask', (session) => session.asks.length === 1);
+  driven.live.send({ type: 'answer', askId: open.asks[0]?.id ?? '', answer: { kind: 'cancelled' } });
+  assert.deepEqual((await dismissed).result, { action: 'cancel' });
+  const hard = made.agent.ask('elicitation/create', form({ x: { type: 'string', pattern: '^(a+)+$' } }));
+  const { asks } = await driven.until('another ask', (session) => session.asks.length === 1);
+  const answer: Answer = { kind: 'fields', values: { x: [`${'a'.repeat(40)}b`] } };
+  driven.live.send({ type: 'answer', askId: asks[0]?.id ?? '', answer });
+  assert.equal(((await hard).result as { readonly action: string }).action, 'accept');
+  const stopped = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
+  await driven.until('a third', (session) => session.asks.length === 1);
+  driven.live.send({ type: 'cancel' });
+  assert.deepEqual((await stopped).result, { action: 'cancel' });
+  await finish('cancelled');
+});
+
+test('60: a link is shown whole with its host and warnings, and opened only after consent', async (t) => {
+  const made = await scene(t);
+  const opened: string[] = [];
+  const openLink = async (url: string) => {
+    opened.push(url);
+    return true;
+  };
+  const { driven, finish } = await inTurn(made, { ports: { openLink } });
+  const url = 'http://xn--pple-43d.com/login?x=1';
+  const link = { sessionId: SESSION, mode: 'url', message: 'Sign in there', url, elicitationId: 'e1' };
+  for (const [optionId, action] of [
+    ['decline', 'decline'],
+    ['open', 'accept'],
+  ] as const) {
+    const answered = made.agent.ask('elicitation/create', link);
+    const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+    const [ask] = asks;
+    assert.ok(ask?.kind === 'approval' && ask.detail.type === 'text');
+    assert.match(ask.detail.text, /http:\/\/xn--pple-43d\.com\/login\?x=1\nHost: xn--pple-43d\.com\n.*https.*\n.*look-alike/);
+    assert.deepEqual(opened, []);
+    driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId } });
+    assert.deepEqual((await answered).result, { action });
+  }
+  assert.deepEqual(opened, [url]);
+  const other = await made.agent.ask('elicitation/create', { ...link, url: 'file:///etc/passwd' });
+  assert.equal(other.error?.code, -32602);
+  await finish();
+});
+
+test('links are refused where nothing can open them, and never offered there', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const link = { sessionId: SESSION, mode: 'url', message: 'm', url: 'https://a.example/', elicitationId: 'e1' };
+  assert.equal((await made.agent.ask('elicitation/create', link)).error?.code, -32602);
+  const { params } = await made.agent.got('initialize');
+  assert.deepEqual(params.clientCapabilities.elicitation, { form: {} });
+  await finish();
+});
+
+const wantsAuth = new Refuse(-32000, 'Authentication required');
+
+test('signing in with the agent, then the call that failed is made once more', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in', description: 'In the browser' }] });
+  let signedIn = false;
+  agent.handlers['session/new'] = () => (signedIn ? { sessionId: SESSION } : wantsAuth);
+  agent.handlers.authenticate = ({ methodId }) => {
+    signedIn = methodId === 'oauth';
+    return {};
+  };
+  const driven = start();
+  driven.onAsk((ask) => (ask.kind === 'approval' ? { kind: 'option', optionId: ask.options[0]?.id ?? '' } : undefined));
+  const session = await driven.ready();
+  assert.equal(session.resumeKey, SESSION);
+  assert.deepEqual(session.asks, []);
+});
+
+test('not signing in ends the link with a reason; nothing is chosen by itself', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  agent.handlers['session/new'] = () => wantsAuth;
+  const driven = start();
+  driven.onAsk(() => ({ kind: 'option', optionId: '' }));
+  await assert.rejects(driven.ready(), /no way was chosen/);
+  assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
+});
+
+test('signing in by variables: asked as secrets, kept, and the agent starts again with them', async (t) => {
+  const { agent, start } = await scene(t);
+  const kept = new Map<string, string>();
+  const secrets = { get: async (name: string) => kept.get(name), set: async (name: string, value: string) => void kept.set(name, value) };
+  agent.is({
+    authMethods: [
+      {
+        id: 'key',
+        name: 'API key',
+        type: 'env_var',
+        vars: [
+          { name: 'FAKE_STDERR', label: 'Key' },
+          { name: 'ORG', optional: true, secret: false },
+        ],
+      },
+    ],
+  });
+  agent.handlers['session/new'] = () => (agent.starts.length > 1 ? { sessionId: SESSION } : wantsAuth);
+  const driven = start({ ports: { secrets } });
+  driven.onAsk((ask) => {
+    if (ask.kind === 'approval') return { kind: 'option', optionId: 'key' };
+    assert.deepEqual(
+      ask.fields.map((field) => [field.id, field.kind, field.required ?? false]),
+      [
+        ['FAKE_STDERR', 'secret', true],
+        ['ORG', 'text', false],
+      ],
+    );
+    return { kind: 'fields', values: { FAKE_STDERR: ['s3cret'] } };
+  });
+  await driven.ready();
+  assert.deepEqual([...kept.values()], ['s3cret']);
+  assert.ok(!JSON.stringify([driven.frames, driven.events, driven.logged]).includes('s3cret'), 'it is in no trace, event or log');
+  const again = start({ ports: { secrets } });
+  const starts = agent.starts.length;
+  await again.ready();
+  assert.equal(agent.starts.length - starts, 2, 'a later window starts the agent with it again');
+});
+
+test('signing in in a terminal: the named command, or the configured one with arguments behind it', async (t) => {
+  const { agent, start, cwd } = await scene(t);
+  const ran: VisibleProgram[] = [];
+  const runVisibly = async (program: VisibleProgram) => {
+    ran.push(program);
+    return { code: 0, signal: null };
+  };
+  agent.is({
+    authMethods: [
+      {
+        id: 'named',
+        name: 'Named',
+        _meta: { 'terminal-auth': { label: 'Log in', command: '/bin/agent', args: ['login'], env: { A: '1' } } },
+      },
+      { id: 'own', name: 'Own', type: 'terminal', args: ['--login'] },
+    ],
+  });
+  for (const method of ['named', 'own']) {
+    const before = agent.starts.length;
+    agent.handlers['session/new'] = () => (agent.starts.length - before > 1 ? { sessionId: SESSION } : wantsAuth);
+    const driven = start({ ports: { runVisibly } });
+    driven.onAsk(() => ({ kind: 'option', optionId: method }));
+    await driven.ready();
+  }
+  assert.deepEqual(ran[0], { title: 'Log in', command: '/bin/agent', args: ['login'], env: { A: '1' }, cwd });
+  assert.equal(ran[1]?.command, process.execPath);
+  assert.equal(ran[1]?.args.at(-1), '--login');
+  assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
+});
+
+test('a prompt that wants a sign-in first is sent once more after it', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  agent.handlers.authenticate = () => ({});
+  let prompts = 0;
+  agent.handlers['session/prompt'] = () => {
+    prompts += 1;
+    return prompts === 1 ? wantsAuth : { stopReason: 'end_turn' };
+  };
+  const driven = start();
+  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
+  await driven.ready();
+  assert.equal((await driven.prompt('hi')).status, 'done');
+  assert.equal(prompts, 2);
+  assert.equal(driven.now().link.state, 'ready');
+});
+
+test('a sign-in in the middle of a conversation that starts the agent again goes on with it', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true }, authMethods: [{ id: 'own', name: 'Own', type: 'terminal', args: ['--login'] }] });
+  agent.handlers['session/prompt'] = () => (agent.starts.length === 1 ? wantsAuth : { stopReason: 'end_turn' });
+  agent.handlers['session/load'] = () => {
+    agent.text('said before');
+    return {};
+  };
+  const driven = start({ ports: { runVisibly: async () => ({ code: 0, signal: null }) } });
+  driven.onAsk(() => ({ kind: 'option', optionId: 'own' }));
+  await driven.ready();
+  const turn = await driven.prompt('hi');
+  assert.deepEqual([turn.status, turn.parts], ['done', []]);
+});
+
+test('what is still asked while the agent starts ends with it', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  agent.handlers['session/new'] = () => wantsAuth;
+  agent.handlers.authenticate = () => later;
+  const driven = start();
+  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
+  await agent.got('authenticate');
+  await driven.stop();
+});

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { slice } from '../../../src/protocols/acp/fileRequests.ts';
+import { placeOf } from '../../../src/protocols/acp/paths.ts';
+import { callsOf } from '../../../src/session/select.ts';
+import { choose } from '../../agents/drive.ts';
+import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
+import { inTurn, scene } from './scene.ts';
+
+const read = (agent: FakeAgent, file: string, more: object = {}) =>
+  agent.ask('fs/read_text_file', { sessionId: SESSION, path: file, ...more });
+const write = (agent: FakeAgent, file: string, content: string) =>
+  agent.ask('fs/write_text_file', { sessionId: SESSION, path: file, content });
+
+/** A folder beside the workspace. */
+function outside(t: TestContext): string {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-outside-')));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('40: what the editor holds unsaved is read, and a mark at the beginning is not part of the text', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'on disk');
+  const files = { read: async (name: string) => (name === file ? '\uFEFFunsaved' : ''), write: async () => {} };
+  const { finish } = await inTurn(made, { ports: { files } });
+  assert.deepEqual((await read(made.agent, file)).result, { content: 'unsaved' });
+  await finish();
+});
+
+test('41: line and limit at their edges', () => {
+  const text = 'one\r\ntwo\r\nthree';
+  assert.equal(slice(text, undefined, undefined), text);
+  assert.equal(slice(text, 0, undefined), text);
+  assert.equal(slice(text, 1, 1), 'one\r\n');
+  assert.equal(slice(text, 2, 1000), 'two\r\nthree');
+  assert.equal(slice(text, 3, 1), 'three');
+  assert.equal(slice(text, 4, 1), '');
+  assert.equal(slice(text, -3, 0), '');
+  assert.equal(slice('a\n', 1, 1), 'a\n');
+  assert.equal(slice('', 1, 5), '');
+});
+
+test('42: a missing file is not found, but empty for the one agent that cannot read the error', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const { error } = await read(made.agent, path.join(made.cwd, 'none.txt'), { line: null, limit: null });
+  assert.deepEqual(error, { code: -32002, message: `Resource not found: ${made.cwd}/none.txt`, data: { uri: `${made.cwd}/none.txt` } });
+  await finish();
+  const gemini = await scene(t);
+  gemini.agent.is({ agentInfo: { name: 'gemini-cli', version: '0.61.0' } });
+  const turn = await inTurn(gemini);
+  assert.deepEqual((await read(gemini.agent, path.join(gemini.cwd, 'none.txt'))).result, { content: '' });
+  await turn.finish();
+});
+
+test('43 and 48: a write is answered after the file holds it, and the call that wrote shows it', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const file = path.join(made.cwd, 'deep', 'new.txt');
+  const { finish } = await inTurn(made);
+  agent.update({
+    sessionUpdate: 'tool_call',
+    toolCallId: 'c1',
+    title: 'Write',
+    kind: 'edit',
+    status: 'in_progress',
+    rawInput: { path: file },
+  });
+  assert.deepEqual((await write(agent, file, 'hello\n')).result, {});
+  assert.equal(readFileSync(file, 'utf8'), 'hello\n');
+  await write(agent, file, 'hello there\n');
+  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed', content: [] });
+  const [call] = callsOf(await finish());
+  assert.deepEqual(call?.output, [{ kind: 'diff', diff: { path: file, before: null, after: 'hello there\n' } }]);
+});
+
+test('45: links out of the workspace, .., folders that steer the editor, relative paths', async (t) => {
+  const made = await scene(t);
+  const away = outside(t);
+  symlinkSync(away, path.join(made.cwd, 'link'));
+  symlinkSync(path.join(away, 'not-yet'), path.join(made.cwd, 'dangling'));
+  mkdirSync(path.join(made.cwd, '.git'));
+  const place = (name: string) => placeOf(path.join(made.cwd, name), [made.cwd]);
+  assert.equal(await place('src/new/deep.txt'), 'inside');
+  assert.equal(await place('link/x.txt'), 'outside');
+  assert.equal(await place('dangling'), 'outside');
+  assert.equal(await placeOf(`${made.cwd}/../x`, [made.cwd]), 'outside');
+  assert.equal(await placeOf(`${made.cwd}-twin/x`, [made.cwd]), 'outside');
+  assert.equal(await place('.git/hooks/pre-commit'), 'guarded');
+  assert.equal(await place('sub/.vscode/tasks.json'), 'guarded');
+  await assert.rejects(placeOf('src/a.txt', [made.cwd]), /not absolute/);
+  await assert.rejects(placeOf(`${made.cwd}/a\0b`, [made.cwd]), /NUL/);
+});
+
+test('45: outside the workspace a person is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {
+  const made = await scene(t);
+  const away = outside(t);
+  writeFileSync(path.join(away, 'a.txt'), 'A');
+  writeFileSync(path.join(away, 'b.txt'), 'B');
+  const { driven, finish } = await inTurn(made);
+  let asked = 0;
+  driven.onAsk((ask) => {
+    asked += 1;
+    const yes = ask.kind === 'approval' && ask.toolKind === 'read';
+    return { kind: 'option', optionId: yes ? 'allow' : 'reject' };
+  });
+  assert.deepEqual((await read(made.agent, path.join(away, 'a.txt'))).result, { content: 'A' });
+  assert.deepEqual((await read(made.agent, path.join(away, 'b.txt'))).result, { content: 'B' });
+  assert.equal(asked, 1);
+  assert.equal((await read(made.agent, path.join(away, 'AGENTS.md'))).error?.code, -32002);
+  assert.equal((await write(made.agent, path.join(away, 'new.txt'), 'x')).error?.code, -32603);
+  assert.equal((await write(made.agent, path.join(made.cwd, '.git', 'config'), 'x')).error?.code, -32603);
+  assert.equal(asked, 3, 'a missing file is not asked about; both writes are');
+  assert.equal(existsSync(path.join(away, 'new.txt')), false);
+  await finish();
+});
+
+test('a write the person has allowed with its call is not asked about again', async (t) => {
+  const made = await scene(t);
+  const file = path.join(outside(t), 'new.txt');
+  const { driven, finish } = await inTurn(made);
+  driven.onAsk(choose('allow_once'));
+  const toolCall = { toolCallId: 'c1', title: 'W', kind: 'edit', content: [{ type: 'diff', path: file, oldText: null, newText: 'x' }] };
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
+  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
+  assert.deepEqual((await write(made.agent, file, 'x')).result, {});
+  assert.equal(readFileSync(file, 'utf8'), 'x');
+  await finish();
+});
+
+test('46 and 47: a folder and a binary file are no texts; a file that cannot be written says why', async (t) => {
+  const made = await scene(t);
+  const binary = path.join(made.cwd, 'b.bin');
+  writeFileSync(binary, Buffer.from([1, 0, 2]));
+  const { finish } = await inTurn(made);
+  assert.match((await read(made.agent, made.cwd)).error?.message ?? '', /EISDIR/);
+  assert.match((await read(made.agent, binary)).error?.message ?? '', /not a text file/);
+  assert.match((await write(made.agent, made.cwd, 'x')).error?.message ?? '', /EISDIR/);
+  await finish();
+});
+
+type Output = {
+  readonly output: string;
+  readonly truncated: boolean;
+  readonly exitStatus?: { readonly exitCode: number | null; readonly signal: string | null };
+};
+
+/** Starts a command; what comes back speaks of it. */
+async function command(agent: FakeAgent, params: object) {
+  const { result, error } = await agent.ask('terminal/create', { sessionId: SESSION, ...params });
+  assert.equal(error, undefined);
+  const { terminalId } = result as { readonly terminalId: string };
+  const about = async (method: string) => (await agent.ask(`terminal/${method}`, { sessionId: SESSION, terminalId })).result;
+  return { terminalId, output: async () => (await about('output')) as Output, wait: () => about('wait_for_exit'), about };
+}
+
+test('49 and 50: arguments reach the program as they are; a line without arguments is for the shell; no pager waits', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  mkdirSync(path.join(made.cwd, 'a b'));
+  const split = await command(made.agent, {
+    command: '/bin/sh',
+    args: ['-c', 'cd "a b" && pwd && echo "$PAGER $X"'],
+    env: [{ name: 'X', value: '1 2' }],
+    cwd: made.cwd,
+  });
+  assert.deepEqual(await split.wait(), { exitCode: 0, signal: null });
+  assert.deepEqual(await split.output(), {
+    output: `${made.cwd}/a b\ncat 1 2\n`,
+    truncated: false,
+    exitStatus: { exitCode: 0, signal: null },
+  });
+  const line = await command(made.agent, { command: 'echo one && echo two >&2; exit 3' });
+  assert.deepEqual(await line.wait(), { exitCode: 3, signal: null });
+  assert.deepEqual((await line.output()).output.split('\n').sort(), ['', 'one', 'two']);
+  await finish();
+});
+
+test('51 and 52: the last bytes are kept from a character on, and all of the output is there after the wait', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const script = "process.stdout.write('€'.repeat(1000)); process.stdout.write('end')";
+  const one = await command(made.agent, { command: process.execPath, args: ['-e', script], outputByteLimit: 100 });
+  await one.wait();
+  const { output, truncated } = await one.output();
+  assert.equal(truncated, true);
+  assert.match(output, /^€+end$/);
+  assert.ok(Buffer.byteLength(output) <= 100);
+  await finish();
+});
+
+test('53, 54 and 55: kill ends the grandchildren and leaves the output; release leaves the text in the session', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const one = await command(made.agent, { command: 'sleep 1000 & echo $!; wait' });
+  await driven.until('the pid', (session) => /\d+\n/.test(session.terminals[one.terminalId]?.tail ?? ''));
+  const pid = Number(driven.now().terminals[one.terminalId]?.tail);
+  assert.deepEqual(await one.about('kill'), {});
+  const exit = (await one.wait()) as { readonly signal: string | null };
+  assert.match(exit.signal ?? '', /^SIG(TERM|KILL)$/);
+  assert.equal((await one.output()).output, `${pid}\n`);
+  // Where nobody collects the dead, one stays in the list as a zombie.
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  assert.match(stdout, /^(Z.*)?\s*$/);
+  assert.deepEqual(await one.about('release'), {});
+  assert.deepEqual(await one.about('release'), {});
+  const { error } = await made.agent.ask('terminal/output', { sessionId: SESSION, terminalId: one.terminalId });
+  assert.equal(error?.code, -32002);
+  assert.equal(driven.now().terminals[one.terminalId]?.tail, `${pid}\n`);
+  await finish();
+});
+
+test('56: a command that cannot be started is a terminal that says so; a whole line in the place of a program is given to the shell', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const none = await command(made.agent, { command: 'no-such-program-here', args: ['x'] });
+  assert.deepEqual(await none.wait(), { exitCode: 127, signal: null });
+  assert.match((await none.output()).output, /no-such-program-here/);
+  const line = await command(made.agent, { command: 'echo a', args: ['b c'] });
+  await line.wait();
+  assert.equal((await line.output()).output, 'a b c\n');
+  const { error } = await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'ls', cwd: '/' });
+  assert.match(error?.message ?? '', /inside the workspace/);
+  await finish();
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { autoAnswer } from '../../../src/session/policy.ts';
+import { callsOf } from '../../../src/session/select.ts';
+import { later, SESSION } from '../../fakes/acp.ts';
+import { inTurn, scene } from './scene.ts';
+
+const yes = { optionId: 'y', name: 'Yes', kind: 'allow_once' };
+const no = { optionId: 'n', name: 'No', kind: 'reject_once' };
+const request = (toolCallId: string, options: readonly object[] = [yes, no], toolCall: object = {}) => ({
+  sessionId: SESSION,
+  toolCall: { toolCallId, title: 'T', ...toolCall },
+  options,
+});
+
+test('32: kinds that repeat are all shown, a kind nobody knows too, and the id goes back', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const options = [
+    { optionId: 'p', name: 'Always in this project', kind: 'allow_always' },
+    { optionId: 'u', name: 'Always', kind: 'allow_always' },
+    { optionId: 'o', name: 'Maybe', kind: 'perhaps' },
+    no,
+  ];
+  const answered = made.agent.ask('session/request_permission', request('c1', options));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'approval');
+  assert.deepEqual(
+    ask.options.map((one) => one.label),
+    ['Always in this project', 'Always', 'Maybe', 'No'],
+  );
+  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'u' } });
+  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'u' } });
+  await finish();
+});
+
+test('33, 34 and 36: two open requests are answered each on its own, once; neither by the other', async (t) => {
+  const made = await scene(t);
+  const { driven, call, finish } = await inTurn(made);
+  const first = made.agent.ask('session/request_permission', request('c1'));
+  const second = made.agent.ask('session/request_permission', request('c2'));
+  const { asks } = await driven.until('two asks', (session) => session.asks.length === 2);
+  await call('c1', (one) => one.status === 'waiting');
+  const [one, two] = asks;
+  driven.live.send({ type: 'answer', askId: two?.id ?? '', answer: { kind: 'option', optionId: 'n' } });
+  driven.live.send({ type: 'answer', askId: two?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
+  assert.deepEqual((await second).result, { outcome: { outcome: 'selected', optionId: 'n' } });
+  assert.equal(driven.now().asks.length, 1, 'the first is still open');
+  driven.live.send({ type: 'answer', askId: one?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
+  assert.deepEqual((await first).result, { outcome: { outcome: 'selected', optionId: 'y' } });
+  await call('c1', (seen) => seen.status === 'running');
+  assert.deepEqual(
+    callsOf(await finish()).map((seen) => seen.status),
+    ['done', 'rejected'],
+  );
+});
+
+test('35 and 38: cancel tells the agent, then answers all that is open and all that still comes; an error afterwards is none', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, turnId } = await inTurn(made);
+  const open = [agent.ask('session/request_permission', request('c1')), agent.ask('session/request_permission', request('c2'))];
+  await driven.until('two asks', (session) => session.asks.length === 2);
+  driven.live.send({ type: 'cancel' });
+  const answers = await Promise.all(open);
+  await agent.got('session/cancel');
+  const order = agent.received.map((frame) => frame.method ?? 'answer');
+  assert.ok(order.indexOf('session/cancel') < order.indexOf('answer'), 'the agent hears of it before the answers');
+  const late = await agent.ask('session/request_permission', request('c3'));
+  for (const { result } of [...answers, late]) assert.deepEqual(result, { outcome: { outcome: 'cancelled' } });
+  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'failed' });
+  agent.send({ jsonrpc: '2.0', id: (await agent.got('session/prompt')).id, error: { code: -32603, message: 'aborted' } });
+  const turn = await driven.ended(turnId);
+  assert.deepEqual([turn.status, turn.error], ['cancelled', undefined]);
+  assert.ok(callsOf(turn).every((call) => call.status === 'cancelled'));
+});
+
+test('37: cancelled without our asking is a cancelled turn', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  assert.equal((await finish('cancelled')).status, 'cancelled');
+});
+
+test('37b: no rule answers where there are several ways to allow once', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const answers = [
+    { optionId: 'q0_opt_0', name: 'Red', kind: 'allow_once' },
+    { optionId: 'q0_opt_1', name: 'Blue', kind: 'allow_once' },
+    { optionId: 'skip', name: 'Skip', kind: 'reject_once' },
+  ];
+  const answered = made.agent.ask('session/request_permission', request('c1', answers, { kind: 'execute', rawInput: { command: 'ls' } }));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'approval' && ask.detail.type === 'command');
+  assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd), undefined);
+  driven.live.send({ type: 'cancel' });
+  await answered;
+  await finish('cancelled');
+});
+
+test("37c: Qwen's questions are answered beside the outcome, by their number", async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const _meta = {
+    qwenInteractionKind: 'user_question',
+    qwenQuestions: [
+      {
+        question: 'Which colour?',
+        header: 'Colour',
+        options: [{ label: 'Red', description: 'warm' }, { label: 'Blue' }],
+        multiSelect: false,
+      },
+    ],
+  };
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { _meta }));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'question');
+  assert.deepEqual(ask.fields[0]?.choices, [{ label: 'Red', description: 'warm' }, { label: 'Blue' }]);
+  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values: { 0: ['Red'] } } });
+  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'y' }, answers: { 0: 'Red' } });
+  await finish();
+});
+
+test('39: a request of an unknown session, and one without options', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const strange = await made.agent.ask('session/request_permission', { ...request('c1'), sessionId: 'other' });
+  assert.deepEqual(strange.result, { outcome: { outcome: 'cancelled' } });
+  const bare = made.agent.ask('session/request_permission', request('c2', []));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'approval' && ask.options.length === 1);
+  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: ask.options[0]?.id ?? '' } });
+  assert.deepEqual((await bare).result, { outcome: { outcome: 'cancelled' } });
+  await finish();
+});
+
+test('an edit is asked about with the whole change, placed before the ask opens', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'one\ntwo\n');
+  const { driven, finish } = await inTurn(made);
+  const content = [{ type: 'diff', path: file, oldText: 'two', newText: 'TWO' }];
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { kind: 'edit', content }));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.deepEqual(asks[0]?.kind === 'approval' && asks[0].detail, {
+    type: 'edit',
+    diffs: [{ path: file, before: 'one\ntwo\n', after: 'one\nTWO\n' }],
+  });
+  driven.live.send({ type: 'cancel' });
+  await answered;
+  await finish('cancelled');
+});
+
+test('a command is taken from the arguments, whatever kind the agent calls it', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const toolCall = { kind: 'read', rawInput: { command: ['bash', '-lc', 'echo x; cat f'], cwd: '/w' } };
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], toolCall));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.deepEqual(asks[0]?.kind === 'approval' && asks[0].detail, { type: 'command', command: 'echo x; cat f', cwd: '/w' });
+  driven.live.send({ type: 'cancel' });
+  await answered;
+  await finish('cancelled');
+});
+
+test('a permission while no turn runs is asked, and outlives nothing but its agent', async (t) => {
+  const made = await scene(t);
+  made.agent.handlers['session/prompt'] = () => later;
+  const driven = made.start();
+  await driven.ready();
+  const answered = made.agent.ask('session/request_permission', request('c1'));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.equal(asks[0]?.turnId, undefined);
+  driven.live.send({ type: 'answer', askId: asks[0]?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
+  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'y' } });
+});
