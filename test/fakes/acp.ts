@@ -8,12 +8,12 @@ import { problemOfAnswer, problemOfRequest } from '../protocols/acp/oracle.ts';
 export interface Received {
   readonly id?: number | string | null;
   readonly method?: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever the client sent
-  readonly params?: any;
+  readonly params?: Params;
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
-type Handler = (params: Received['params'], id: Received['id']) => unknown;
+type Params = Readonly<Record<string, unknown>>;
+type Handler = (params: Params, id: Received['id']) => unknown;
 
 /** Leaves a request without an answer; the test answers it by hand. */
 export const later: unique symbol = Symbol('later');
@@ -139,9 +139,9 @@ export class FakeAgent {
     if (frame.method === undefined) return this.#answered(frame);
     const problem = problemOfRequest(frame.method, frame.params);
     if (problem) this.problems.push(problem);
-    if (frame.id === undefined) return void this.handlers[frame.method]?.(frame.params, undefined);
+    if (frame.id === undefined) return void this.handlers[frame.method]?.(frame.params ?? {}, undefined);
     const handler = this.handlers[frame.method];
-    void Promise.resolve(handler ? handler(frame.params, frame.id) : new Refuse(-32601, 'Method not found')).then((result) => {
+    void Promise.resolve(handler ? handler(frame.params ?? {}, frame.id) : new Refuse(-32601, 'Method not found')).then((result) => {
       if (result !== later) this.answer(frame.id, result);
     });
   }
