@@ -187,7 +187,7 @@ test('links are refused where nothing can open them, and never offered there', a
   const link = { sessionId: SESSION, mode: 'url', message: 'm', url: 'https://a.example/', elicitationId: 'e1' };
   assert.equal((await made.agent.ask('elicitation/create', link)).error?.code, -32602);
   const { params } = await made.agent.got('initialize');
-  assert.deepEqual((params?.clientCapabilities as { readonly elicitation: unknown }).elicitation, { form: {} });
+  assert.deepEqual((params?.clientCapabilities as { readonly elicitation: unknown } | undefined)?.elicitation, { form: {} });
   await finish();
 });
 
