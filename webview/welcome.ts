@@ -47,6 +47,5 @@ function starters(profiles: readonly ProfileLine[], act: Act): TemplateResult | 
     </div>`;
 }
 
-/** Prompts that the bundled agent understands without a model, too; in its words, so not translated. */
 /** What the bundled agent understands without a model, in either language. */
 const examples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];

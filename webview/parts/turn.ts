@@ -93,7 +93,7 @@ function activityView(turn: Turn): TemplateResult {
 
 function endView(view: View, turn: Turn): unknown {
   return html`${turn.error ? faultView(view, turn.id, turn.error) : nothing}
-    ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}</p>` : nothing}
+    ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)}`;
 }

@@ -1,12 +1,9 @@
-// Serves the built view with canned sessions: npm run build:webview && node test/webview/page/serve.mjs [port]
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
-const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
-const root = path.join(here, '../../..');
 const policy =
   "default-src 'none'; img-src 'self' data:; media-src data:; style-src 'self' 'nonce-page'; font-src 'self'; script-src 'nonce-page'";
 // What the editor puts into every webview before its own styles.
@@ -24,36 +21,30 @@ const html = `<!DOCTYPE html>
 <meta name="viewport" content="width=device-width"><title>Parley</title><style nonce="page">${defaults}</style><link rel="stylesheet" href="/main.css"></head>
 <body><script nonce="page" src="/page.js"></script><script nonce="page" src="/main.js"></script></body></html>`;
 
-/** Starts the server on 127.0.0.1; gives its address and what stops it. */
-export async function serve(port = 0) {
+/** Serves the built view (dist/webview) with canned sessions on 127.0.0.1: ?session=NAME&theme=NAME, see page.ts. */
+export async function serve(port = 0): Promise<{ readonly url: string; stop(): void }> {
   const page = await build({
-    entryPoints: [path.join(here, 'page.ts')],
+    entryPoints: ['test/webview/page/page.ts'],
     bundle: true,
     write: false,
     format: 'iife',
     target: 'es2022',
     logLevel: 'warning',
   });
-  const server = createServer(async (request, answer) => {
+  const bodyOf = (pathname: string): Promise<string> | string => {
+    if (pathname === '/') return html;
+    return pathname === '/page.js'
+      ? (page.outputFiles[0]?.text ?? '')
+      : readFile(path.join('dist/webview', path.basename(pathname)), 'utf8');
+  };
+  const server = createServer((request, answer) => {
     const { pathname } = new URL(request.url ?? '/', 'http://page');
     const type = pathname.endsWith('.js') ? 'text/javascript' : pathname.endsWith('.css') ? 'text/css' : 'text/html';
-    try {
-      const body =
-        pathname === '/'
-          ? html
-          : pathname === '/page.js'
-            ? page.outputFiles[0].text
-            : await readFile(path.join(root, 'dist/webview', path.basename(pathname)));
-      answer.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
-    } catch {
-      answer.writeHead(404).end();
-    }
+    Promise.resolve(bodyOf(pathname)).then(
+      (body) => answer.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body),
+      () => answer.writeHead(404).end(),
+    );
   });
-  await new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(undefined)));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : port}/`;
-  return { url, stop: () => new Promise((resolve) => server.close(resolve)) };
+  await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, stop: () => void server.close() };
 }
-
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
-  console.log((await serve(Number(process.argv[2] ?? 0))).url);

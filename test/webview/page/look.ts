@@ -1,0 +1,77 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { serve } from './serve.ts';
+import { sessions } from './sessions.ts';
+import themes from './themes.json';
+
+/** Opens the built view on every canned session in every theme, wide and narrow: a picture of each, and what is wrong with them, in words. */
+export async function look(browser: Browser, pictures: string): Promise<readonly string[]> {
+  await mkdir(pictures, { recursive: true });
+  const axe = await readFile('node_modules/axe-core/axe.min.js', 'utf8');
+  const { url, stop } = await serve();
+  const wrong: string[] = [];
+  try {
+    for (const theme of Object.keys(themes)) {
+      for (const name of Object.keys(sessions)) {
+        for (const width of [400, 200]) {
+          const where = `${name} in ${theme}, ${width} wide`;
+          // The checker is a script from outside; the page's own policy stays in force for everything else that is looked at.
+          const context = await browser.newContext({ bypassCSP: true, viewport: { width, height: 900 } });
+          const page = await context.newPage();
+          page.on('pageerror', (error) => wrong.push(`${where}: ${error.message}`));
+          await page.goto(`${url}?session=${name}&theme=${theme}`);
+          await page.waitForSelector('.composer-text');
+          if (name === 'everything') await unfold(page);
+          await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}.png`) });
+          for (const problem of await problems(page, axe)) wrong.push(`${where}: ${problem}`);
+          await context.close();
+        }
+      }
+    }
+    wrong.push(...(await policyProblems(browser, url)));
+  } finally {
+    stop();
+  }
+  return wrong;
+}
+
+async function unfold(page: Page): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    await page.evaluate(() => {
+      for (const closed of document.querySelectorAll<HTMLElement>('.call-toggle[aria-expanded=false], details:not([open]) > summary'))
+        closed.click();
+    });
+    await page.waitForTimeout(100);
+  }
+  await page.locator('.title-button').click();
+  await page.locator('.composer-text').pressSequentially('/me');
+  await page.waitForTimeout(100);
+}
+
+async function problems(page: Page, axe: string): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const checker = (
+      window as unknown as { axe: { run(root: Document): Promise<{ violations: { id: string; nodes: { target: string[] }[] }[] }> } }
+    ).axe;
+    const { violations } = await checker.run(document);
+    const found = violations.map(({ id, nodes }) => `${id} at ${nodes.map((node) => node.target.join(' ')).join(', ')}`);
+    return document.documentElement.scrollWidth > innerWidth ? [...found, 'wider than the view'] : found;
+  });
+}
+
+/** With the policy in force: nothing the view does is refused. */
+async function policyProblems(browser: Browser, url: string): Promise<readonly string[]> {
+  const refused: string[] = [];
+  const page = await browser.newPage({ viewport: { width: 400, height: 900 } });
+  page.on('console', (message) => {
+    if (message.type() === 'error') refused.push(message.text());
+  });
+  for (const name of Object.keys(sessions)) {
+    await page.goto(`${url}?session=${name}`);
+    await page.waitForSelector('.composer-text');
+  }
+  await page.close();
+  return refused;
+}
