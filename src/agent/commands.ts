@@ -140,7 +140,7 @@ const builtIn: readonly Command[] = [
     run: async ({ conversation, say }) => {
       const { history, model, permissions, workspace } = conversation;
       const share = Math.round((history.tokens / model.contextSize) * 100);
-      const allowed = permissions.granted.join(', ') || local('nothing', '无');
+      const allowed = permissions.allowsAll ? local('everything', '全部') : permissions.granted.join(', ') || local('nothing', '无');
       say(
         local(
           `- Folder: \`${workspace.cwd}\`\n- Model: ${model.name}\n- Context: about ${history.tokens} of ${model.contextSize} tokens (${share} %)\n- Allowed without asking in this session: ${allowed}\n`,

@@ -7,7 +7,7 @@ import { say } from './locale.ts';
 import { type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
-import { findSkills, skillCommands, skillsText } from './skills.ts';
+import { findSkills, type Skill, skillCommands, skillsText } from './skills.ts';
 import { subagentsOf } from './subagents.ts';
 import { systemPrompt } from './systemPrompt.ts';
 import { toolbox } from './toolbox.ts';
@@ -21,8 +21,13 @@ export interface ConversationOptions {
   readonly model: Model;
   readonly workspace: Workspace;
   readonly store?: SessionStore;
-  readonly maxSteps?: number;
-  readonly maxAttempts?: number;
+  readonly skillsDirs?: readonly string[];
+  /** Nothing is asked for. */
+  readonly allowAll?: boolean;
+  /** Begins in plan mode. */
+  readonly plan?: boolean;
+  readonly maxSteps?: number | undefined;
+  readonly maxAttempts?: number | undefined;
 }
 
 const TITLE_LENGTH = 60;
@@ -30,7 +35,7 @@ const TITLE_LENGTH = 60;
 /** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a face drives it. */
 export class Conversation implements Subject {
   readonly history: History;
-  readonly permissions = new Permissions();
+  readonly permissions: Permissions;
   readonly #options: ConversationOptions;
   readonly #planning: Planning;
   #running: AbortController | undefined;
@@ -41,9 +46,10 @@ export class Conversation implements Subject {
   constructor(options: ConversationOptions) {
     const { store } = options;
     this.#options = options;
+    this.permissions = new Permissions(options.allowAll);
     this.history = new History(store?.readMessages() ?? [], (change) => store?.keep(change));
     const state = store?.readState();
-    this.#planMode = state?.plan_mode ?? false;
+    this.#planMode = options.plan || (state?.plan_mode ?? false);
     this.#titled = typeof state?.title === 'string';
     const conversation = this;
     this.#planning = {
@@ -69,7 +75,7 @@ export class Conversation implements Subject {
 
   /** Read anew each time: skills come and go with the workspace's files. */
   get commands(): Commands {
-    return commandsOf(skillCommands(findSkills(this.workspace.cwd)), this.model);
+    return commandsOf(skillCommands(this.#skills()), this.model);
   }
 
   get planMode(): boolean {
@@ -118,6 +124,10 @@ export class Conversation implements Subject {
   clear(): void {
     this.history.replace([]);
     this.#options.face.say({ type: 'status', contextTokens: 0, contextSize: this.model.contextSize });
+  }
+
+  #skills(): readonly Skill[] {
+    return findSkills(this.workspace.cwd, this.#options.skillsDirs);
   }
 
   #entitle(text: string): void {
@@ -170,7 +180,7 @@ export class Conversation implements Subject {
       maxSteps,
       maxAttempts,
       history: this.history,
-      system: () => systemPrompt(workspace, [skillsText(findSkills(workspace.cwd)), this.planMode ? PLAN_RULES : '']),
+      system: () => systemPrompt(workspace, [skillsText(this.#skills()), this.planMode ? PLAN_RULES : '']),
       offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.lent === true),
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),

@@ -5,8 +5,9 @@ import { stdioChannel } from '../transport/stdio.ts';
 import { WireServer } from './faces/kimi-wire/serve.ts';
 import { dialectOf } from './faces/kimi-wire/versions.ts';
 import { chooseModel } from './models/chooseModel.ts';
+import type { Model } from './models/model.ts';
 import { type Options, readOptions, usage } from './options.ts';
-import { SessionStore, sessionHome } from './sessionStore.ts';
+import { lastSession, SessionStore, sessionHome } from './sessionStore.ts';
 import { endCommands } from './tools/runCommand.ts';
 import { NAME, VERSION } from './version.ts';
 
@@ -45,7 +46,7 @@ async function serveAiSdk(options: Options): Promise<void> {
   try {
     const { serveChats } = await import('./faces/ai-sdk/serve.ts');
     const served = await serveChats({
-      model: chooseModel(process.env),
+      model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       origins: options.origins,
@@ -64,12 +65,18 @@ function serveWire(options: Options): void {
   // Standard output belongs to the protocol, whatever a library may want to print.
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
+  const home = sessionHome(process.env);
   const served = new WireServer({
     channel,
     dialect,
-    model: chooseModel(process.env),
-    store: new SessionStore(sessionHome(process.env), options.workDir, options.session ?? randomUUID()),
+    model: modelOf(options),
+    store: new SessionStore(home, options.workDir, sessionId(options, home)),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+    skillsDirs: options.skillsDirs,
+    allowAll: options.allowAll,
+    plan: options.plan,
+    maxSteps: options.maxSteps,
+    maxAttempts: options.maxAttempts,
   });
   const end = endWithSignals(served);
   channel.onClosed(() => end(0));
@@ -100,6 +107,15 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
     process.stderr.write(`parley-agent: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   });
   return end;
+}
+
+function modelOf({ model }: Options): Model {
+  return chooseModel(model === undefined ? process.env : { ...process.env, PARLEY_MODEL_NAME: model });
+}
+
+function sessionId({ session, workDir }: Options, home: string): string {
+  if (session === 'new') return randomUUID();
+  return session === 'last' ? (lastSession(home, workDir) ?? randomUUID()) : session.id;
 }
 
 function infoText(options: Options, wireVersion: string): string {

@@ -7,8 +7,15 @@ export interface Options {
   readonly json: boolean;
   readonly workDir: string;
   readonly addDirs: readonly string[];
-  readonly session: string | undefined;
+  readonly skillsDirs: readonly string[];
+  /** `last`: the newest session of the folder. */
+  readonly session: { readonly id: string } | 'last' | 'new';
   readonly wireVersion: string;
+  readonly model: string | undefined;
+  readonly allowAll: boolean;
+  readonly plan: boolean;
+  readonly maxSteps: number | undefined;
+  readonly maxAttempts: number | undefined;
   /** The protocol to serve. */
   readonly face: string;
   /** For faces that listen; 0 takes any that is free. */
@@ -20,16 +27,24 @@ export interface Options {
 export const usage = `Usage: parley-agent [options]
        parley-agent info [--json]
 
-  --wire                serve Wire on stdin and stdout (default)
-  --face NAME           serve another protocol: ai-sdk (HTTP on this machine)
-  --port, -p N          the port to listen on, for faces that listen (default: any that is free)
-  --allow-origin URL    a web page's origin that may talk to a face that listens; may be repeated
-  --work-dir, -w DIR    the folder to work in (default: the current one)
-  --add-dir DIR         one more folder of the workspace; may be repeated
-  --session, -S ID      open the session of that name, or begin it
-  --wire-version V      behave as a server of Wire V, 1.0 to ${NEWEST_VERSION}
-  --version, -V         print the version
-  --help, -h            print this
+  --wire                     serve Wire on stdin and stdout (default)
+  --face NAME                serve another protocol: ai-sdk (HTTP on this machine)
+  --port, -p N               the port to listen on, for faces that listen (default: any that is free)
+  --allow-origin URL         a web page's origin that may talk to a face that listens; may be repeated
+  --work-dir, -w DIR         the folder to work in (default: the current one)
+  --add-dir DIR              one more folder of the workspace; may be repeated
+  --session, --resume ID     open the session of that name, or begin it (-S, -r)
+  --continue, -C             open the last session of the folder
+  --model, -m NAME           the model, instead of PARLEY_MODEL_NAME
+  --plan                     begin in plan mode
+  --yolo, -y                 allow everything without asking (also --auto-approve)
+  --skills-dir DIR           one more folder of skills; may be repeated
+  --max-steps-per-turn N     steps of one turn at most (default: 100)
+  --max-retries-per-step N   attempts at one step at most (default: 4)
+  --thinking, --no-thinking  accepted for other clients' sake; the model decides
+  --wire-version V           behave as a server of Wire V, 1.0 to ${NEWEST_VERSION}
+  --version, -V              print the version
+  --help, -h                 print this
 
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
 Without a base URL and a name the offline guide answers. Faces that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
@@ -47,7 +62,18 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       help: { type: 'boolean', short: 'h' },
       'work-dir': { type: 'string', short: 'w' },
       'add-dir': { type: 'string', multiple: true },
+      'skills-dir': { type: 'string', multiple: true },
       session: { type: 'string', short: 'S' },
+      resume: { type: 'string', short: 'r' },
+      continue: { type: 'boolean', short: 'C' },
+      model: { type: 'string', short: 'm' },
+      plan: { type: 'boolean' },
+      yolo: { type: 'boolean', short: 'y' },
+      'auto-approve': { type: 'boolean' },
+      thinking: { type: 'boolean' },
+      'no-thinking': { type: 'boolean' },
+      'max-steps-per-turn': { type: 'string' },
+      'max-retries-per-step': { type: 'string' },
       'wire-version': { type: 'string' },
       face: { type: 'string' },
       port: { type: 'string', short: 'p' },
@@ -58,15 +84,29 @@ export function readOptions(args: readonly string[], cwd: string): Options {
   if (rest.length > 0 || (command !== undefined && command !== 'info')) throw new Error(`Unexpected argument '${rest[0] ?? command}'`);
   const port = values.port ?? '0';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error(`'${port}' is no port`);
+  const id = values.session ?? values.resume;
   return {
     command: values.help ? 'help' : values.version ? 'version' : command === 'info' ? 'info' : 'serve',
     json: values.json ?? false,
     workDir: path.resolve(cwd, values['work-dir'] ?? '.'),
     addDirs: (values['add-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
-    session: values.session,
+    skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
+    session: id !== undefined ? { id } : values.continue ? 'last' : 'new',
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
+    model: values.model,
+    allowAll: values.yolo === true || values['auto-approve'] === true,
+    plan: values.plan ?? false,
+    maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
+    maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
     face: values.face ?? 'kimi-wire',
     port: Number(port),
     origins: values['allow-origin'] ?? [],
   };
+}
+
+function countOf(flag: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const count = Number(value);
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${flag} needs a whole number from 1, not '${value}'`);
+  return count;
 }

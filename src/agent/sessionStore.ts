@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
@@ -42,7 +42,7 @@ export class SessionStore {
   constructor(home: string, workDir: string, id: string) {
     this.id = id;
     const name = /^[\w-][\w.-]{0,127}$/.test(id) ? id : createHash('md5').update(id).digest('hex');
-    this.folder = path.join(home, 'sessions', createHash('md5').update(workDir).digest('hex'), name);
+    this.folder = path.join(folderOf(home, workDir), name);
   }
 
   readMessages(): readonly Message[] {
@@ -129,6 +129,25 @@ export class SessionStore {
 export function sessionHome(env: NodeJS.ProcessEnv): string {
   const named = env.KIMI_SHARE_DIR?.trim() ?? '';
   return named === '' ? path.join(os.homedir(), '.parley') : named;
+}
+
+/** The id of the newest session of a working directory. */
+export function lastSession(home: string, workDir: string): string | undefined {
+  const folder = folderOf(home, workDir);
+  let newest: { readonly id: string; readonly at: number } | undefined;
+  try {
+    for (const id of readdirSync(folder)) {
+      const at = statSync(path.join(folder, id, 'wire.jsonl'), { throwIfNoEntry: false })?.mtimeMs;
+      if (at !== undefined && at > (newest?.at ?? 0)) newest = { id, at };
+    }
+  } catch {
+    // No session yet.
+  }
+  return newest?.id;
+}
+
+function folderOf(home: string, workDir: string): string {
+  return path.join(home, 'sessions', createHash('md5').update(workDir).digest('hex'));
 }
 
 function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): readonly z.infer<S>[] {

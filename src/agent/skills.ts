@@ -14,14 +14,12 @@ const FOLDERS = ['.agents/skills', '.parley/skills', '.kimi/skills', '.claude/sk
 const MOST = 100;
 const LONGEST = 64 * 1024;
 
-/** The skills of the workspace and of the person (wire.md §4): folders with a SKILL.md. The workspace's win. */
-export function findSkills(cwd: string, home = os.homedir()): readonly Skill[] {
+/** The skills of the folders given, of the workspace and of the person: folders with a SKILL.md. The first of a name wins. */
+export function findSkills(cwd: string, more: readonly string[] = [], home = os.homedir()): readonly Skill[] {
   const found = new Map<string, Skill>();
-  for (const base of [cwd, home]) {
-    for (const folder of FOLDERS) {
-      for (const skill of skillsIn(path.join(base, folder))) {
-        if (!found.has(skill.name) && found.size < MOST) found.set(skill.name, skill);
-      }
+  for (const folder of [...more, ...[cwd, home].flatMap((base) => FOLDERS.map((name) => path.join(base, name)))]) {
+    for (const skill of skillsIn(folder)) {
+      if (!found.has(skill.name) && found.size < MOST) found.set(skill.name, skill);
     }
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -54,12 +54,29 @@ test('info, version and help are told; what is unknown is refused with the usage
     ['surprise'],
     ['--work-dir', '/no/such/folder'],
     ['--work-dir'],
+    ['--max-steps-per-turn', '0'],
+    ['--port', 'x'],
+    ['--face', 'nonsense'],
   ]) {
     const refused = run(args, cwd);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, /Usage: parley-agent/, args.join(' '));
     assert.equal(refused.out, '', args.join(' '));
   }
+});
+
+test('the flags of other clients are known: --yolo asks for nothing, --continue opens the last session', async (t) => {
+  const cwd = temporaryFolder(t);
+  const first = startAgent(t, { cwd, args: ['--yolo', '--no-thinking', '--model', 'any', '--session', 'one'] });
+  await first.ok('prompt', { user_input: 'create file a.txt with "x"' });
+  assert.ok(existsSync(path.join(cwd, 'a.txt')));
+  assert.equal(first.messages.filter((message) => message.method === 'request').length, 0);
+  await first.close();
+  const second = startAgent(t, { cwd, args: ['--continue', '--plan'] });
+  await second.ok('initialize', HELLO);
+  assert.ok(Number((await second.ok('replay')).events) > 0);
+  await second.ok('prompt', { user_input: 'create file b.txt with "x"' });
+  assert.equal(existsSync(path.join(cwd, 'b.txt')), false, 'plan mode');
 });
 
 test('what is no valid request is answered in the words of JSON-RPC and hurts nothing', async (t) => {

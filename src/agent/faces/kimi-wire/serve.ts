@@ -23,6 +23,13 @@ export interface WireOptions {
   readonly workspace: Workspace;
   readonly model: Model;
   readonly store: SessionStore;
+  readonly skillsDirs: readonly string[];
+  /** Nothing is asked for. */
+  readonly allowAll: boolean;
+  /** Begins in plan mode. */
+  readonly plan: boolean;
+  readonly maxSteps: number | undefined;
+  readonly maxAttempts: number | undefined;
 }
 
 const initializeParams = z.extend(methods.initialize.params, { external_tools: z.nullish(z.array(z.unknown())) });
@@ -41,7 +48,7 @@ export class WireServer {
   /** The turn or the replay that runs, and what stops it. */
   #work: Work | undefined;
 
-  constructor({ channel, dialect, model, workspace, store }: WireOptions) {
+  constructor({ channel, dialect, model, workspace, store, ...more }: WireOptions) {
     this.#dialect = dialect;
     this.#store = store;
     this.#recording = new Recording(store, dialect);
@@ -50,7 +57,7 @@ export class WireServer {
     const pipe = this.#pipe();
     this.#hooks = new Hooks(pipe, { session_id: store.id, cwd: workspace.cwd });
     this.#face = new WireFace(pipe, this.#encoder, dialect, this.#hooks, () => this.#external.all);
-    this.#conversation = new Conversation({ face: this.#face, model, workspace, store });
+    this.#conversation = new Conversation({ face: this.#face, model, workspace, store, ...more });
   }
 
   /** Ends what runs; settles when it is over. */
