@@ -4,7 +4,7 @@ import { Cancelled, Conversation } from '../../conversation.ts';
 import { type Model, ModelError } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { ChatFace } from './chatFace.ts';
+import { APPROVAL_TOOL, ChatFace } from './chatFace.ts';
 import { historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMessages.ts';
 import { lentTools } from './lentTools.ts';
 import type { Outlet, WireChunk } from './outlet.ts';
@@ -43,6 +43,7 @@ export class Chat {
     const { offers, problems } = await lentTools(request, takenNames);
     for (const problem of problems) process.stderr.write(`parley-agent: ${problem}\n`);
     this.#face.tools = offers;
+    this.#face.chunks.oldest = offers.some((tool) => tool.name === APPROVAL_TOOL);
     if (!last) return refuse(outlet, 'There is no message.');
     if (last.role === 'assistant' && this.busy) return this.#goOn(last, outlet);
     await this.stop();

@@ -83,8 +83,8 @@ export class ChatFace implements Face {
   }
 
   async #ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    if (this.chunks.oldest) return this.#askByTool(request, signal);
     this.chunks.announce(request.callId, request.tool, { description: request.description });
-    if (this.tools.some((tool) => tool.name === APPROVAL_TOOL)) return this.#askByTool(request, signal);
     const approvalId = randomUUID();
     this.#pipe.write({
       type: 'tool-approval-request',

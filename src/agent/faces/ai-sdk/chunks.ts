@@ -29,6 +29,8 @@ export class Chunks {
   readonly #printed = new Map<string, string>();
   /** The client knows every chunk of version 7. */
   newest = false;
+  /** The client knows no approvals: our calls are told of only when they are over, for it would wait for them. */
+  oldest = false;
   /** Results of the client's own calls are told back to it: it has no other way to see that they arrived. */
   echoes = false;
   /** What the client handed in, as it was. */
@@ -103,6 +105,7 @@ export class Chunks {
 
   #announceNext(): void {
     for (const call of this.#calls) {
+      if (this.oldest && !call.client && !call.ended) return;
       if (!call.announced) this.#announce(call);
       // Calls of the client may run side by side there; one of ours holds up those behind it.
       if (!call.client && !call.ended) return;
@@ -132,7 +135,7 @@ export class Chunks {
     const value = this.handedIn.has(id) ? this.handedIn.get(id) : text;
     this.handedIn.delete(id);
     if (call.client && !this.echoes) return this.#announceNext();
-    if (this.#denied.delete(id)) this.#write({ type: 'tool-output-denied', toolCallId: id });
+    if (this.#denied.delete(id) && !this.oldest) this.#write({ type: 'tool-output-denied', toolCallId: id });
     else if (outcome.isError) this.#write({ type: 'tool-output-error', toolCallId: id, errorText: text });
     else this.#write({ type: 'tool-output-available', toolCallId: id, output: value });
     this.#announceNext();
