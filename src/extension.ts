@@ -21,6 +21,7 @@ import { approvalRules, approvalsOpenDiff, approvalsPopUp, onSettings } from './
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { editorTools } from './editor/tools/index.ts';
+import { Typing } from './editor/typing.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { Journal } from './live/journal.ts';
 import { Sessions } from './live/sessions.ts';
@@ -73,12 +74,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const review = life.own(new Review(sessions, documents, log));
   const starter = new Starter(sessions, agents, inputs, log);
   const failed = (what: string) => (error: unknown) => log.error(what, error);
+  const typing = new Typing(Date.now);
+  life.own(
+    vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
+  );
   const approvals = life.own(
     new Approvals({
       desk: sessions,
       inputs,
       popUp: approvalsPopUp,
       openDiffToo: approvalsOpenDiff,
+      restsIn: () => typing.restsIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
@@ -91,6 +97,7 @@ export function activate(context: vscode.ExtensionContext): void {
       desk: sessions,
       answers,
       profiles: () => agents.lines(),
+      typing,
       ready: () => void starter.chatShown().catch(failed('A session could not be started')),
       log,
     }),

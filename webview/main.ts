@@ -1,10 +1,13 @@
 import { registerControls } from './controls.ts';
 import { Host } from './host.ts';
 import { Chat } from './render.ts';
+import { reportTyping } from './typing.ts';
 import './style.css';
 
 registerControls();
 const root = document.createElement('div');
 root.className = 'app';
 document.body.append(root);
-new Chat(new Host(), root);
+const host = new Host();
+new Chat(host, root);
+reportTyping(root, () => host.post({ type: 'typing' }));

@@ -42,6 +42,8 @@ export interface ProfileLine {
 /** view -> host */
 export type FromView =
   | { readonly type: 'ready' }
+  /** The person types in the view just now; said a few times a second at most. */
+  | { readonly type: 'typing' }
   | { readonly type: 'resync'; readonly sessionId: SessionId }
   | { readonly type: 'intent'; readonly sessionId: SessionId; readonly intent: Intent }
   | Call;

@@ -6,6 +6,7 @@ import type { Desk, DeskSession } from '../live/surface.ts';
 import type { Content, Session, SessionId } from '../session/model.ts';
 import { findAsk, isBusy, titleOf } from '../session/select.ts';
 import type { ChatPage } from './chatView.ts';
+import type { Typing } from './typing.ts';
 import { readFromView } from './viewMessages.ts';
 
 export interface ChatLinkDeps {
@@ -15,6 +16,7 @@ export interface ChatLinkDeps {
   readonly hello: () => Extract<ToView, { type: 'hello' }>;
   /** The page is there and listens. */
   readonly ready: () => void;
+  readonly typing: Pick<Typing, 'noted' | 'over'>;
   readonly log: Log;
 }
 
@@ -99,6 +101,8 @@ export class ChatLink implements Disposable {
     switch (message.type) {
       case 'ready':
         return this.#ready();
+      case 'typing':
+        return this.#deps.typing.noted();
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();
         return;
@@ -131,6 +135,7 @@ export class ChatLink implements Disposable {
     const session = this.#deps.desk.get(sessionId);
     if (!session) return this.#deps.log.warn('The chat view meant a session that is gone');
     if (intent.type === 'answer' && !findAsk(session.store.now, intent.askId)) return;
+    this.#deps.typing.over();
     session.send(intent);
   }
 

@@ -62,6 +62,7 @@ const calls = z.discriminatedUnion('method', [
 ]);
 const message = z.union([
   z.strictObject({ type: z.literal('ready') }),
+  z.strictObject({ type: z.literal('typing') }),
   z.strictObject({ type: z.literal('resync'), sessionId: id }),
   z.strictObject({ type: z.literal('intent'), sessionId: id, intent }),
   calls,

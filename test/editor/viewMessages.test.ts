@@ -40,6 +40,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
 test('every message of the contract is understood as it is', () => {
   const messages: FromView[] = [
     { type: 'ready' },
+    { type: 'typing' },
     { type: 'resync', sessionId: 's' },
     ...Object.values(intents).map((intent) => ({ type: 'intent', sessionId: 's', intent }) as const),
     ...Object.entries(calls).map(([method, params]) => ({ type: 'call', id: 1, method, params }) as FromView),

@@ -19,6 +19,7 @@ describe('approvals as quick-picks', () => {
   let approvals: Approvals;
   let diffs: string[];
   let popUp: boolean;
+  let rest: number;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) await vscode.commands.executeCommand(key[name]);
@@ -31,6 +32,7 @@ describe('approvals as quick-picks', () => {
         inputs: life.own(new QuickInputs()),
         popUp: () => popUp,
         openDiffToo: () => false,
+        restsIn: () => rest,
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         openText: () => {},
         edited: async () => undefined,
@@ -42,6 +44,7 @@ describe('approvals as quick-picks', () => {
     life = new Lifetime();
     diffs = [];
     popUp = true;
+    rest = 0;
     await press('escape');
     start('a');
   });
@@ -161,7 +164,7 @@ describe('approvals as quick-picks', () => {
     life = new Lifetime();
     desk = new FakeDesk('/work', 'a');
     const inputs = life.own(new QuickInputs());
-    const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, openDiff: () => {}, openText: () => {} };
+    const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, restsIn: () => 0, openDiff: () => {}, openText: () => {} };
     life.own(new Approvals({ ...deps, edited: async () => undefined }));
     const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
     desk.open(command('1'));
@@ -183,6 +186,21 @@ describe('approvals as quick-picks', () => {
     approvals.showPending();
     await press('down', 'enter');
     assert.equal(desk.answers.length, 1);
+  });
+
+  it('an ask waits until the person has stopped typing, unless they ask for it', async () => {
+    rest = 3_600_000;
+    desk.open(command('1'));
+    await press('down', 'enter');
+    assert.deepEqual(desk.answers, []);
+    approvals.showPending();
+    await press('down', 'enter');
+    assert.equal(desk.answers.length, 1);
+    rest = 30;
+    desk.open(command('2'));
+    rest = 0;
+    do await press('down', 'enter');
+    while (desk.answers.length < 2);
   });
 
   it('the rows above the answers open the diff of their file and answer nothing', async () => {

@@ -17,6 +17,8 @@ export interface ApprovalsDeps {
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
+  /** Milliseconds until the person does not type any more; an ask that appears by itself waits for it. */
+  readonly restsIn: () => number;
   readonly openText: (title: string, text: string) => void;
   /** What the person made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
@@ -27,6 +29,7 @@ export class Approvals implements Disposable {
   readonly #deps: ApprovalsDeps;
   readonly #life = new Lifetime();
   readonly #queue = new AskQueue();
+  #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: PickView } | undefined;
   /** Words are being typed for this one; its pick is away meanwhile. */
@@ -41,6 +44,7 @@ export class Approvals implements Disposable {
     );
     this.#life.own(deps.desk.onSessions(() => this.refresh()));
     this.#life.own(deps.inputs.onFree(() => this.refresh()));
+    this.#life.onEnd(() => clearTimeout(this.#timer));
     this.#life.onEnd(() => this.#view?.pick.dispose());
     this.#life.onEnd(() => this.#feedback?.stop.abort());
     this.refresh();
@@ -94,11 +98,18 @@ export class Approvals implements Disposable {
     if (this.#view) return this.#view.pick.setTitle(this.#titleOf(next));
     // One of our own inputs is open: this one waits, it does not close what the person is doing.
     if (this.#deps.inputs.busy) return;
-    this.#put(next, key);
+    const rest = this.#queue.isWanted(next) ? 0 : this.#deps.restsIn();
+    if (rest > 0) this.#later(rest);
+    else this.#put(next, key);
   }
 
   dispose(): void {
     this.#life.dispose();
+  }
+
+  #later(rest: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.refresh(), rest);
   }
 
   #takeDown(): void {

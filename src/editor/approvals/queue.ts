@@ -47,6 +47,11 @@ export class AskQueue {
     return popUp ? this.#open.find((one) => !this.#aside.has(keyOfOpen(one))) : undefined;
   }
 
+  /** True when the person asked for this one; otherwise it appears by itself. */
+  isWanted(one: OpenAsk): boolean {
+    return keyOfOpen(one) === this.#wanted;
+  }
+
   /** It is on the screen from now on. */
   show(one: OpenAsk): void {
     this.#shown = keyOfOpen(one);
