@@ -21,6 +21,8 @@ import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
 const SAID_FOR_MS = 6000;
+/** So long after it opened the view expects the host to start or bring back a session by itself. */
+const STARTS_BY_ITSELF_MS = 3000;
 /** Stands in for a session while there is none, so that one can type before one begins. */
 const NOBODY: Session = {
   id: '',
@@ -44,6 +46,7 @@ export class Chat {
   readonly #act: Act;
   readonly #composer: Composer;
   #scroller: Scroller | undefined;
+  readonly #openedAt = performance.now();
   #shownSession = '';
   #shownTurns = TURNS_AT_ONCE;
   #trusted = true;
@@ -210,10 +213,16 @@ export class Chat {
   #send(content: readonly Content[], how: 'prompt' | 'steer'): void {
     if (!this.#mirror.session) {
       this.#waiting = content;
-      return this.#act.newSession({});
+      setTimeout(() => this.#begin(), Math.max(0, this.#openedAt + STARTS_BY_ITSELF_MS - performance.now()));
+      return;
     }
     this.#act.intent({ type: how, turnId: crypto.randomUUID(), content });
     this.#scroller?.pin();
+  }
+
+  /** A session for what waits, when none came by itself. */
+  #begin(): void {
+    if (this.#waiting && this.#mirror.active === undefined) this.#act.newSession({});
   }
 
   #toggleList(open: boolean): void {

@@ -210,10 +210,13 @@ test('draft, attachments and what was unfolded are there again after a reload', 
   assert.match(second.text('details.thought'), /Deep\./);
 });
 
-test('what is typed without a session begins one and is sent to it', async () => {
+test('what is typed without a session begins one and is sent to it', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
   const stage = await Stage.open(undefined);
   await stage.type('What is in this workspace?');
   await stage.key('Enter');
+  assert.deepEqual(stage.calls('newSession'), [], 'the host may be starting one by itself');
+  context.mock.timers.tick(3000);
   assert.deepEqual(stage.calls('newSession'), [{}]);
   assert.deepEqual(stage.intents, []);
   const begun = session({ id: 's9' });
@@ -223,5 +226,21 @@ test('what is typed without a session begins one and is sent to it', async () =>
   assert.deepEqual(
     stage.sent.filter((message) => message.type === 'intent').map((message) => message.type === 'intent' && message.sessionId),
     ['s9'],
+  );
+});
+
+test('what is typed before the session is there goes to the one that comes by itself, and begins no other', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const stage = await Stage.open(undefined);
+  await stage.type('Hello');
+  await stage.key('Enter');
+  stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
+  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: session({ id: 's9' }) });
+  await stage.settle();
+  context.mock.timers.tick(5000);
+  assert.deepEqual(stage.calls('newSession'), []);
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [[{ type: 'text', text: 'Hello' }]],
   );
 });
