@@ -10,7 +10,8 @@ import { fileContents, selectionContent } from './attach.ts';
 import type { Chat } from './chat.ts';
 import { configureModel } from './configureModel.ts';
 import type { Output } from './output.ts';
-import { pickAgent, switchSession } from './pickSession.ts';
+import { pickAgent } from './pickAgent.ts';
+import { switchSession } from './pickSession.ts';
 import type { QuickInputs } from './quickInputs.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
@@ -59,7 +60,7 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.switchSession': async () => {
       await starter.restore();
-      const chosen = await switchSession(sessions, inputs);
+      const chosen = await switchSession(sessions, deps.agents, inputs);
       if (chosen === 'new') await started(starter.start());
       if (chosen === 'switched') await chat.focus();
     },

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
-import type { Profile } from '../live/profiles.ts';
+import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
+import type { Past } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import { isBusy, titleOf } from '../session/select.ts';
 import type { Agents } from './agents.ts';
@@ -8,27 +9,16 @@ import { plainLabel } from './approvals/optionRows.ts';
 import { sessionFolder } from './folder.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
-/** Quick-pick of the agents. Undefined when none was chosen, or when the person went to the settings to add one. */
-export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Profile | undefined> {
-  const standard = agents.default().id;
-  const choices: Choice<Profile | 'settings'>[] = agents.all().map((profile) => ({
-    label: plainLabel(profile.name),
-    description: profile.id === standard ? vscode.l10n.t('default') : '',
-    detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
-    value: profile,
-  }));
-  choices.push({ label: '', kind: vscode.QuickPickItemKind.Separator, value: 'settings' });
-  choices.push({ label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' });
-  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('New Session'), placeholder: vscode.l10n.t('With which agent?') });
-  if (chosen !== 'settings') return chosen;
-  await vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
-  return undefined;
-}
+type Switch =
+  | { readonly kind: 'open' | 'past'; readonly id: SessionId }
+  | { readonly kind: 'remembered'; readonly past: Past }
+  | { readonly kind: 'new' };
 
-type Switch = { readonly kind: 'open' | 'past'; readonly id: SessionId } | { readonly kind: 'new' };
+/** Milliseconds an agent has to list what it remembers. */
+const LIST_LIMIT = 2000;
 
 /** Quick-pick of the open sessions and the earlier ones of this folder; goes to the chosen one. Undefined when nothing was chosen. */
-export async function switchSession(sessions: Sessions, inputs: QuickInputs): Promise<'new' | 'switched' | undefined> {
+export async function switchSession(sessions: Sessions, agents: Agents, inputs: QuickInputs): Promise<'new' | 'switched' | undefined> {
   const cwd = await sessionFolder(inputs, false);
   const past = cwd === undefined ? [] : await sessions.past(cwd);
   const heading = (label: string): Choice<Switch> => ({ label, kind: vscode.QuickPickItemKind.Separator, value: { kind: 'new' } });
@@ -55,6 +45,16 @@ export async function switchSession(sessions: Sessions, inputs: QuickInputs): Pr
       value: { kind: 'past', id: head.id },
     });
   }
+  const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
+  const remembered = active ? await rememberedBy(active, sessions) : [];
+  if (active && remembered.length > 0) choices.push(heading(vscode.l10n.t('Remembered by {0}', active.store.now.agent.name)));
+  for (const past of remembered) {
+    choices.push({
+      label: `$(history) ${plainLabel(past.title || past.key)}`,
+      ...(past.at === undefined ? {} : { description: new Date(past.at).toLocaleString(vscode.env.language) }),
+      value: { kind: 'remembered', past },
+    });
+  }
   const chosen = await inputs.pick(choices, {
     title: vscode.l10n.t('Switch Session'),
     placeholder: vscode.l10n.t('Go on with which conversation?'),
@@ -63,8 +63,20 @@ export async function switchSession(sessions: Sessions, inputs: QuickInputs): Pr
   if (chosen?.kind === 'past' && !(await sessions.reopen(chosen.id))) {
     void vscode.window.showWarningMessage(vscode.l10n.t('That conversation cannot be read any more.'));
   }
+  const profile = active && agents.find(active.profile);
+  if (chosen?.kind === 'remembered' && profile) sessions.open(profile, active.store.now.cwd, chosen.past);
   if (!chosen) return undefined;
   return chosen.kind === 'new' ? 'new' : 'switched';
+}
+
+/** Earlier conversations that the agent keeps itself and that are not open here. */
+async function rememberedBy(active: LiveSession, sessions: Sessions): Promise<readonly Past[]> {
+  const { link } = active.store.now;
+  if (link.state !== 'ready' || !link.offers.history) return [];
+  const open = new Set(sessions.all.map((id) => sessions.get(id)?.store.now.resumeKey));
+  const listed = active.history().catch(() => []);
+  const late = new Promise<readonly Past[]>((resolve) => setTimeout(resolve, LIST_LIMIT, []));
+  return (await Promise.race([listed, late])).filter((past) => !open.has(past.key));
 }
 
 function stateOf(asks: number, busy: boolean, link: 'opening' | 'ready' | 'closed'): string {
