@@ -53,7 +53,7 @@ async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
   const { face, history } = scene;
   const answer = new Answer(face, history.callIds);
   const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
-  for await (const piece of scene.model.answer(request, scene.signal)) {
+  for await (const piece of untilAborted(scene.model.answer(request, scene.signal), scene.signal)) {
     scene.signal.throwIfAborted();
     answer.take(piece);
   }
@@ -115,5 +115,28 @@ class Answer {
     this.#open = { given, id };
     this.#face.say({ type: 'call.began', id, name });
     return id;
+  }
+}
+
+/** The pieces until the signal fires: a model that does not mind the signal must not hold up the person who said stop. */
+async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const source = pieces[Symbol.asyncIterator]();
+  let stop: () => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  aborted.catch(() => {});
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await Promise.race([source.next(), aborted]);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Not awaited: it may be what hangs.
+    source.return?.().then(undefined, () => {});
   }
 }

@@ -39,8 +39,8 @@ export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Pro
     if (stopped && !steered) return { status: 'finished' };
     if (calls.length === 0 && !steered) {
       const goOn = await scene.mayStop();
-      if (goOn === undefined) return { status: 'finished' };
-      scene.history.add({ role: 'user', parts: [{ type: 'text', text: goOn }] });
+      if (goOn !== undefined) scene.history.add({ role: 'user', parts: [{ type: 'text', text: goOn }] });
+      else if (!takeUpSteers(scene)) return { status: 'finished' };
     }
   }
   return { status: 'max_steps_reached', steps: scene.maxSteps };

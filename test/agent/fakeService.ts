@@ -12,6 +12,7 @@ export interface Reply {
   readonly calls?: readonly { readonly id?: string; readonly name: string; readonly input: string }[];
   /** The arguments of all calls arrive mixed, a few characters each. */
   readonly mixed?: true;
+  readonly finish?: string;
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly prompt_tokens_details?: object };
   /** Sends what stands before it and then nothing more, until the client goes. */
   readonly hang?: true;
@@ -76,7 +77,10 @@ function give(response: ServerResponse, reply: Reply): void {
     return;
   }
   if (reply.hang) return;
-  send(response, { choices: [{ index: 0, delta: {}, finish_reason: reply.calls ? 'tool_calls' : 'stop' }], usage: reply.usage ?? null });
+  send(response, {
+    choices: [{ index: 0, delta: {}, finish_reason: reply.finish ?? (reply.calls ? 'tool_calls' : 'stop') }],
+    usage: reply.usage ?? null,
+  });
   response.end('data: [DONE]\n\n');
 }
 

@@ -199,6 +199,19 @@ test('cancelling: while the model speaks, while a question is open, while a comm
   assert.equal(running.conversation.cancel(), false, 'nothing runs any more');
 });
 
+test('a model that does not mind the signal does not hold up the person who said stop', async (t) => {
+  const deaf = play(temporaryFolder(t), [
+    async function* () {
+      yield { type: 'text', text: 'a' };
+      deaf.conversation.cancel();
+      await new Promise(() => {});
+    },
+    'fine',
+  ]);
+  await assert.rejects(ask(deaf.conversation, 'go'), Cancelled);
+  assert.deepEqual(await ask(deaf.conversation, 'again'), { status: 'finished' });
+});
+
 test('cancelling cuts the wait between two attempts short', async (t) => {
   const { conversation, face } = play(temporaryFolder(t), [later({ retryAfter: 50 })]);
   const say = face.say;

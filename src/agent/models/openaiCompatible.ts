@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { jsonSchema, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
+import { extractReasoningMiddleware, jsonSchema, streamText, type TextStreamPart, type ToolSet, tool, wrapLanguageModel } from 'ai';
 import { HttpClient } from '../../transport/http.ts';
+import { say } from '../locale.ts';
 import { CallsInOrder } from './callsInOrder.ts';
 import type { Endpoint } from './endpoint.ts';
 import { httpFetch } from './httpFetch.ts';
@@ -24,7 +25,8 @@ export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, sig
       ...(endpoint.apiKey === undefined ? {} : { apiKey: endpoint.apiKey }),
     });
     const { fullStream } = streamText({
-      model: provider(endpoint.name),
+      // Local models often write their thoughts into the text, between tags.
+      model: wrapLanguageModel({ model: provider(endpoint.name), middleware: extractReasoningMiddleware({ tagName: 'think' }) }),
       system: request.system,
       messages: messagesOf(request.history),
       tools: toolsOf(request.tools),
@@ -42,6 +44,11 @@ export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, sig
     client.dispose();
   }
 }
+
+const cutShort = {
+  length: () => say('The answer was cut at the length the service allows.', '回答达到服务允许的长度上限，已被截断。'),
+  'content-filter': () => say('The service withheld the rest of the answer.', '服务没有给出回答的其余部分。'),
+} as const;
 
 function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generator<ModelPiece> {
   switch (part.type) {
@@ -61,6 +68,8 @@ function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generato
       yield* calls.end(part.toolCallId, part.toolName, part.input, part.providerMetadata);
       return;
     case 'finish-step': {
+      const why = part.finishReason === 'length' || part.finishReason === 'content-filter' ? part.finishReason : undefined;
+      if (why !== undefined) yield { type: 'text', text: `\n\n*${cutShort[why]()}*` };
       const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = part.usage;
       if (inputTokens + outputTokens > 0) {
         yield { type: 'used', usage: { input: inputTokens, cached: inputTokenDetails?.cacheReadTokens ?? 0, output: outputTokens } };

@@ -48,6 +48,18 @@ test('thoughts, text and usage come through, and the key goes out', async (t) =>
   assert.equal(service.bodies[0]?.tools?.[0]?.function.name, 'ReadFile');
 });
 
+test('thoughts between tags in the text are thoughts', async (t) => {
+  const service = await startService(t, [{ text: '<think>let me see</think>The answer is < 3' }]);
+  const pieces = await gather({ baseUrl: service.url, name: 'm', contextSize: 1000 });
+  assert.equal(join(pieces, 'thought'), 'let me see');
+  assert.equal(join(pieces, 'text').trim(), 'The answer is < 3');
+});
+
+test('an answer that was cut says so', async (t) => {
+  const service = await startService(t, [{ text: 'Once upon', finish: 'length' }]);
+  assert.match(join(await gather({ baseUrl: service.url, name: 'm', contextSize: 1000 }), 'text'), /^Once upon[\s\S]*was cut/);
+});
+
 test('parallel calls whose arguments arrive mixed come one after the other, each whole', async (t) => {
   const inputs = ['{"path":"src/first.ts"}', '{"path":"src/second/longer.ts"}'];
   const service = await startService(t, [{ calls: inputs.map((input) => ({ name: 'ReadFile', input })), mixed: true }]);
