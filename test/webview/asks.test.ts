@@ -70,8 +70,10 @@ test('an ask that is gone from the session is gone from the view, and new ones a
   await stage.happen({ type: 'ask.opened', ask: command });
   assert.equal(stage.all('[data-ask]').length, 1);
   assert.match(stage.text('[role=status]'), /Run a command/);
+  assert.equal(stage.text('.activity'), 'Waiting for you');
   await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
   assert.equal(stage.all('[data-ask]').length, 0);
+  assert.equal(stage.text('.activity'), 'Working…');
 });
 
 const question: Question = {

@@ -1,7 +1,8 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Part, Turn } from '../../src/session/model.ts';
+import type { Part, Session, Turn } from '../../src/session/model.ts';
+import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { callView } from './call.ts';
@@ -20,7 +21,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
     ${guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>
-      ${partsView(view, turn, family, undefined)} ${running ? activityView(turn) : nothing} ${endView(view, turn)}
+      ${partsView(view, turn, family, undefined)} ${running ? activityView(turn, waitsFor(view.session, turn)) : nothing} ${endView(view, turn)}
     </div>
   </article>`;
 }
@@ -86,7 +87,13 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
   }
 }
 
-function activityView(turn: Turn): TemplateResult {
+/** True while the agent stands still in this turn until the person answers. */
+export function waitsFor(session: Session, turn: Turn): boolean {
+  return session.asks.some((ask) => ask.turnId === turn.id);
+}
+
+function activityView(turn: Turn, waits: boolean): TemplateResult {
+  if (waits && !turn.stopping) return html`<div class="activity">${iconOf('hand')}<span>${t('Waiting for you')}</span></div>`;
   const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
   return html`<div class="activity"><span class="spinner" aria-hidden="true"></span><bdi>${text}</bdi></div>`;
 }
