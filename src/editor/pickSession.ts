@@ -46,7 +46,8 @@ export async function switchSession(sessions: Sessions, agents: Agents, inputs: 
     });
   }
   const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
-  const remembered = active ? await rememberedBy(active, sessions) : [];
+  const here = new Set([...sessions.all.map((id) => sessions.get(id)?.store.now.resumeKey), ...past.map((entry) => entry.resumeKey)]);
+  const remembered = active ? (await rememberedBy(active)).filter((one) => !here.has(one.key)) : [];
   if (active && remembered.length > 0) choices.push(heading(vscode.l10n.t('Remembered by {0}', active.store.now.agent.name)));
   for (const past of remembered) {
     choices.push({
@@ -69,14 +70,13 @@ export async function switchSession(sessions: Sessions, agents: Agents, inputs: 
   return chosen.kind === 'new' ? 'new' : 'switched';
 }
 
-/** Earlier conversations that the agent keeps itself and that are not open here. */
-async function rememberedBy(active: LiveSession, sessions: Sessions): Promise<readonly Past[]> {
+/** Earlier conversations that the agent keeps itself. */
+async function rememberedBy(active: LiveSession): Promise<readonly Past[]> {
   const { link } = active.store.now;
   if (link.state !== 'ready' || !link.offers.history) return [];
-  const open = new Set(sessions.all.map((id) => sessions.get(id)?.store.now.resumeKey));
   const listed = active.history().catch(() => []);
   const late = new Promise<readonly Past[]>((resolve) => setTimeout(resolve, LIST_LIMIT, []));
-  return (await Promise.race([listed, late])).filter((past) => !open.has(past.key));
+  return Promise.race([listed, late]);
 }
 
 function stateOf(asks: number, busy: boolean, link: 'opening' | 'ready' | 'closed'): string {

@@ -22,6 +22,8 @@ export interface JournalEntry {
   readonly title: string;
   /** When it was last written, milliseconds since the epoch. */
   readonly at: number;
+  /** The agent's own name for the conversation, as far as the beginning of the file says it. */
+  readonly resumeKey?: string;
 }
 
 const head = z.object({
@@ -126,7 +128,8 @@ export class Journal {
         if (session.turns.length === 0) return undefined;
         const prompt = session.turns[0]?.prompt.find((content) => content.type === 'text');
         const title = session.title || (prompt?.type === 'text' ? prompt.text.trim() : '');
-        return { head: found, title: title.split('\n', 1)[0] ?? '', at: (await stat(file)).mtimeMs };
+        const key = session.resumeKey === undefined ? {} : { resumeKey: session.resumeKey };
+        return { head: found, title: title.split('\n', 1)[0] ?? '', at: (await stat(file)).mtimeMs, ...key };
       } finally {
         await handle.close();
       }
