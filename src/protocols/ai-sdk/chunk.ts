@@ -1,4 +1,4 @@
-import { type Chunk, chunkShapes } from './schema.ts';
+import { type Chunk, chunkShapes, ID_LIMIT } from './schema.ts';
 
 /** What one event of the stream turned out to be. */
 export type Decoded =
@@ -16,8 +16,22 @@ export function decodeChunk(value: unknown): Decoded {
     return { kind: 'bad', why: 'an event without a type' };
   }
   const { type } = value;
+  if (isPlainDelta(value)) return { kind: 'chunk', chunk: value };
   if (type.startsWith('data-')) return checked('data', { ...value, type: 'data', name: type.slice('data-'.length) });
   return isKnown(type) && type !== 'data' ? checked(type, value) : { kind: 'unknown', type };
+}
+
+type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta' }>;
+
+/** Nearly all chunks are of this kind: they are checked by hand. */
+function isPlainDelta(value: { readonly type?: unknown }): value is Delta {
+  const { type, id, delta, toolCallId, inputTextDelta } = value as Readonly<Record<string, unknown>>;
+  if (type === 'tool-input-delta') return typeof inputTextDelta === 'string' && isId(toolCallId);
+  return (type === 'text-delta' || type === 'reasoning-delta') && typeof delta === 'string' && isId(id);
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= ID_LIMIT;
 }
 
 function isKnown(type: string): type is keyof typeof chunkShapes {

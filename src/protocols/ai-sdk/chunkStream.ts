@@ -12,6 +12,8 @@ export interface ChunkSink {
   awaits(toolCallId: string): void;
   /** An event was too long to be taken. */
   tooLong(): void;
+  /** Everything that came together has been given. */
+  pause(): void;
 }
 /** How the body ended. */
 export interface StreamEnd {
@@ -68,7 +70,10 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
     { onTooLong: () => sink.tooLong() },
   );
   try {
-    await answer.read((bytes) => reader.push(bytes));
+    await answer.read((bytes) => {
+      reader.push(bytes);
+      sink.pause();
+    });
     reader.end();
     return { done, ...foreign };
   } catch (error) {
@@ -77,5 +82,6 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
     return done ? { done, ...foreign } : { done, cut: error, ...foreign };
   } finally {
     clearTimeout(closing);
+    sink.pause();
   }
 }

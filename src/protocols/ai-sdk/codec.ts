@@ -21,10 +21,28 @@ export class Telling implements Watcher {
   readonly #told = new Map<UiPart, Told>();
   readonly #ids = new Set<string>();
   #count = 0;
+  /** Growth that has not been told: pieces of one part that come together are told together. */
+  #grown: { readonly part: TextPart | ReasoningPart | ToolPart; text: string } | undefined;
 
   constructor(turnId: string, emit: (event: SessionEvent) => void) {
     this.#turnId = turnId;
-    this.#emit = emit;
+    this.#emit = (event) => {
+      this.flush();
+      emit(event);
+    };
+    this.#emitGrowth = emit;
+  }
+  readonly #emitGrowth: (event: SessionEvent) => void;
+
+  /** Tells what has grown. */
+  flush(): void {
+    const grown = this.#grown;
+    if (!grown) return;
+    this.#grown = undefined;
+    const { part, text } = grown;
+    const { id } = this.#tell(part);
+    if (isTool(part)) this.#emitGrowth({ type: 'call.inputGrew', turnId: this.#turnId, callId: id, text });
+    else this.#emitGrowth({ type: 'text.grew', turnId: this.#turnId, kind: part.type === 'text' ? 'text' : 'thought', partId: id, text });
   }
 
   /** The session's name for a call. */
@@ -48,10 +66,13 @@ export class Telling implements Watcher {
   }
 
   grew(part: TextPart | ReasoningPart | ToolPart, text: string): void {
-    const told = this.#tell(part);
-    told.text += text.length;
-    if (isTool(part)) this.#emit({ type: 'call.inputGrew', turnId: this.#turnId, callId: told.id, text });
-    else this.#emit({ type: 'text.grew', turnId: this.#turnId, kind: part.type === 'text' ? 'text' : 'thought', partId: told.id, text });
+    this.#tell(part).text += text.length;
+    if (this.#grown?.part === part) {
+      this.#grown.text += text;
+      return;
+    }
+    this.flush();
+    this.#grown = { part, text };
   }
 
   changed(part: ToolPart): void {
@@ -61,6 +82,7 @@ export class Telling implements Watcher {
   }
 
   removed(parts: readonly UiPart[]): void {
+    this.flush();
     const ids = parts.flatMap((part) => this.#told.get(part)?.id ?? []);
     for (const part of parts) this.#told.delete(part);
     if (ids.length > 0) this.#emit({ type: 'parts.removed', turnId: this.#turnId, partIds: ids });
@@ -87,6 +109,7 @@ export class Telling implements Watcher {
 
   /** Parts that say the same take the place of those told before; only what they have more is told. */
   adopt(before: readonly UiPart[], after: readonly UiPart[]): void {
+    this.flush();
     after.forEach((part, at) => {
       const old = before[at];
       const told = old && this.#told.get(old);

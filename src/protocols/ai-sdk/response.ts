@@ -84,6 +84,10 @@ export class ChatResponse implements ChunkSink {
     this.#listener.awaits(toolCallId);
   }
 
+  pause(): void {
+    this.#telling.flush();
+  }
+
   tooLong(): void {
     this.#listener.tooLong();
   }

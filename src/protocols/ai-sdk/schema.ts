@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 
 // The chunks of AI SDK 5, 6 and 7 (ai-sdk.md §3). Optional fields may be null: servers in other languages write them so.
 
-const id = z.string().check(z.maxLength(1024));
+export const ID_LIMIT = 1024;
+const id = z.string().check(z.maxLength(ID_LIMIT));
 const toolName = z.string().check(z.minLength(1), z.maxLength(256));
 const text = z.nullish(z.string());
 const flag = z.nullish(z.boolean());

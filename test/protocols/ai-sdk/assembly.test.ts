@@ -27,6 +27,7 @@ function assembled(chunks: readonly WireChunk[], message: UiMessage = { id: 'x',
     else logged.push(decoded.kind === 'bad' ? decoded.why : `unknown ${decoded.type}`);
   }
   assembly.end();
+  telling.flush();
   const parts: readonly Part[] = session.turns[0]?.parts ?? [];
   return { assembly, message: assembly.message, parts, session, logged };
 }
