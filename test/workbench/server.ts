@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { command, killGroup } from '../stages/command.ts';
 import type { Workbench } from './install.ts';
-import { quietSettings } from './settings.ts';
+import { quietSettings, themes } from './settings.ts';
 
 export interface ServerSpec {
   readonly workbench: Workbench;
@@ -30,8 +30,6 @@ export interface Server {
   /** Loads a folder under development; toasts are muted then. */
   readonly develops: boolean;
   log(): string;
-  /** Writes the user settings again; the workbench takes them over at once. */
-  configure(settings: Readonly<Record<string, unknown>>): Promise<void>;
   /** Settles when the server is gone, whoever ended it. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
@@ -41,12 +39,10 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'parley-server-'));
   const folder = (name: string): string => path.join(home, name);
   const settingsFile = path.join(folder('data'), 'User', 'settings.json');
-  const configure = async (settings: Readonly<Record<string, unknown>>): Promise<void> => {
-    await writeFile(settingsFile, JSON.stringify({ ...quietSettings, ...spec.settings, ...settings }, null, 2));
-  };
   await mkdir(path.dirname(settingsFile), { recursive: true });
   await mkdir(folder('home'));
-  await configure({});
+  const settings = { ...quietSettings, ...(await preferredThemes(spec.workbench)), ...spec.settings };
+  await writeFile(settingsFile, JSON.stringify(settings, null, 2));
   const node = path.join(spec.workbench, 'node', 'node');
   const main = path.join(spec.workbench, 'server', 'out', 'server-main.js');
   const places = ['--server-data-dir', folder('data'), '--extensions-dir', folder('extensions')];
@@ -110,7 +106,6 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     pid: child.pid ?? 0,
     develops,
     log: () => log,
-    configure,
     ended,
     async stop() {
       child.kill('SIGTERM');
@@ -142,6 +137,14 @@ export function addressOf(server: Server, opening: Opening): string {
   address.searchParams.set('folder', path.resolve(opening.folder));
   address.searchParams.set('payload', JSON.stringify(payload));
   return address.href;
+}
+
+/** The settings that say which theme goes with what the system prefers; a version has its own ids for them. */
+async function preferredThemes(workbench: Workbench): Promise<Readonly<Record<string, string>>> {
+  const file = path.join(workbench, 'server', 'extensions', 'theme-defaults', 'package.json');
+  const manifest = JSON.parse(await readFile(file, 'utf8')) as { contributes: { themes: readonly { id: string }[] } };
+  const ids = manifest.contributes.themes.map((theme) => theme.id);
+  return Object.fromEntries(Object.values(themes).map(({ name, setting }) => [setting, ids.find((id) => id.endsWith(name)) ?? '']));
 }
 
 function freePort(): Promise<number> {

@@ -21,12 +21,17 @@ export const quietSettings: Readonly<Record<string, unknown>> = {
   'diffEditor.renderSideBySide': true,
   'diffEditor.useInlineViewWhenSpaceIsLimited': false,
   'window.commandCenter': false,
+  'window.autoDetectColorScheme': true, // the tests change what the system prefers
+  'window.autoDetectHighContrast': true,
 };
 
-/** The themes pictures are taken in, by the class they give the workbench. */
+/**
+ * The themes pictures are taken in: how their ids end (some versions put `Default` in front), the setting that names each for what the system
+ * prefers, and the class it gives the workbench.
+ */
 export const themes = {
-  dark: { setting: 'Default Dark Modern', mark: 'vs-dark' },
-  light: { setting: 'Default Light Modern', mark: 'vs' },
-  contrast: { setting: 'Default High Contrast', mark: 'hc-black' },
+  dark: { name: 'Dark Modern', setting: 'workbench.preferredDarkColorTheme', mark: 'vs-dark' },
+  light: { name: 'Light Modern', setting: 'workbench.preferredLightColorTheme', mark: 'vs' },
+  contrast: { name: 'High Contrast', setting: 'workbench.preferredHighContrastColorTheme', mark: 'hc-black' },
 } as const;
 export type Theme = keyof typeof themes;

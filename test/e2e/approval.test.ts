@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { suite } from './suite.ts';
+
+const inWindow = suite({ name: 'approval' });
+
+test(
+  'a prompt leads to an approval by quick-pick, a diff and the change',
+  inWindow(async ({ window, folder }) => {
+    const { chat, pick, diff } = window;
+    const file = path.join(folder, 'src/main.ts');
+    await window.openChat();
+    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+    await pick.row('Approve').waitFor();
+    assert.match((await pick.title.textContent()) ?? '', /parley-agent: Edit src\/main\.ts/);
+    assert.deepEqual((await pick.labels()).slice(0, 2), ['src/main.ts', 'Approve']);
+    await diff.compared();
+    assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
+    assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
+    assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'nothing is written before the answer');
+    await window.statusItem('1 approval waits').waitFor();
+    await window.pictures('approval', ['dark', 'light', 'contrast']);
+
+    await pick.choose('Approve');
+    await pick.gone();
+    await chat.settled(chat.lastTurn);
+    assert.match(readFileSync(file, 'utf8'), /'Welcome from/);
+    await diff.editor.waitFor({ state: 'hidden' });
+    await window.pictures('approval-done');
+  }),
+);
+
+test(
+  'a finished edit opens as a diff, and is taken back',
+  inWindow(async ({ window, folder }) => {
+    const { chat, diff } = window;
+    await chat.lastTurn.getByRole('button', { name: 'Open diff of src/main.ts' }).click();
+    await diff.compared();
+    assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
+    assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
+    await window.pictures('review');
+    await window.command('Parley: Revert This File');
+    await diff.editor.locator('.char-insert, .line-insert').waitFor({ state: 'hidden' });
+    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Hello from/);
+    await window.command('View: Close All Editors');
+  }),
+);
+
+test(
+  'a dismissed quick-pick answers nothing: the palette and Esc leave the ask open, and it can be shown again',
+  inWindow(async ({ window }) => {
+    const { chat, pick, page } = window;
+    await chat.say('run echo dismissed-$((40+2))');
+    await pick.row('echo dismissed').first().waitFor();
+    await page.keyboard.press('F1');
+    await pick.row('Approve').waitFor({ state: 'hidden' });
+    await page.keyboard.press('Escape');
+    await window.statusItem('1 approval waits').waitFor();
+    await window.command('Parley: Show Pending Approvals');
+    await pick.row('Approve').waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    assert.ok(await chat.ask('dismissed').isVisible());
+    await window.statusItem('1 approval waits').click();
+    await pick.row('Approve').waitFor();
+
+    await chat.ask('dismissed').getByRole('button', { name: 'Approve', exact: true }).click();
+    await pick.gone(); // answered in the chat, it leaves the screen everywhere
+    await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('dismissed-42').first().waitFor();
+    await window.statusItem('approval').waitFor({ state: 'hidden' });
+  }),
+);
+
+test(
+  'a rejection carries words to the agent and runs nothing',
+  inWindow(async ({ window }) => {
+    const { chat, pick, page } = window;
+    await chat.say('run echo refused-$((40+2))');
+    await pick.row('Approve').waitFor();
+    await pick.box
+      .getByRole('button', { name: /Reject with Feedback/ })
+      .first()
+      .click();
+    await pick.row('Approve').waitFor({ state: 'hidden' });
+    await pick.input.fill('not today');
+    await page.keyboard.press('Enter');
+    await chat.settled(chat.lastTurn);
+    assert.equal(await chat.lastTurn.getByText('refused-42').count(), 0);
+    assert.match((await chat.lastTurn.textContent()) ?? '', /reject/i);
+  }),
+);

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { suite } from './suite.ts';
+
+const inWindow = suite({ name: 'killed' });
+
+test(
+  'an agent killed in the middle of a turn: one clear message, nothing hangs, and a way on',
+  inWindow(async ({ window, running }) => {
+    const { chat, pick } = window;
+    await window.openChat();
+    await chat.exchange('read notes.txt');
+    await chat.say('run echo never');
+    await pick.row('Approve').waitFor();
+    await chat.composer.fill('what I was about to say');
+    const agents = running('parley-agent');
+    assert.ok(agents.length > 0, 'no agent runs');
+    for (const pid of agents) process.kill(pid, 'SIGKILL');
+
+    await pick.gone();
+    const banner = chat.frame.getByRole('region', { name: 'The agent has ended' });
+    await banner.waitFor();
+    assert.match((await banner.textContent()) ?? '', /SIGKILL/);
+    await chat.settled(chat.lastTurn);
+    assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
+    assert.equal(await chat.composer.inputValue(), 'what I was about to say');
+    await window.statusItem('not running').waitFor();
+    await window.pictures('killed');
+
+    await banner.getByRole('button', { name: /Restart/ }).click();
+    await banner.waitFor({ state: 'hidden' });
+    await chat.composer.fill('');
+    const turn = await chat.exchange('read TODO.md');
+    assert.match((await turn.textContent()) ?? '', /npm test/);
+    await window.pictures('restarted');
+  }),
+);

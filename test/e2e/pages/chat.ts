@@ -1,0 +1,71 @@
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import type { Theme } from '../../workbench/settings.ts';
+
+const bodyClass: Readonly<Record<Theme, string>> = { dark: 'vscode-dark', light: 'vscode-light', contrast: 'vscode-high-contrast' };
+
+/** The chat view. Its document lives two frames deep. */
+export class Chat {
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  get frame(): FrameLocator {
+    return this.#page.locator('iframe.webview.ready').contentFrame().locator('iframe#active-frame').contentFrame();
+  }
+
+  get composer(): Locator {
+    return this.frame.getByRole('combobox', { name: 'Message to the agent' });
+  }
+
+  get turns(): Locator {
+    return this.frame.getByRole('article');
+  }
+
+  get lastTurn(): Locator {
+    return this.turns.last();
+  }
+
+  get stop(): Locator {
+    return this.frame.getByRole('button', { name: 'Stop', exact: true });
+  }
+
+  call(title: string | RegExp): Locator {
+    return this.frame.locator('section.call', { hasText: title });
+  }
+
+  /** The open ask with this title. */
+  ask(title: string | RegExp): Locator {
+    return this.frame.locator('section.ask, form.ask').filter({ hasText: title });
+  }
+
+  /** The rows of the `/` or `@` menu. */
+  get menu(): Locator {
+    return this.frame.getByRole('option');
+  }
+
+  async say(text: string): Promise<void> {
+    await this.composer.click();
+    await this.composer.pressSequentially(text);
+    await this.composer.press('Enter');
+  }
+
+  /** Says something and waits for the end of the turn. */
+  async exchange(text: string): Promise<Locator> {
+    const count = await this.turns.count();
+    await this.say(text);
+    const turn = this.turns.nth(count);
+    await turn.waitFor();
+    await this.settled(turn);
+    return turn;
+  }
+
+  async settled(turn: Locator): Promise<void> {
+    await turn.and(this.frame.locator('.settled')).waitFor();
+  }
+
+  async wears(theme: Theme): Promise<void> {
+    if (await this.#page.locator('iframe.webview.ready').count()) await this.frame.locator(`body.${bodyClass[theme]}`).waitFor();
+  }
+}

@@ -1,0 +1,43 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** The native diff that is open. Only lines in view are in the page. */
+export class DiffEditor {
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  get editor(): Locator {
+    return this.#page.locator('.monaco-diff-editor:visible');
+  }
+
+  /** Waits until the comparison, which comes later than the text, is there. */
+  async compared(): Promise<void> {
+    await this.editor.locator('.char-insert, .line-insert, .char-delete, .line-delete').first().waitFor();
+  }
+
+  original(): Promise<readonly string[]> {
+    return this.#lines('.editor.original');
+  }
+
+  modified(): Promise<readonly string[]> {
+    return this.#lines('.editor.modified');
+  }
+
+  /** A button in the title of the editor. */
+  action(title: string): Locator {
+    return this.#page.locator(`.editor-actions .action-label[aria-label^="${title}"]`);
+  }
+
+  async #lines(side: string): Promise<readonly string[]> {
+    const lines = await this.editor.locator(`${side} .view-lines .view-line`).all();
+    const placed = await Promise.all(
+      lines.map(async (line) => ({
+        top: Number.parseFloat(/top:\s*([\d.]+)px/.exec((await line.getAttribute('style')) ?? '')?.[1] ?? '0'),
+        text: ((await line.textContent()) ?? '').replaceAll('\u00a0', ' ').replaceAll('\u200c', ''),
+      })),
+    );
+    return placed.sort((a, b) => a.top - b.top).map((line) => line.text);
+  }
+}

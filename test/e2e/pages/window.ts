@@ -1,0 +1,87 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { type Theme, themes } from '../../workbench/settings.ts';
+import { Chat } from './chat.ts';
+import { DiffEditor } from './diffEditor.ts';
+import { QuickPick } from './quickPick.ts';
+
+/** Where pictures go; CI keeps them. */
+export const pictures = path.resolve('out/screenshots');
+
+/** One window of the workbench, as a person sees it. */
+export class Window {
+  readonly page: Page;
+  readonly chat: Chat;
+  readonly pick: QuickPick;
+  readonly diff: DiffEditor;
+
+  constructor(page: Page) {
+    this.page = page;
+    this.chat = new Chat(page);
+    this.pick = new QuickPick(page);
+    this.diff = new DiffEditor(page);
+  }
+
+  /** Waits until the extension has put its icon into the activity bar, and shows its view. */
+  async ready(): Promise<void> {
+    await this.page.locator('.activitybar .action-label[aria-label^="Parley"]').waitFor();
+  }
+
+  async openChat(): Promise<void> {
+    if (!(await this.chat.composer.isVisible())) await this.page.locator('.activitybar .action-label[aria-label^="Parley"]').click();
+    await this.chat.composer.waitFor();
+  }
+
+  /** Runs a command by its title in the palette. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.pick.input.fill(`>${title}`);
+    await this.pick.row(title).first().waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** A new extension host and a new page, with what the browser keeps. */
+  async reload(): Promise<void> {
+    const loaded = this.page.waitForEvent('domcontentloaded');
+    await this.command('Developer: Reload Window');
+    await loaded;
+    await this.ready();
+  }
+
+  statusItem(text: string | RegExp): Locator {
+    return this.page.locator('.statusbar-item', { hasText: text });
+  }
+
+  /** Line and column of the cursor as the status bar says them. */
+  cursor(line: number): Locator {
+    return this.statusItem(new RegExp(`Ln ${line}, Col`));
+  }
+
+  tab(name: string): Locator {
+    return this.page.locator('.tabs-container .tab', { hasText: name });
+  }
+
+  notification(text: string): Locator {
+    return this.page.locator('.notification-list-item', { hasText: text });
+  }
+
+  async theme(theme: Theme): Promise<void> {
+    await this.page.emulateMedia({
+      colorScheme: theme === 'light' ? 'light' : 'dark',
+      forcedColors: theme === 'contrast' ? 'active' : 'none',
+    });
+    await this.page.locator(`.monaco-workbench.${themes[theme].mark}`).waitFor();
+  }
+
+  /** Pictures of the window as it is, one per theme; ends in the first one. */
+  async pictures(name: string, list: readonly Theme[] = ['dark', 'light']): Promise<void> {
+    mkdirSync(pictures, { recursive: true });
+    for (const theme of list) {
+      await this.theme(theme);
+      await this.chat.wears(theme);
+      await this.page.screenshot({ path: path.join(pictures, `${name}-${theme}.png`) });
+    }
+    if (list[0]) await this.theme(list[0]);
+  }
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { suite } from './suite.ts';
+
+const inWindow = suite({ name: 'reload' });
+
+test(
+  'a reload in the middle of a turn brings the conversation back, and it goes on',
+  inWindow(async ({ window, folder, running }) => {
+    const { chat, pick } = window;
+    await window.openChat();
+    await chat.exchange('find countTags');
+    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+    await pick.row('Approve').waitFor();
+    const [before] = running('parley-agent');
+    await window.reload();
+    await window.openChat();
+    await chat.turns.nth(1).waitFor();
+    assert.match((await chat.turns.first().textContent()) ?? '', /countTags/);
+    await chat.settled(chat.turns.nth(1));
+    assert.equal(await chat.ask('main.ts').count(), 0, 'what was asked before the reload is over');
+    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Hello from/);
+    await window.pictures('reloaded');
+
+    const turn = await chat.exchange('read TODO.md');
+    assert.match((await turn.textContent()) ?? '', /npm test/);
+    assert.ok(!running('parley-agent').includes(before ?? 0), 'the agent of the old window is gone');
+    await window.pictures('resumed');
+  }),
+);

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { openBrowser } from '../workbench/browser.ts';
+import { addressOf, type Server, startServer } from '../workbench/server.ts';
+import { pictures, Window } from './pages/window.ts';
+import { descendants } from './processes.ts';
+
+export interface SuiteSpec {
+  /** Names the pictures of failures. */
+  readonly name: string;
+  /** Install the package instead of loading the folder under development. */
+  readonly packaged?: true;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly viewport?: { readonly width: number; readonly height: number };
+}
+
+export interface Scene {
+  readonly window: Window;
+  /** The workspace, a fresh copy of the sample. */
+  readonly folder: string;
+  /** Processes of the server whose command line holds a text. */
+  running(text: string): readonly number[];
+}
+
+/** One server, one browser and one window for the tests of a file, which run in order. A failed test leaves a picture and a trace. */
+export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) => (t: TestContext) => Promise<void> {
+  const temp = mkdtempSync(path.join(os.tmpdir(), 'parley-e2e-'));
+  const folder = path.join(temp, 'tally-notes');
+  let server: Server | undefined;
+  let browser: Browser | undefined;
+  let context: BrowserContext | undefined;
+  let scene: Scene | undefined;
+
+  before(async () => {
+    cpSync('test/workbench/sample', folder, { recursive: true });
+    const { PARLEY_WORKBENCH: current, PARLEY_E2E_SERVER: workbench } = process.env;
+    assert.ok(current && workbench, 'run this by npm test -- e2e');
+    const started = await startServer({
+      workbench,
+      ...(spec.settings ? { settings: spec.settings } : {}),
+      ...(spec.packaged ? { vsix: 'out/parley.vsix' } : {}),
+      ...(spec.env ? { env: spec.env } : {}),
+    });
+    server = started;
+    browser = await openBrowser(current);
+    context = await browser.newContext({ viewport: spec.viewport ?? { width: 1280, height: 800 } });
+    context.setDefaultTimeout(60_000);
+    await context.tracing.start({ screenshots: true, snapshots: true });
+    const page = await context.newPage();
+    const window = new Window(page);
+    scene = { window, folder, running: (text) => descendants(started.pid, text) };
+    await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: '.' }) }), { waitUntil: 'domcontentloaded' });
+    await window.ready();
+    await window.theme('dark');
+  });
+
+  after(async () => {
+    await browser?.close();
+    const agents = scene?.running('parley-agent') ?? [];
+    await server?.stop();
+    rmSync(temp, { recursive: true, force: true });
+    for (let wait = 0; wait < 50 && agents.some(alive); wait += 1) await pause(100);
+    assert.deepEqual(agents.filter(alive), [], 'agents outlive the server');
+  });
+
+  return (body) => async (t) => {
+    assert.ok(scene && context, 'the workbench did not open');
+    await context.tracing.startChunk({ title: t.name });
+    try {
+      await body(scene);
+    } catch (error) {
+      mkdirSync(pictures, { recursive: true });
+      const file = path.join(pictures, `failed-${spec.name}-${t.name.replaceAll(/\W+/g, '-')}`);
+      await scene.window.page.screenshot({ path: `${file}.png` });
+      await context.tracing.stopChunk({ path: `${file}.zip` });
+      throw error;
+    }
+    await context.tracing.stopChunk();
+  };
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
