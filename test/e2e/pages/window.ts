@@ -29,7 +29,7 @@ export class Window {
   }
 
   async openChat(): Promise<void> {
-    if (!(await this.chat.composer.isVisible())) await this.page.locator('.activitybar .action-label[aria-label^="Parley"]').click();
+    if (!(await this.chat.composer.isVisible())) await this.command('Parley: Focus Chat');
     await this.chat.composer.waitFor();
   }
 
