@@ -36,8 +36,8 @@ export function prepare() {
   npm('ci', '--prefer-offline', '--loglevel=error');
 }
 
-/** Bundles one TypeScript module of the test tree and imports it. */
-export async function load(source) {
+/** Bundles one TypeScript module of the test tree; the file that came of it. */
+export async function bundle(source) {
   const { build } = await import('esbuild');
   const outfile = path.join(root, 'out', 'harness', source.replace(/\.ts$/, '.mjs'));
   await build({
@@ -51,5 +51,10 @@ export async function load(source) {
     logLevel: 'warning',
     outfile,
   });
-  return import(pathToFileURL(outfile).href);
+  return outfile;
+}
+
+/** Bundles one TypeScript module of the test tree and imports it. */
+export async function load(source) {
+  return import(pathToFileURL(await bundle(source)).href);
 }

@@ -62,7 +62,7 @@ test(
     await pick.row('Approve').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
-    assert.ok(await chat.ask('dismissed').isVisible());
+    await chat.ask('dismissed').waitFor();
     await window.statusItem('1 approval waits').click();
     await pick.row('Approve').waitFor();
 

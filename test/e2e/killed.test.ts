@@ -18,7 +18,7 @@ test(
     for (const pid of agents) process.kill(pid, 'SIGKILL');
 
     await pick.gone();
-    const banner = chat.frame.getByRole('region', { name: 'The agent has ended' });
+    const banner = chat.frame.locator('.banner.closed');
     await banner.waitFor();
     assert.match((await banner.textContent()) ?? '', /SIGKILL/);
     await chat.settled(chat.lastTurn);

@@ -16,7 +16,7 @@ export class Chat {
   }
 
   get composer(): Locator {
-    return this.frame.getByRole('combobox', { name: 'Message to the agent' });
+    return this.frame.getByRole('textbox', { name: 'Message to the agent' });
   }
 
   get turns(): Locator {
@@ -32,12 +32,12 @@ export class Chat {
   }
 
   call(title: string | RegExp): Locator {
-    return this.frame.locator('section.call', { hasText: title });
+    return this.frame.locator('.call', { hasText: title });
   }
 
   /** The open ask with this title. */
   ask(title: string | RegExp): Locator {
-    return this.frame.locator('section.ask, form.ask').filter({ hasText: title });
+    return this.frame.locator('[data-ask]').filter({ hasText: title });
   }
 
   /** The rows of the `/` or `@` menu. */
