@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -200,8 +201,9 @@ export class AcpAdapter implements Adapter {
       try {
         return await this.#goOn(resume, agent, ask);
       } catch (error) {
-        if (codeOf(error) !== NOT_FOUND) throw error;
-        this.#notice('The agent does not know this conversation any more. It goes on without the agent remembering it.');
+        if (codeOf(error) === AUTH_REQUIRED || this.#stop.signal.aborted || !(error instanceof ResponseError)) throw error;
+        const why = codeOf(error) === NOT_FOUND ? 'It does not know it any more.' : faultOf(error).message;
+        this.#notice(`The agent cannot take up this conversation, so it remembers nothing of it. ${why}`);
       }
     } else if (resume) this.#notice('This agent keeps no conversations. It goes on without the agent remembering it.');
     this.#updates.live();

@@ -75,10 +75,15 @@ test('a transcript that is on the screen is not shown twice, and resume is prefe
 test('a conversation the agent has lost goes on as a new one, and says so', async (t) => {
   const { agent, start } = await scene(t);
   agent.is({ agentCapabilities: { loadSession: true } });
-  agent.handlers['session/load'] = () => new Refuse(-32002, 'Resource not found');
-  const session = await start({ resume: { key: 'gone', history: true } }).ready();
-  assert.equal(session.resumeKey, SESSION);
-  assert.match(session.notices[0]?.text ?? '', /does not know this conversation/);
+  for (const [code, why] of [
+    [-32002, /does not know it any more/],
+    [-32603, /No previous sessions found/],
+  ] as const) {
+    agent.handlers['session/load'] = () => new Refuse(code, 'Internal error', { details: 'No previous sessions found' });
+    const session = await start({ resume: { key: 'gone', history: true } }).ready();
+    assert.equal(session.resumeKey, SESSION);
+    assert.match(session.notices[0]?.text ?? '', why);
+  }
 });
 
 const select = (id: string, category: string | null, currentValue: string, values: readonly string[]) => ({

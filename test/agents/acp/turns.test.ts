@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { acp } from '../../../src/protocols/acp/index.ts';
+import type { Ask, Turn } from '../../../src/session/model.ts';
+import { callsOf, diffsOf } from '../../../src/session/select.ts';
+import { problemOfAnswer, problemOfRequest } from '../../protocols/acp/oracle.ts';
+import { callLines, choose, type Drive, drive, textOf } from '../drive.ts';
+import { type Peer, type PeerName, startPeer } from './peers.ts';
+
+/** What the seven do differently where the protocol leaves it open. */
+interface Expected {
+  /** Its to-do list arrives as the session's plan. */
+  readonly plan?: true;
+  /** Prompts before its tool server is connected see no tools of it. */
+  readonly warmUp?: true;
+  /** The mode in which it asks. */
+  readonly mode?: string;
+  /** Its record of a conversation with calls cannot be loaded again (0.61.0: "No previous sessions found"); a plain one can. */
+  readonly loadsOnlyTalk?: true;
+}
+const peers: Readonly<Record<PeerName, Expected>> = {
+  gemini: { loadsOnlyTalk: true },
+  qwen: { warmUp: true, mode: 'default' },
+  opencode: {},
+  kimi: { plan: true },
+  claude: {},
+  codex: { plan: true },
+  copilot: {},
+};
+
+for (const [name, expected] of Object.entries(peers) as [PeerName, Expected][]) {
+  test(`${name}: plan, read, edit, new file, shell, allow, reject, cancel, tools, load`, { timeout: 400_000 }, async (t) => {
+    const peer = await startPeer(name);
+    t.after(() => peer.remove());
+    const driven = drive({ protocol: acp, launch: peer.launch });
+    t.after(() => driven.stop());
+    await driven.ready();
+    if (expected.mode !== undefined) {
+      driven.live.send({ type: 'setMode', modeId: expected.mode });
+      await driven.until('its mode', (session) => session.mode?.current === expected.mode);
+    }
+    if (expected.warmUp) assert.equal((await driven.prompt('SCN-HI')).status, 'done');
+    await allowed(t, peer, driven, expected);
+    await rejected(t, peer, driven);
+    await cancelled(t, driven);
+    await tools(t, peer, driven);
+    assert.deepEqual(problemsOf(driven), [], 'every frame we sent is good by the official schema');
+    const { resumeKey = '' } = driven.now();
+    await driven.stop();
+    await loaded(t, peer, expected.loadsOnlyTalk ? await talked(t, peer) : resumeKey, expected);
+  });
+}
+
+async function allowed(t: TestContext, { place }: Peer, driven: Drive, expected: Expected): Promise<void> {
+  const config = path.join(place.cwd, 'src', 'config.json');
+  const asked: Ask[] = [];
+  driven.onAsk((ask) => {
+    asked.push(ask);
+    return choose('allow_once')(ask);
+  });
+  const turn = await driven.prompt('SCN-ALL');
+  t.diagnostic(callLines(turn).join(' | '));
+  assert.equal(turn.status, 'done', turn.error?.message);
+  assert.match(textOf(turn), /All \*\*done\*\*/);
+  assert.match(readFileSync(config, 'utf8'), /"debug": true/);
+  assert.equal(readFileSync(path.join(place.cwd, 'notes.md'), 'utf8').trim(), '# Notes\n\nHéllo — 你好');
+  // The edit was shown whole before it was allowed, and is still shown afterwards.
+  const edit = asked.find((ask) => ask.kind === 'approval' && ask.detail.type === 'edit');
+  assert.ok(edit?.kind === 'approval' && edit.detail.type === 'edit');
+  const [proposed] = edit.detail.diffs;
+  assert.equal(proposed?.excerpt, undefined);
+  assert.match(proposed?.before ?? '', /"name": "sample",\n {2}"debug": false/);
+  const diffs = callsOf(turn).flatMap(diffsOf);
+  for (const file of [config, path.join(place.cwd, 'notes.md')]) {
+    const shown = diffs.filter((diff) => diff.path === file);
+    assert.equal(shown.length, 1, `${file} is shown once in ${JSON.stringify(diffs)}`);
+    assert.equal(shown[0]?.excerpt, undefined);
+  }
+  assert.equal(diffs.find((diff) => diff.path.endsWith('notes.md'))?.before, null);
+  assert.ok(callsOf(turn).every((call) => call.status === 'done' || call.status === 'failed'));
+  if (expected.plan) assert.equal(driven.now().plan?.entries[0]?.text, 'Edit config');
+  assert.deepEqual(driven.now().asks, []);
+}
+
+async function rejected(t: TestContext, { place }: Peer, driven: Drive): Promise<void> {
+  const notes = path.join(place.cwd, 'notes.md');
+  rmSync(notes);
+  let refused: Ask | undefined;
+  driven.onAsk((ask) => {
+    refused ??= ask;
+    return choose('reject_once')(ask);
+  });
+  const turn = await driven.prompt('SCN-WRITE');
+  t.diagnostic(`rejected: ${turn.status} ${callLines(turn).join(' | ')}`);
+  assert.ok(refused, 'it asks before it writes');
+  assert.equal(existsSync(notes), false);
+  assert.ok(callsOf(turn).some((call) => call.status === 'rejected'));
+}
+
+async function cancelled(t: TestContext, driven: Drive): Promise<void> {
+  driven.onAsk(() => undefined);
+  const turnId = driven.begin('SCN-SHELL');
+  await driven.until('an open approval', (session) => session.asks.length > 0);
+  driven.live.send({ type: 'cancel' });
+  const turn = await driven.ended(turnId);
+  t.diagnostic(`cancelled: ${turn.status} ${callLines(turn).join(' | ')}`);
+  assert.equal(turn.status, 'cancelled');
+  assert.deepEqual(driven.now().asks, []);
+  assert.ok(callsOf(turn).every((call) => call.status === 'cancelled' || call.status === 'failed' || call.status === 'done'));
+  const streaming = driven.begin('SCN-SLOW');
+  await driven.until('some text', (session) => (session.turns.at(-1)?.parts.length ?? 0) > 0);
+  driven.live.send({ type: 'cancel' });
+  assert.equal((await driven.ended(streaming)).status, 'cancelled');
+  const after: Turn = await driven.prompt('SCN-HI');
+  assert.equal(after.status, 'done');
+  assert.match(textOf(after), /Hello! I am the fake model/);
+}
+
+async function tools(t: TestContext, { place }: Peer, driven: Drive): Promise<void> {
+  writeFileSync(path.join(place.cwd, 'src', 'config.json'), '{\n  "debug": false\n}\n');
+  driven.onAsk(choose('allow_once'));
+  const turn = await driven.prompt('SCN-MCP');
+  t.diagnostic(`tools: ${callLines(turn).join(' | ')}`);
+  const answered = callsOf(turn).some((call) => JSON.stringify(call.output).includes('Opened '));
+  assert.ok(answered, 'our open_in_ide was called and its answer came back');
+}
+
+/** A conversation of words only, and its key. */
+async function talked(t: TestContext, peer: Peer): Promise<string> {
+  const driven = drive({ protocol: acp, launch: peer.launch });
+  t.after(() => driven.stop());
+  await driven.ready();
+  await driven.prompt('SCN-HI');
+  const { resumeKey = '' } = driven.now();
+  await driven.stop();
+  return resumeKey;
+}
+
+async function loaded(t: TestContext, peer: Peer, key: string, expected: Expected): Promise<void> {
+  const driven = drive({ protocol: acp, launch: peer.launch, resume: { key, history: true } });
+  t.after(() => driven.stop());
+  const session = await driven.ready();
+  const prompts = session.turns.map((turn) => turn.prompt.map((one) => (one.type === 'text' ? one.text : '')).join(''));
+  t.diagnostic(`loaded: ${JSON.stringify(prompts)}`);
+  assert.ok(prompts.some((prompt) => prompt.includes(expected.loadsOnlyTalk ? 'SCN-HI' : 'SCN-ALL')));
+  assert.ok(session.turns.every((turn) => turn.status !== 'running'));
+  assert.match(session.turns.map(textOf).join('\n'), expected.loadsOnlyTalk ? /Hello! I am the fake model/ : /All \*\*done\*\*/);
+  assert.equal((await driven.prompt('SCN-HI')).status, 'done');
+  await driven.stop();
+}
+
+/** What the official schema has against the frames we sent. Tool servers are left out of the recording. */
+function problemsOf(driven: Drive): readonly string[] {
+  const methods = new Map<string, string>();
+  const problems: (string | undefined)[] = [];
+  for (const { way, message } of driven.frames) {
+    const { id, method, params, result } = message as Record<'id' | 'method' | 'params' | 'result', unknown>;
+    if (way === 'in' && typeof method === 'string' && id !== undefined) methods.set(JSON.stringify(id), method);
+    if (way === 'in') continue;
+    if (typeof method === 'string') problems.push(method === 'session/new' ? undefined : problemOfRequest(method, params));
+    else if (result !== undefined) problems.push(problemOfAnswer(methods.get(JSON.stringify(id)) ?? '', result));
+  }
+  return problems.filter((one) => one !== undefined);
+}

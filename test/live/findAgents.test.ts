@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { findAgents } from '../../src/live/findAgents.ts';
+import { knownAgents } from '../../src/live/knownAgents.ts';
+import { forgetLoginPath, loginPath } from '../../src/live/loginPath.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+
+function folder(t: TestContext): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'parley-path-'));
+  t.after(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+function program(file: string, lines: string): void {
+  writeFileSync(file, `#!/bin/sh\n${lines}\n`);
+  chmodSync(file, 0o755);
+}
+
+const gemini = knownAgents.filter((agent) => agent.id === 'gemini');
+
+test('an agent on the PATH is found with its version; one that is no program, or nowhere, is not', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const [first, second] = [folder(t), folder(t)];
+  writeFileSync(path.join(first, 'gemini'), 'not a program');
+  program(path.join(second, 'gemini'), 'echo "Gemini CLI 1.2.3-beta.1 (x)"');
+  const [found] = await findAgents(gemini, [first, '.', second].join(path.delimiter), 10_000);
+  assert.deepEqual([found?.file, found?.version], [path.join(second, 'gemini'), '1.2.3-beta.1']);
+  assert.deepEqual(await findAgents(gemini, first, 0), [{ agent: gemini[0] }]);
+});
+
+test('one that does not say its version in time is found all the same, and says it the next time', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const here = folder(t);
+  const gate = path.join(here, 'gate');
+  program(path.join(here, 'gemini'), `while [ ! -e "${gate}" ]; do sleep 0.05; done; echo 2.0.0`);
+  const searched = `${here}${path.delimiter}${process.env.PATH}`;
+  const [at] = await findAgents(gemini, searched, 1);
+  assert.deepEqual([at?.file, at?.version], [path.join(here, 'gemini'), undefined]);
+  writeFileSync(gate, '');
+  const [later] = await findAgents(gemini, searched, 10_000);
+  assert.equal(later?.version, '2.0.0');
+});
+
+test("the login shell's PATH comes behind our own, whatever its files print", { skip: process.platform === 'win32' }, async (t) => {
+  const here = folder(t);
+  const shell = path.join(here, 'shell');
+  program(shell, 'echo "Welcome!"; PATH="$PATH:/opt/tools"; for last; do :; done; eval "$last"; echo "Bye"');
+  forgetLoginPath();
+  t.after(forgetLoginPath);
+  assert.equal(
+    await loginPath({ PATH: '/usr/bin:/bin', SHELL: shell }),
+    [...new Set(['/usr/bin', '/bin', ...(process.env.PATH ?? '').split(':'), '/opt/tools'])].join(':'),
+  );
+});
+
+test('a shell that fails leaves our own PATH', async (t) => {
+  forgetLoginPath();
+  t.after(forgetLoginPath);
+  assert.equal(await loginPath({ PATH: '/usr/bin', SHELL: '/no/such/shell' }), '/usr/bin');
+});
+
+test('every known agent speaks a protocol there is', () => {
+  for (const { id, protocol } of knownAgents) assert.equal(protocols[protocol]?.launch, 'process', id);
+});
