@@ -33,7 +33,8 @@ let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefine
 
 /** Builds everything once, in order, into one Lifetime. */
 export function activate(context: vscode.ExtensionContext): void {
-  const translate: Translate = (english, ...args) => vscode.l10n.t(english, ...args);
+  const inPersonsLanguage = vscode.l10n.t;
+  const translate: Translate = (english, ...args) => inPersonsLanguage(english, ...args);
   speakWith(translate);
   const life = new Lifetime();
   context.subscriptions.push(life);
