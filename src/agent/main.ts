@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
 import { WireServer } from './faces/kimi-wire/serve.ts';
 import { dialectOf } from './faces/kimi-wire/versions.ts';
+import { type QwenOptions, readQwenOptions, startQwen } from './faces/qwen/start.ts';
 import { chooseModel } from './models/chooseModel.ts';
 import type { Model } from './models/model.ts';
 import { type Options, readOptions, usage } from './options.ts';
@@ -19,6 +21,8 @@ const PATIENCE_MS = 3000;
 function main(): void {
   let options: Options;
   try {
+    const structured = readQwenOptions(process.argv.slice(2));
+    if (structured) return serveStructured(structured);
     options = readOptions(process.argv.slice(2), process.cwd());
   } catch (error) {
     refuse(messageOf(error));
@@ -81,6 +85,31 @@ function serveWire(options: Options): void {
   const end = endWithSignals(served);
   channel.onClosed(() => end(0));
   process.stdout.on('error', () => end(0));
+}
+
+/** Qwen's structured input and output, and plain text (qwen.md). */
+function serveStructured(options: QwenOptions): void {
+  console.log = console.info = console.debug = console.error;
+  const cwd = process.cwd();
+  const started = startQwen({
+    options,
+    model: chooseModel(process.env),
+    workspace: { cwd, roots: [cwd] },
+    home: sessionHome(process.env),
+    channel: () => stdioChannel(process.stdin, process.stdout),
+    readAll: () => text(process.stdin),
+    print: (words) => void process.stdout.write(words),
+    exit: (code) => {
+      process.stdout.write('', () => process.exit(code));
+    },
+  });
+  if (!started) process.exitCode = 1;
+  else if (!started.channel) void started.end();
+  else {
+    const end = endWithSignals(started);
+    started.channel.onClosed(() => end(0));
+    process.stdout.on('error', () => end(0));
+  }
 }
 
 /** Signals end what is served and then the process; so does calling what comes back. */

@@ -1,0 +1,74 @@
+import type { Channel } from '../../../transport/channel.ts';
+import { toLine } from '../../../transport/lines.ts';
+import type { Model } from '../../models/model.ts';
+import type { SessionStore } from '../../sessionStore.ts';
+import type { Workspace } from '../../workspace/paths.ts';
+import { record } from './control.ts';
+import { EnvelopeServer } from './envelopeServer.ts';
+import { MessageServer } from './messageServer.ts';
+
+export interface QwenServer {
+  take(message: Readonly<Record<string, unknown>>): void;
+  /** Settles when the running turn is over. */
+  end(): Promise<void>;
+}
+export interface QwenServerOptions {
+  readonly write: (message: object) => void;
+  readonly exit: (code: number) => void;
+  readonly session: string;
+  readonly mode: string;
+  readonly partials: boolean;
+  readonly format: 'stream-json' | 'stream-chunk-json';
+  readonly model: Model;
+  readonly workspace: Workspace;
+  readonly store: SessionStore;
+}
+
+export type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | 'message' | 'envelope' };
+type Line = Readonly<Record<string, unknown>>;
+
+/** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
+export function serveQwen(channel: Channel, options: Serving): { end(): Promise<void> } {
+  let server: QwenServer | undefined;
+  const write = writer(channel);
+  channel.onMessage((line) => {
+    let message: Line;
+    try {
+      message = record(JSON.parse(line));
+    } catch {
+      write({ error: { message: 'A line is not JSON.', type: 'invalid_request_error', param: null, code: 'QWEN_INVALID_JSON' } });
+      return options.exit(1);
+    }
+    server ??= serverFor(dialectOf(options, message), { ...options, write });
+    server.take(message);
+  });
+  return { end: async () => server?.end() };
+}
+
+/** Answers one prompt in lines; nobody is there to be asked. Gives the exit code. */
+export async function answerOnce(write: (message: object) => void, options: Serving, prompt: string): Promise<number> {
+  const dialect = dialectOf(options, { type: 'user' });
+  const server = serverFor(dialect, { ...options, write });
+  server.take(
+    dialect === 'message'
+      ? { type: 'user', message: { role: 'user', content: prompt } }
+      : { session_id: '_new', input: { origin: 'user', parts: [{ type: 'text', text: prompt }] } },
+  );
+  await server.end();
+  return 0;
+}
+
+function serverFor(dialect: 'message' | 'envelope', options: QwenServerOptions): QwenServer {
+  return dialect === 'message' ? new MessageServer(options) : new EnvelopeServer(options);
+}
+
+/** A client that has gone shows as the end of our input; there is nobody left to tell. */
+function writer(channel: Channel): (message: object) => void {
+  return (message) => void channel.send(toLine(message)).catch(() => {});
+}
+
+function dialectOf({ dialect, format }: Serving, first: Line): 'message' | 'envelope' {
+  if (format === 'stream-chunk-json') return 'envelope';
+  if (dialect !== 'auto') return dialect;
+  return first.type === 'control_request' || first.type === 'user' ? 'message' : 'envelope';
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Channel } from '../../../transport/channel.ts';
+import { toLine } from '../../../transport/lines.ts';
+import type { Model } from '../../models/model.ts';
+import { SessionStore } from '../../sessionStore.ts';
+import type { Workspace } from '../../workspace/paths.ts';
+import { answerOnce, serveQwen } from './serve.ts';
+import { answerText } from './textMode.ts';
+
+const FORMATS = ['text', 'stream-json', 'stream-chunk-json'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** What the command line of this protocol says (qwen.md §1.1). */
+export interface QwenOptions {
+  readonly input: Format;
+  readonly output: Format;
+  readonly partials: boolean;
+  readonly mode: string;
+  readonly dialect: 'auto' | 'message' | 'envelope';
+  readonly session: string;
+  /** The session has to exist. */
+  readonly resumes: boolean;
+  readonly goesOn: boolean;
+}
+
+/** Undefined when the arguments are not of this protocol. Throws an Error with one sentence for what is wrong with them. */
+export function readQwenOptions(args: readonly string[]): QwenOptions | undefined {
+  if (!args.some((arg) => /^--(input|output)-format(=|$)/.test(arg))) return undefined;
+  const { values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'input-format': { type: 'string' },
+      'output-format': { type: 'string' },
+      'include-partial-messages': { type: 'boolean' },
+      'approval-mode': { type: 'string' },
+      dialect: { type: 'string' },
+      resume: { type: 'string' },
+      continue: { type: 'boolean' },
+      'session-id': { type: 'string' },
+    },
+  });
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], given: string | undefined, otherwise: T): T => {
+    const found = allowed.find((one) => one === given);
+    if (given !== undefined && found === undefined) throw new Error(`--${name} takes ${allowed.join(', ')}, not "${given}"`);
+    return found ?? otherwise;
+  };
+  const input = oneOf('input-format', FORMATS, values['input-format'], 'text');
+  const output = oneOf('output-format', FORMATS, values['output-format'], 'text');
+  if (input !== 'text' && output === 'text')
+    throw new Error('--input-format stream-json needs --output-format stream-json or stream-chunk-json');
+  const named = values['session-id'];
+  if (named !== undefined && !/^[0-9a-f-]{36}$/i.test(named)) throw new Error('--session-id takes a UUID');
+  return {
+    input,
+    output,
+    partials: values['include-partial-messages'] ?? false,
+    mode: oneOf('approval-mode', ['plan', 'default', 'auto-edit', 'yolo'], values['approval-mode'], 'default'),
+    dialect: oneOf('dialect', ['auto', 'message', 'envelope'], values.dialect, 'auto'),
+    session: values.resume ?? named ?? randomUUID(),
+    resumes: values.resume !== undefined,
+    goesOn: values.continue ?? false,
+  };
+}
+
+export interface QwenStart {
+  readonly options: QwenOptions;
+  readonly model: Model;
+  readonly workspace: Workspace;
+  readonly home: string;
+  /** Our input and output as lines. */
+  readonly channel: () => Channel;
+  /** Our whole input as one text. */
+  readonly readAll: () => Promise<string>;
+  readonly print: (text: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+/**
+ * Serves the protocol, or answers one prompt when the input is plain text. Undefined when nothing can be served; the reason is on stderr then.
+ */
+export function startQwen(start: QwenStart): { readonly channel?: Channel; end(): Promise<void> } | undefined {
+  const { options, model, workspace, home, exit, print } = start;
+  const session = options.goesOn
+    ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
+    : options.session;
+  const store = new SessionStore(home, workspace.cwd, session);
+  if (options.resumes && !existsSync(store.folder)) {
+    process.stderr.write(`No conversation found with session ID: ${session}\n`);
+    return undefined;
+  }
+  const format = options.output === 'stream-chunk-json' || options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
+  const { partials, mode, dialect } = options;
+  const serving = { exit, session, mode, partials, format, dialect, model, workspace, store } as const;
+  if (options.input !== 'text') {
+    const channel = start.channel();
+    return { channel, ...serveQwen(channel, serving) };
+  }
+  const answered = start
+    .readAll()
+    .then((prompt) =>
+      options.output === 'text'
+        ? answerText(prompt, { model, workspace, print })
+        : answerOnce((message) => print(`${toLine(message)}\n`), serving, prompt),
+    );
+  return { end: () => answered.then(exit) };
+}
+
+/** The session of this folder that was last written. */
+function newest(folder: string): string | undefined {
+  const all = path.dirname(folder);
+  try {
+    return readdirSync(all)
+      .map((name) => ({ name, at: statSync(path.join(all, name)).mtimeMs }))
+      .sort((a, b) => b.at - a.at)[0]?.name;
+  } catch {
+    return undefined;
+  }
+}
