@@ -1,4 +1,5 @@
 import type { ToolOffer } from '../../models/model.ts';
+import { takenNames } from '../../toolbox.ts';
 import { done, failed, type Outcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { type Control, record } from './control.ts';
@@ -9,7 +10,10 @@ const LIMIT = 30_000;
 /** The tools the client lends, over `mcp_message` on the control channel. A server that fails has no tools. */
 export class ClientTools {
   readonly #control: Control;
-  readonly #offers = new Map<string, { readonly server: string; readonly tool: string; readonly offer: ToolOffer }>();
+  readonly #offers = new Map<
+    string,
+    { readonly server: string; readonly tool: string; readonly full: string; readonly offer: ToolOffer }
+  >();
   #ids = 0;
 
   constructor(control: Control) {
@@ -18,6 +22,11 @@ export class ClientTools {
 
   get offers(): readonly ToolOffer[] {
     return [...this.#offers.values()].map((one) => one.offer);
+  }
+
+  /** What the client knows a tool by; undefined for tools that are not its own. */
+  fullName(called: string): string | undefined {
+    return this.#offers.get(called)?.full;
   }
 
   async connect(server: string, limit = LIMIT): Promise<void> {
@@ -29,9 +38,11 @@ export class ClientTools {
       for (const one of Array.isArray(tools) ? tools : []) {
         const { name, description, inputSchema } = record(one);
         if (typeof name !== 'string') continue;
+        // The model sees the plain name where it is free; the client the one that says whose it is.
         const full = `mcp__${server}__${name}`;
-        const offer = { name: full, description: typeof description === 'string' ? description : '', parameters: record(inputSchema) };
-        this.#offers.set(full, { server, tool: name, offer });
+        const called = takenNames.includes(name) || this.#offers.has(name) ? full : name;
+        const offer = { name: called, description: typeof description === 'string' ? description : '', parameters: record(inputSchema) };
+        this.#offers.set(called, { server, tool: name, full, offer });
       }
     } catch (error) {
       process.stderr.write(`parley-agent: the tools of "${server}" are not there: ${String(error)}\n`);

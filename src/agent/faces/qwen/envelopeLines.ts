@@ -10,6 +10,8 @@ export interface EnvelopeLinesOptions {
   readonly chunks: boolean;
   readonly cwd: string;
   readonly session: () => string;
+  /** What the client knows one of its own tools by. */
+  readonly clientName: (tool: string) => string | undefined;
 }
 type Annotation = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -55,7 +57,10 @@ export class EnvelopeLines {
         const call = {
           id: said.id,
           type: 'function' as const,
-          function: { name: nameOf(said.name), arguments: JSON.stringify(inputOf(said.name, said.input)) },
+          function: {
+            name: this.#options.clientName(said.name) ?? nameOf(said.name),
+            arguments: JSON.stringify(inputOf(said.name, said.input)),
+          },
         };
         const index = this.#calls.push(call) - 1;
         if (this.#options.chunks) this.#piece({ tool_calls: [{ index, ...call }] });

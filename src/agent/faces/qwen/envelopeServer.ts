@@ -51,6 +51,7 @@ export class EnvelopeServer implements QwenServer {
       chunks: options.format === 'stream-chunk-json',
       cwd: workspace.cwd,
       session: () => this.#session,
+      clientName: (tool) => this.#tools.fullName(tool),
     });
     const face = new QwenFace({
       control: this.#control,

@@ -3,14 +3,19 @@ import type { Said } from '../../face.ts';
 import type { TokenUsage } from '../../models/model.ts';
 import { inputOf, nameOf } from './toolWords.ts';
 
+export interface MessageLinesOptions {
+  readonly write: (line: object) => void;
+  readonly session: () => string;
+  readonly model: string;
+  readonly partials: boolean;
+  /** What the client knows one of its own tools by. */
+  readonly clientName: (tool: string) => string | undefined;
+}
 type Block = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** What the loop says, as lines of the message dialect: one assistant message for each kind of block, results as user lines (qwen.md §3.7). */
 export class MessageLines {
-  readonly #write: (line: object) => void;
-  readonly #session: () => string;
-  readonly #model: string;
-  readonly #partials: boolean;
+  readonly #options: MessageLinesOptions;
   readonly #parent: string | null;
   readonly #subs = new Map<string, MessageLines>();
   readonly total = { input_tokens: 0, output_tokens: 0 };
@@ -21,11 +26,8 @@ export class MessageLines {
   /** The last text of the turn. */
   result = '';
 
-  constructor(write: (line: object) => void, session: () => string, model: string, partials: boolean, parent: string | null = null) {
-    this.#write = write;
-    this.#session = session;
-    this.#model = model;
-    this.#partials = partials;
+  constructor(options: MessageLinesOptions, parent: string | null = null) {
+    this.#options = options;
     this.#parent = parent;
   }
 
@@ -40,7 +42,10 @@ export class MessageLines {
     switch (said.type) {
       case 'step.began':
         this.#steps += 1;
-        return this.#stream({ type: 'message_start', message: { id: randomUUID(), role: 'assistant', model: this.#model, content: [] } });
+        return this.#stream({
+          type: 'message_start',
+          message: { id: randomUUID(), role: 'assistant', model: this.#options.model, content: [] },
+        });
       case 'step.retry':
         this.#text = '';
         this.#open = undefined;
@@ -67,7 +72,7 @@ export class MessageLines {
       }
       case 'sub': {
         const known = this.#subs.get(said.callId);
-        const lines = known ?? new MessageLines(this.#write, this.#session, this.#model, false, said.callId);
+        const lines = known ?? new MessageLines({ ...this.#options, partials: false }, said.callId);
         if (!known) this.#subs.set(said.callId, lines);
         return lines.say(said.said);
       }
@@ -103,7 +108,7 @@ export class MessageLines {
 
   #call(id: string, name: string, input: string): void {
     this.#cut();
-    const block = { type: 'tool_use', id, name: nameOf(name), input: inputOf(name, input) };
+    const block = { type: 'tool_use', id, name: this.#options.clientName(name) ?? nameOf(name), input: inputOf(name, input) };
     this.#stream({ type: 'content_block_start', index: this.#calls.length, content_block: { ...block, input: {} } });
     this.#stream({
       type: 'content_block_delta',
@@ -124,7 +129,7 @@ export class MessageLines {
   #assistant(content: readonly Block[], stop: string | null, usage: TokenUsage | undefined): void {
     const id = randomUUID();
     const tokens = { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 };
-    const message = { id, type: 'message', role: 'assistant', model: this.#model, content, stop_reason: stop, usage: tokens };
+    const message = { id, type: 'message', role: 'assistant', model: this.#options.model, content, stop_reason: stop, usage: tokens };
     this.#line({ type: 'assistant', uuid: id, message });
   }
 
@@ -133,10 +138,10 @@ export class MessageLines {
   }
 
   #stream(event: object): void {
-    if (this.#partials) this.#line({ type: 'stream_event', uuid: randomUUID(), event });
+    if (this.#options.partials) this.#line({ type: 'stream_event', uuid: randomUUID(), event });
   }
 
   #line(line: object): void {
-    this.#write({ ...line, session_id: this.#session(), parent_tool_use_id: this.#parent });
+    this.#options.write({ ...line, session_id: this.#options.session(), parent_tool_use_id: this.#parent });
   }
 }

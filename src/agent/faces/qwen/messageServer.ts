@@ -44,7 +44,13 @@ export class MessageServer implements QwenServer {
     this.#mode = MODES.includes(options.mode) ? options.mode : 'default';
     this.#control = new Control(options.write, nested);
     this.#tools = new ClientTools(this.#control);
-    this.#lines = new MessageLines(options.write, () => this.#session, options.model.name, options.partials);
+    this.#lines = new MessageLines({
+      write: options.write,
+      session: () => this.#session,
+      model: options.model.name,
+      partials: options.partials,
+      clientName: (tool) => this.#tools.fullName(tool),
+    });
     this.#face = new QwenFace({
       control: this.#control,
       tools: this.#tools,
