@@ -25,7 +25,9 @@ interface Asked {
 /** Live suggestions while a person types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
 export class Hints {
   readonly #deps: HintDeps;
+  /** The request of what is being typed, and the one for the names of commands. */
   #asked: Asked | undefined;
+  #commands: Asked | undefined;
   #count = 0;
 
   constructor(deps: HintDeps) {
@@ -37,7 +39,9 @@ export class Hints {
     this.cancel();
     const token = tokenAt(text, cursor);
     if (!token) return [];
-    const found = await this.#request(token);
+    const found = await this.#request(token, (asked) => {
+      this.#asked = asked;
+    });
     const sign = token.trigger === 'at' ? '@' : (token.text[0] ?? '/');
     return found.map(({ label, value, description }) => ({
       label,
@@ -48,11 +52,13 @@ export class Hints {
 
   /** The names of commands, as the agent suggests them for a lone slash. */
   commands(): Promise<readonly Hint[]> {
-    return this.#request({ trigger: 'slash', from: 0, text: '/' });
+    return this.#request({ trigger: 'slash', from: 0, text: '/' }, (asked) => {
+      this.#commands = asked;
+    });
   }
 
   take(result: ResultHint): void {
-    const asked = this.#asked;
+    const asked = result.prompt_id === this.#commands?.id ? this.#commands : (this.#asked ?? this.#commands);
     if (!asked || (result.trigger && result.trigger !== asked.token.trigger)) return;
     // A peer that does not echo our id is believed while the newest request has that trigger.
     const echoed = result.prompt_id ?? asked.id;
@@ -78,15 +84,15 @@ export class Hints {
   }
 
   end(): void {
-    if (this.#asked) this.#settle(this.#asked, []);
+    for (const asked of [this.#asked, this.#commands]) if (asked) this.#settle(asked, []);
   }
 
-  #request(token: Token): Promise<readonly Hint[]> {
+  #request(token: Token, keep: (asked: Asked) => void): Promise<readonly Hint[]> {
     this.#count += 1;
     const id = `${this.#deps.session()}########preview-${this.#count}`;
     return new Promise((settle) => {
       const asked: Asked = { id, token, settle, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
-      this.#asked = asked;
+      keep(asked);
       this.#deps.write({
         type: 'command_hint_request',
         session_id: this.#deps.session(),
@@ -102,6 +108,7 @@ export class Hints {
   #settle(asked: Asked, found: readonly Hint[]): void {
     clearTimeout(asked.timer);
     if (this.#asked === asked) this.#asked = undefined;
+    if (this.#commands === asked) this.#commands = undefined;
     asked.settle(found);
   }
 }
