@@ -4,7 +4,7 @@ import type { Host } from './host.ts';
 import { mentionAt } from './mentions.ts';
 import type { Menu, MenuItem } from './menu.ts';
 
-const HINTS_AFTER_MS = 150;
+const HINTS_AFTER_MS = 80;
 
 /** Which menu belongs to what is being typed. Answers of the host that come too late are dropped. */
 export class Completion {
@@ -25,13 +25,15 @@ export class Completion {
     this.#asked += 1;
     clearTimeout(this.#timer);
     const commands = commandMenu(text, caret, session.commands);
-    if (commands) return this.#show(commands);
     const mention = mentionAt(text, caret);
-    if (mention) return void this.#files(mention, this.#asked);
-    this.close();
+    // What we know ourselves stands until the agent's own suggestions come, and where it has none.
+    if (commands) this.#show(commands);
+    else if (mention) void this.#files(mention, this.#asked);
+    else this.close();
     const { link } = session;
     if (link.state !== 'ready' || !link.offers.hints || text.trim() === '') return;
-    this.#timer = setTimeout(() => void this.#hints(session.id, text, caret, this.#asked), HINTS_AFTER_MS);
+    const asked = this.#asked;
+    this.#timer = setTimeout(() => void this.#hints(session.id, text, caret, asked), HINTS_AFTER_MS);
   }
 
   move(by: number): void {
@@ -59,7 +61,7 @@ export class Completion {
 
   async #files({ query, from, to }: { readonly query: string; readonly from: number; readonly to: number }, asked: number): Promise<void> {
     const found = await this.#host.call('findFiles', { query }).catch(() => []);
-    if (asked !== this.#asked) return;
+    if (asked !== this.#asked || this.menu?.kind === 'hint') return;
     const items = found.map(({ path, label }): MenuItem => ({ label, insert: `@${label} `, path }));
     if (items.length > 0) this.#show({ kind: 'file', items, from, to });
     else this.close();

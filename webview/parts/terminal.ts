@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Terminal } from '../../src/session/model.ts';
-import { plainOutput } from '../ansi.ts';
 import { iconOf } from '../icons.ts';
+import { type Styled, styledLines } from '../sgr.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
@@ -13,10 +13,9 @@ const LINES = 15;
 export function terminalView(view: View, key: string, terminal: Terminal | undefined): TemplateResult {
   if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
   const whole = isUnfolded(view.memory, `${key}:whole`, false);
-  const output = plainOutput(whole ? terminal.tail : terminal.tail.slice(-TAIL)).replace(/\n+$/, '');
-  const lines = output.split('\n');
+  const lines = withoutEmptyEnd(styledLines(whole ? terminal.tail : terminal.tail.slice(-TAIL)));
   const cut = terminal.tail.length > TAIL || lines.length > LINES;
-  const shown = whole ? output : lines.slice(-LINES).join('\n');
+  const shown = whole ? lines : lines.slice(-LINES);
   return html`<div class="terminal">
     ${terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr">${iconOf('execute')}<code>${visible(terminal.command)}</code></div>`}
     ${
@@ -27,7 +26,7 @@ export function terminalView(view: View, key: string, terminal: Terminal | undef
           </div>`
         : nothing
     }
-    ${shown === '' ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown}</pre>`}
+    ${shown.length === 0 ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown.map(lineView)}</pre>`}
     <div class="faint">${exitText(terminal)}</div>
   </div>`;
 }
@@ -36,4 +35,13 @@ function exitText({ exit }: Terminal): string {
   if (!exit) return t('Running…');
   if (exit.signal !== null) return t('Ended by {0}', exit.signal);
   return exit.code === null ? t('Ended') : t('Exit code {0}', exit.code);
+}
+
+function withoutEmptyEnd(lines: readonly (readonly Styled[])[]): readonly (readonly Styled[])[] {
+  return lines.slice(0, lines.findLastIndex((line) => line.length > 0) + 1);
+}
+
+function lineView(line: readonly Styled[], at: number): unknown {
+  const runs = line.map(({ text, look }) => (look === '' ? text : html`<span class=${look}>${text}</span>`));
+  return at === 0 ? runs : ['\n', ...runs];
 }

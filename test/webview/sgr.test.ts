@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { styledLines } from '../../webview/sgr.ts';
+
+test('colours of a terminal become looks; other sequences are dropped', () => {
+  assert.deepEqual(styledLines('a\u001b[32mok\u001b[0m\n\u001b[1;31mbad\u001b[22m!\u001b[39m?\u001b[2Kx'), [
+    [
+      { text: 'a', look: '' },
+      { text: 'ok', look: 'ansi-green' },
+    ],
+    [
+      { text: 'bad', look: 'ansi-bold ansi-red' },
+      { text: '!', look: 'ansi-red' },
+      { text: '?x', look: '' },
+    ],
+  ]);
+});
+
+test('a colour goes on over the end of a line, bright ones and foreign palettes are understood', () => {
+  assert.deepEqual(styledLines('\u001b[90ma\nb\u001b[38;5;200mc'), [
+    [{ text: 'a', look: 'ansi-bright-black' }],
+    [
+      { text: 'b', look: 'ansi-bright-black' },
+      { text: 'c', look: 'ansi-bright-black' },
+    ],
+  ]);
+});
+
+test('what is written over itself is shown as it ends up', () => {
+  assert.deepEqual(styledLines('\u001b[32m10%\r100%\u001b[0m'), [[{ text: '100%', look: '' }]]);
+});
