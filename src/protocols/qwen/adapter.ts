@@ -3,7 +3,7 @@ import type { Intent } from '../../session/intents.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { toLine } from '../../transport/lines.ts';
-import { processChannel } from '../../transport/process.ts';
+import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, Hint, Scene } from '../adapter.ts';
 import { type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
@@ -39,9 +39,13 @@ interface Run {
   foreign: number;
 }
 
+/** Starts a process; another one in tests. */
+export type Connect = (spec: ProcessSpec, options: ProcessOptions) => Channel;
+
 /** Keeps an agent running for one session: starts it, finds out its dialect, starts it again when it dies, ends it. */
 export class QwenAdapter implements Adapter {
   readonly ended: Promise<void>;
+  readonly #connect: Connect;
   readonly #launch: ProcessLaunch;
   readonly #scene: Scene;
   readonly #peer: Peer;
@@ -54,7 +58,8 @@ export class QwenAdapter implements Adapter {
   #disposed = false;
   #junk = 0;
 
-  constructor(launch: ProcessLaunch, scene: Scene) {
+  constructor(launch: ProcessLaunch, scene: Scene, connect: Connect = processChannel) {
+    this.#connect = connect;
     this.#launch = launch;
     this.#scene = scene;
     this.#peer = peerOf(launch.command, launch.args);
@@ -94,7 +99,7 @@ export class QwenAdapter implements Adapter {
 
   #start(plain: boolean): void {
     const how = { plain, ...(this.#key === undefined ? {} : { resume: this.#key }) };
-    const channel = processChannel(processOf(this.#launch, this.#peer, this.#options, how), {
+    const channel = this.#connect(processOf(this.#launch, this.#peer, this.#options, how), {
       log: this.#scene.log,
       patience: PATIENCE,
       limit: LINE_LIMIT,
