@@ -205,7 +205,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
 export type Desk = ReturnType<typeof desk>;
 
 export function textOf(turn: Turn): string {
-  return turn.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('|');
+  return turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('|');
 }
 
 export function calls(session: Session): readonly (readonly [string, ToolCall['status']])[] {

@@ -48,7 +48,7 @@ export class EnvelopeTalk implements Talk {
   #ready = false;
   #checked = false;
   #waits = new Set<NodeJS.Timeout>();
-  #stop: { readonly at: number } | undefined;
+  #stop: { again: boolean } | undefined;
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
@@ -194,7 +194,7 @@ export class EnvelopeTalk implements Talk {
     });
   }
 
-  #later(ms: number, run: () => void): void {
+  #later(ms: number, run: () => unknown): void {
     const timer = setTimeout(() => {
       this.#waits.delete(timer);
       run();
@@ -353,12 +353,12 @@ export class EnvelopeTalk implements Talk {
   #cancel(): void {
     const turn = this.#turns.running;
     if (!turn) return;
-    const at = performance.now();
     if (this.#stop) {
-      if (at - this.#stop.at >= SECOND_STOP) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
+      if (this.#stop.again) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
       return;
     }
-    this.#stop = { at };
+    const stop = (this.#stop = { again: false });
+    this.#later(SECOND_STOP, () => (stop.again = true));
     turn.stopping = true;
     this.#writeCancel();
     this.#approvals.cancelAll('The person stopped the turn.');

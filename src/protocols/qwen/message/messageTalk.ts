@@ -44,7 +44,8 @@ export class MessageTalk implements Talk {
   #session = '';
   /** The agent has written something in this turn. */
   #spoke = false;
-  #stop: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined;
+  /** The person said stop; `again` once saying it again means more than a double click. */
+  #stop: { again: boolean; readonly timers: readonly NodeJS.Timeout[] } | undefined;
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
@@ -152,7 +153,7 @@ export class MessageTalk implements Talk {
     this.#silence.stop();
     this.#tools.cancel();
     this.#outgoing.end();
-    clearTimeout(this.#stop?.timer);
+    for (const timer of this.#stop?.timers ?? []) clearTimeout(timer);
     this.#transcript.endTurn();
     this.#turns.end(this.#turns.running?.stopping ? 'cancelled' : 'failed', { error: { message: why, next: ['retry'] } });
   }
@@ -310,7 +311,7 @@ export class MessageTalk implements Talk {
   /** Nothing of the turn is waited for any more. */
   #endTurn(): void {
     this.#silence.stop();
-    clearTimeout(this.#stop?.timer);
+    for (const timer of this.#stop?.timers ?? []) clearTimeout(timer);
     this.#stop = undefined;
     this.#approvals.cancelAll('The turn is over.');
     this.#approvals.forget();
@@ -320,14 +321,14 @@ export class MessageTalk implements Talk {
   #cancel(): void {
     const turn = this.#turns.running;
     if (!turn) return;
-    const now = performance.now();
     if (this.#stop) {
-      if (now - this.#stop.at >= SECOND_STOP) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
+      if (this.#stop.again) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
       return;
     }
     turn.stopping = true;
-    const timer = setTimeout(() => this.#turns.activity('The agent does not stop. Stop again to start it anew.'), STOP_LIMIT);
-    this.#stop = { at: now, timer };
+    const stop = { again: false, timers: [setTimeout(() => (stop.again = true), SECOND_STOP)] };
+    stop.timers.push(setTimeout(() => this.#turns.activity('The agent does not stop. Stop again to start it anew.'), STOP_LIMIT));
+    this.#stop = stop;
     void this.#outgoing.ask({ subtype: 'interrupt' });
     this.#approvals.cancelAll('The person stopped the turn.');
     this.#tools.cancel();

@@ -1,0 +1,455 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { call, type Desk, type DeskOptions, desk, textOf } from './desk.ts';
+import * as l from './lines.ts';
+
+async function talking(t: TestContext, options: DeskOptions = {}): Promise<Desk> {
+  const all = desk(t, options);
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  await all.prompt('go');
+  return all;
+}
+const kinds = (all: Desk) => all.turn().parts.map((part) => part.kind);
+
+test('thinking, text and a tool in one round; indexes start over after each whole message; nothing is shown twice', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      l.init(),
+      l.roundStart(),
+      l.blockStart(0, { type: 'thinking', thinking: '' }),
+      l.delta(0, { type: 'thinking_delta', thinking: 'Hm' }),
+      l.stop(0),
+      l.assistant([{ type: 'thinking', thinking: 'Hmm' }]),
+      l.blockStart(0, { type: 'text', text: '' }),
+      l.text(0, 'Rea'),
+      l.text(0, 'ding'),
+      l.stop(0),
+      l.assistant([{ type: 'text', text: 'Reading' }]),
+      l.blockStart(0, l.use('c1', 'read_file', {})),
+      l.delta(0, { type: 'input_json_delta', partial_json: '{"file_path":"/w/a"}' }),
+      l.stop(0),
+      l.assistant([l.use('c1', 'read_file', { file_path: '/w/a' })]),
+    );
+  await all.settle();
+  assert.deepEqual(kinds(all), ['thought', 'text', 'call']);
+  assert.equal(textOf(all.turn()), 'Reading');
+  const [thought] = all.turn().parts;
+  assert.equal(thought?.kind === 'thought' && thought.text, 'Hmm');
+  const { title, inputText, locations, status } = call(all.turn(), 'c1');
+  assert.deepEqual([title, inputText, locations, status], ['Read a', '{"file_path":"/w/a"}', [{ path: '/w/a' }], 'running']);
+});
+
+test('the other order: the whole message before the end of its block, indexes that go on, one message id', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  all
+    .last()
+    .say(
+      l.roundStart(),
+      l.blockStart(0, { type: 'text', text: '' }),
+      l.text(0, 'A'),
+      l.assistant([{ type: 'text', text: 'A' }]),
+      l.stop(0),
+      l.blockStart(1, l.use('c1', 'Bash', {})),
+      l.assistant([l.use('c1', 'Bash', { command: 'ls' })]),
+      l.stop(1),
+      l.assistant([{ type: 'text', text: 'A' }]),
+      l.assistant([l.use('c1', 'Bash', { command: 'ls' })]),
+      l.event({ type: 'message_delta', delta: { stop_reason: 'tool_use' } }),
+      l.event({ type: 'message_stop' }),
+    );
+  await all.settle();
+  assert.deepEqual([kinds(all), textOf(all.turn())], [['text', 'call'], 'A']);
+});
+
+test('a whole message that says something else replaces what streamed', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(l.roundStart(), l.blockStart(0, { type: 'text', text: '' }), l.text(0, 'wrong'), l.assistant([{ type: 'text', text: 'right' }]));
+  await all.settle();
+  assert.equal(textOf(all.turn()), 'right');
+});
+
+test('without partial messages whole ones are enough', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(l.assistant([{ type: 'text', text: 'One' }]), l.assistant([l.use('c', 'glob', { pattern: '*' })], { uuid: 'v' }), l.result());
+  await all.settle();
+  assert.deepEqual([kinds(all), all.turn().status], [['text', 'call'], 'done']);
+});
+
+test('interrupted text stays; the result says cancelled', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.roundStart(), l.blockStart(0, { type: 'text', text: '' }), l.text(0, 'Half'));
+  await all.settle();
+  await all.cancel();
+  assert.equal(all.turn().stopping, true);
+  all.last().say(l.assistant([{ type: 'text', text: 'Half a' }]), l.cancelled());
+  await all.settle();
+  assert.deepEqual([all.turn().status, textOf(all.turn())], ['cancelled', 'Half a']);
+});
+
+test('a command that was stopped is cancelled, not failed', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.assistant([l.use('c', 'run_shell_command', { command: 'sleep 9' })]));
+  await all.settle();
+  await all.cancel();
+  all.last().say(l.toolResult('c', 'The tool had already completed; its output was discarded.', true), l.cancelled());
+  await all.settle();
+  assert.equal(call(all.turn(), 'c').status, 'cancelled');
+});
+
+test('Stop and no answer: it is said, and a second Stop starts the agent anew on the same conversation', async (t) => {
+  const all = await talking(t);
+  await all.cancel();
+  await all.tick(5_000);
+  assert.match(all.turn().activity ?? '', /does not stop/);
+  await all.cancel();
+  await all.settle();
+  assert.equal(all.turn().status, 'cancelled');
+  assert.equal(all.now().link.state, 'opening');
+});
+
+test('prompts wait here, one turn after the other', async (t) => {
+  const all = await talking(t);
+  await all.prompt('two', 't2');
+  await all.prompt('three', 't3');
+  assert.equal(all.last().prompts().length, 1);
+  all.last().say(l.result());
+  await all.settle();
+  assert.equal(all.last().prompts().length, 2);
+  all.last().say(l.result());
+  await all.settle();
+  assert.deepEqual(
+    all
+      .last()
+      .prompts()
+      .map((line) => Object(line.message).content),
+    ['go', 'two', 'three'],
+  );
+});
+
+test('a stray result ends nothing and breaks nothing', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.result(), l.result(), l.result());
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, all.turn().status], [1, 'done']);
+  await all.prompt('next');
+  assert.equal(all.turn().status, 'running');
+});
+
+test('exit without a result ends the turn; codes that mean "not again" are not started again', async (t) => {
+  for (const code of [42, 44, 52, 53, 55]) {
+    await t.test(`${code}`, async (t) => {
+      const all = await talking(t);
+      all.last().exit({ code, stderr: 'Reached max session turns' });
+      await all.settle();
+      assert.deepEqual([all.turn().status, all.now().link.state, all.processes.length], ['failed', 'closed', 1]);
+      const { link } = all.now();
+      assert.match(link.state === 'closed' ? (link.detail ?? '') : '', /max session turns/);
+    });
+  }
+});
+
+test('an API error fails the turn, and the next prompt works', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      l.assistant([{ type: 'text', text: '[API Error: 500]' }]),
+      l.result({ is_error: true, subtype: 'error_during_execution', error: { message: '[API Error: 500]' } }),
+    );
+  await all.settle();
+  assert.deepEqual([all.turn().status, all.turn().error?.message, all.turn().error?.next], ['failed', '[API Error: 500]', ['retry']]);
+  await all.prompt('again');
+  all.last().say(l.assistant([{ type: 'text', text: 'ok' }]), l.result());
+  await all.settle();
+  assert.equal(all.turn().status, 'done');
+});
+
+test('a prompt with nothing the agent can take is not sent', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.result());
+  await all.settle();
+  all.live.send({ type: 'prompt', turnId: 'x', content: [{ type: 'image', mime: 'image/png', data: 'AA' }] });
+  await all.settle();
+  assert.equal(all.last().prompts().length, 1);
+  assert.equal(all.turn().status, 'failed');
+});
+
+test('files go as references with escaped spaces; Claude Code gets images', async (t) => {
+  const all = desk(t, { command: 'claude' });
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  all.live.send({
+    type: 'prompt',
+    turnId: 'x',
+    content: [
+      { type: 'text', text: 'Look at' },
+      { type: 'file', path: '/w/my file.txt' },
+      { type: 'image', mime: 'image/png', data: 'AA' },
+    ],
+  });
+  await all.settle();
+  assert.deepEqual(Object(all.last().prompts()[0]?.message).content, [
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } },
+    { type: 'text', text: 'Look at\n@my\\ file.txt' },
+  ]);
+});
+
+test('commands are gathered from all lists; an unknown one is named before it goes as text', async (t) => {
+  const all = await talking(t);
+  all.last().answer('supported_commands', { commands: ['clear', 'docs'] });
+  all.last().say(l.init(), l.result());
+  await all.settle();
+  assert.deepEqual(
+    all.now().commands.map((command) => command.name),
+    ['clear', 'init'],
+  );
+  await all.prompt('/nosuch thing');
+  assert.match(all.notices().join(), /No command of the agent/);
+  assert.equal(Object(all.last().prompts()[1]?.message).content, '/nosuch thing');
+  all
+    .last()
+    .say(
+      l.assistant([{ type: 'text', text: 'The command "/help" is not supported in this mode.' }]),
+      l.result({ is_error: true, num_turns: 0, subtype: 'error_during_execution', error: { message: 'not supported' } }),
+    );
+  await all.settle();
+  assert.equal(all.turn().status, 'failed');
+});
+
+test('/clear: the new session id is followed and said', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      l.init(),
+      { ...l.assistant([{ type: 'text', text: 'Cleared' }]), session_id: 'NEW' },
+      { ...l.result({ num_turns: 0 }), session_id: 'NEW' },
+    );
+  await all.settle();
+  assert.equal(all.now().resumeKey, 'NEW');
+  assert.match(all.notices().join(), /starts over/);
+});
+
+test('the mode is changed in the middle of a turn; a refusal says why', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.init());
+  await all.settle();
+  assert.equal(all.now().mode?.current, 'default');
+  all.live.send({ type: 'setMode', modeId: 'plan' });
+  all.last().answer('set_permission_mode', { status: 'updated', mode: 'plan' });
+  await all.settle();
+  assert.equal(all.now().mode?.current, 'plan');
+  all.live.send({ type: 'setMode', modeId: 'auto-edit' });
+  const { id } = all.last().requests('set_permission_mode')[1] ?? assert.fail();
+  all.last().say({ type: 'control_response', response: { subtype: 'error', request_id: id, error: 'Invalid permission mode' } });
+  await all.settle();
+  assert.equal(all.now().mode?.current, 'plan');
+  assert.match(all.notices().join(), /Invalid permission mode/);
+});
+
+test('a mode in which nobody is asked needs a yes of its own', async (t) => {
+  const all = await talking(t);
+  all.live.send({ type: 'setMode', modeId: 'yolo' });
+  await all.settle();
+  assert.deepEqual(all.last().requests('set_permission_mode'), []);
+  await all.answer(all.approval(), 'no');
+  assert.deepEqual(all.last().requests('set_permission_mode'), []);
+  all.live.send({ type: 'setMode', modeId: 'yolo' });
+  await all.settle();
+  await all.answer(all.approval(), 'yes');
+  assert.equal(all.last().requests('set_permission_mode').length, 1);
+});
+
+test('models and effort are options; the reply decides', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize', { capabilities: { can_get_available_models: true, can_set_effort: true } }));
+  await all.settle();
+  all.last().answer('get_available_models', {
+    models: [
+      { id: 'a', label: 'A' },
+      { id: 'b', label: null },
+    ],
+  });
+  await all.prompt('go');
+  all.last().say(l.init({ model: 'a' }));
+  await all.settle();
+  const model = () => all.now().options?.find((option) => option.about === 'model');
+  const option = model();
+  assert.ok(option?.kind === 'choice' && option.current === 'a' && option.choices.length === 2);
+  all.live.send({ type: 'setOption', optionId: 'model', value: 'b' });
+  all.last().answer('set_model', { subtype: 'set_model', model: 'b' });
+  await all.settle();
+  const next = model();
+  assert.equal(next?.kind === 'choice' && next.current, 'b');
+});
+
+test('what was refused without asking is named', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.result({ permission_denials: [{ tool_name: 'edit', tool_use_id: 'x', tool_input: {} }] }));
+  await all.settle();
+  assert.match(all.notices().join(), /Refused without asking.*edit/);
+});
+
+test("a sub-agent's lines stand under its call; its failure does not end the turn", async (t) => {
+  const all = await talking(t);
+  all.last().say(
+    l.assistant([l.use('a1', 'agent', { description: 'Look around', prompt: 'look' })]),
+    { ...l.toolResult('', ''), parent_tool_use_id: 'a1', message: { role: 'user', content: 'look' } },
+    l.assistant([{ type: 'text', text: 'Found it' }], {
+      parent_tool_use_id: 'a1',
+      message: { id: 's1', content: [{ type: 'text', text: 'Found it' }] },
+    }),
+    l.assistant([], { parent_tool_use_id: 'a1', message: { id: 's2', content: [l.use('c2', 'read_file', { file_path: '/w/a' })] } }),
+    l.result({ is_error: true, duration_ms: 0, num_turns: 0, subtype: 'error_during_execution', error: { message: 'sub-agent failed' } }),
+  );
+  await all.settle();
+  assert.equal(all.turn().status, 'running');
+  assert.deepEqual(
+    all.turn().parts.map((part) => [part.kind, part.parent]),
+    [
+      ['call', undefined],
+      ['prompt', 'a1'],
+      ['text', 'a1'],
+      ['call', 'a1'],
+      ['notice', 'a1'],
+    ],
+  );
+  all.last().say(l.toolResult('a1', 'no'), l.result());
+  await all.settle();
+  assert.equal(all.turn().status, 'done');
+});
+
+test('background tasks are lines; when one makes the agent speak by itself, that is a turn', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      { type: 'system', subtype: 'task_started', session_id: 'S', task_id: 'b', description: 'tests' },
+      l.result(),
+      { type: 'system', subtype: 'task_notification', session_id: 'S', task_id: 'b', status: 'completed' },
+      l.init(),
+      l.assistant([{ type: 'text', text: 'The tests are done.' }]),
+      l.result(),
+    );
+  await all.settle();
+  assert.match(all.notices().join('|'), /In the background: tests.*|Background task completed/);
+  assert.deepEqual([all.now().turns.length, all.turn().status, textOf(all.turn())], [2, 'done', 'The tests are done.']);
+});
+
+test('unknown types and shapes are logged once and passed over', async (t) => {
+  const all = await talking(t);
+  const strange = { type: 'prompt_suggestion', session_id: 'S' };
+  all
+    .last()
+    .say(
+      strange,
+      strange,
+      { type: 'system', subtype: 'brand_new', session_id: 'S' },
+      { type: 'assistant', session_id: 'S' },
+      { type: 'result', usage: 7 },
+    );
+  await all.settle();
+  assert.equal(all.logged.filter((line) => line.includes('prompt_suggestion')).length, 1);
+  assert.equal(all.logged.filter((line) => line.includes('dropped')).length, 2);
+  assert.equal(all.turn().status, 'running');
+});
+
+test('silence: it is said after 15 seconds, found alive after a minute, and nothing is started again', async (t) => {
+  const all = await talking(t);
+  await all.tick(15_000);
+  assert.match(all.turn().activity ?? '', /Still waiting for the model \(15 s\)/);
+  for (let n = 0; n < 9; n += 1) await all.tick(5_000);
+  const probes = all.last().requests('supported_commands');
+  assert.equal(probes.length, 1);
+  all.last().answer('supported_commands', { commands: [] });
+  await all.settle();
+  for (let n = 0; n < 6; n += 1) await all.tick(5_000);
+  assert.match(all.turn().activity ?? '', /\(90 s\)/);
+  all.last().say(l.roundStart());
+  await all.settle();
+  assert.equal(all.turn().activity, undefined);
+  assert.equal(all.processes.length, 1);
+});
+
+test('probes that nobody answers: the person is offered a restart', async (t) => {
+  const all = await talking(t);
+  for (let n = 0; n < 40; n += 1) await all.tick(5_000);
+  assert.match(all.notices().join(), /does not answer any more/);
+  assert.equal(all.now().notices.at(-1)?.next?.[0], 'restart');
+});
+
+test('a sub-agent that stands still may be waiting for what it cannot ask', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      l.assistant([l.use('a1', 'agent', { description: 'x' })]),
+      l.assistant([], { parent_tool_use_id: 'a1', message: { id: 's', content: [l.use('c2', 'run_shell_command', { command: 'x' })] } }),
+    );
+  await all.settle();
+  await all.tick(30_000);
+  assert.match(all.turn().activity ?? '', /sub-agent is silent/);
+});
+
+test('usage: the context of the last round, the tokens and cost of the session', async (t) => {
+  const all = await talking(t);
+  const message = { id: 'm', content: [{ type: 'text', text: 'x' }], usage: { input_tokens: 90, output_tokens: 10, total_tokens: 100 } };
+  const modelUsage = { a: { inputTokens: 5, outputTokens: 2, cacheReadInputTokens: 1, contextWindow: 1000 } };
+  all.last().say({ ...l.assistant([]), message }, l.result({ modelUsage, total_cost_usd: 0.5 }));
+  await all.settle();
+  assert.deepEqual(all.now().usage, { used: 100, input: 6, output: 2, size: 1000, cost: { amount: 0.5, currency: 'USD' } });
+});
+
+test('a todo list is the plan', async (t) => {
+  const all = await talking(t);
+  const todos = [
+    { id: '1', content: 'a', status: 'completed' },
+    { id: '2', content: 'b', status: 'in_progress' },
+  ];
+  all.last().say(l.assistant([l.use('c', 'todo_write', { todos })]), l.toolResult('c', 'ok'));
+  await all.settle();
+  assert.deepEqual(all.now().plan?.entries, [
+    { text: 'a', status: 'completed' },
+    { text: 'b', status: 'in_progress' },
+  ]);
+});
+
+test("Claude Code's own account of an edit is the diff: whole files, or hunks", async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const told = { filePath: '/w/a', originalFile: 'x\ny\n', oldString: 'y', newString: 'z', replaceAll: false, structuredPatch: [] };
+  const hunks = { filePath: '/w/b', originalFile: null, structuredPatch: [{ oldStart: 3, newStart: 3, lines: [' k', '-l', '+m'] }] };
+  all
+    .last()
+    .say(
+      l.assistant([
+        l.use('c1', 'Edit', { file_path: '/w/a', old_string: 'y', new_string: 'z' }),
+        l.use('c2', 'Edit', { file_path: '/w/b' }),
+      ]),
+      l.toolResult('c1', 'ok', false, { tool_use_result: told }),
+      l.toolResult('c2', 'ok', false, { tool_use_result: hunks }),
+    );
+  await all.settle();
+  assert.deepEqual(call(all.turn(), 'c1').output[0], { kind: 'diff', diff: { path: '/w/a', before: 'x\ny\n', after: 'x\nz\n' } });
+  assert.deepEqual(call(all.turn(), 'c2').output[0], {
+    kind: 'diff',
+    diff: { path: '/w/b', before: 'k\nl', after: 'k\nm', excerpt: { beforeLine: 3, afterLine: 3 } },
+  });
+});
+
+test('line ends of other alphabets survive: they are escaped on the way out', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.result());
+  await all.settle();
+  await all.prompt('a\u2028b');
+  assert.equal(Object(all.last().prompts()[1]?.message).content, 'a\u2028b');
+});
