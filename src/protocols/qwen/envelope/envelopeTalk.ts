@@ -18,6 +18,7 @@ import { Flow } from './flow.ts';
 import { Heartbeat, heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
 import { Notes } from './notes.ts';
+import { referencesIn } from './references.ts';
 import { approvalReply, envelopePeer, Requests } from './requests.ts';
 import * as schema from './schema.ts';
 
@@ -221,11 +222,8 @@ export class EnvelopeTalk implements Talk {
         return this.#flow.active(false);
       case 'control_response':
         return;
-      case 'result/heartbeat': {
-        const status = schema.resultHeartbeat.safeParse(message).data?.status;
-        if (status && status !== 'ok') this.#turns.note('info', `The agent says about itself: ${status}`);
-        return;
-      }
+      case 'result/heartbeat':
+        return this.#notes.state(schema.resultHeartbeat.safeParse(message).data?.status);
       case 'result/command_hint': {
         const hint = schema.resultHint.safeParse(message);
         return hint.success ? this.#hints.take(hint.data) : log.warn('A hint could not be read');
@@ -320,11 +318,7 @@ export class EnvelopeTalk implements Talk {
     if (prompt.text === '')
       return this.#endTurn('failed', { error: { message: 'There was nothing in the prompt that the agent can take.' } });
     this.#next();
-    const references = [...prompt.text.matchAll(/(?:^|\s)(@((?:\\.|[^\s\\])+))/g)].map(([, original, resolved]) => ({
-      original,
-      resolved,
-    }));
-    const command = references.length > 0 ? { kind: 'at', references } : null;
+    const command = referencesIn(prompt.text);
     this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
   }
 
@@ -357,7 +351,8 @@ export class EnvelopeTalk implements Talk {
       if (this.#stop.again) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
       return;
     }
-    const stop = (this.#stop = { again: false });
+    const stop = { again: false };
+    this.#stop = stop;
     this.#later(SECOND_STOP, () => (stop.again = true));
     turn.stopping = true;
     this.#writeCancel();

@@ -57,6 +57,11 @@ export class Notes {
     }
   }
 
+  /** How the agent says it is, when it is not well. */
+  state(status: string | null | undefined): void {
+    if (status && status !== 'ok') this.#deps.turns.note('info', `The agent says about itself: ${status}`);
+  }
+
   /** Text of the agent came in between: the next thought is another one. */
   interrupt(): void {
     this.#thought = undefined;
