@@ -6,6 +6,7 @@ import type { ProfileLine } from '../bridge/contract.ts';
 import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
 import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
+import { otherFolders } from './folder.ts';
 import type { Secrets } from './secrets.ts';
 import { agentsSetting, defaultAgent, modelSettings } from './settings.ts';
 
@@ -66,7 +67,7 @@ export class Agents {
     return {
       kind: 'process',
       command: process.execPath,
-      args: [script, '--wire', '--work-dir', cwd, '--session', id],
+      args: [script, '--wire', '--work-dir', cwd, ...otherFolders(cwd).flatMap((folder) => ['--add-dir', folder]), '--session', id],
       env: {
         ELECTRON_RUN_AS_NODE: '1',
         PARLEY_LOCALE: vscode.env.language,

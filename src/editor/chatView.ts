@@ -78,6 +78,7 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
       `script-src 'nonce-${nonce}'`,
       `style-src ${webview.cspSource} 'nonce-${nonce}'`,
       `img-src ${webview.cspSource} data:`,
+      'media-src data:',
       `font-src ${webview.cspSource}`,
     ].join('; ');
     return `<!DOCTYPE html>

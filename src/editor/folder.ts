@@ -26,3 +26,8 @@ export async function explainNoFolder(): Promise<void> {
 export function hasFolder(): boolean {
   return (vscode.workspace.workspaceFolders ?? []).some((folder) => folder.uri.scheme === 'file');
 }
+
+/** The other folders of the workspace, for agents that may work in several. */
+export function otherFolders(cwd: string): readonly string[] {
+  return (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => (uri.scheme === 'file' && uri.fsPath !== cwd ? [uri.fsPath] : []));
+}
