@@ -99,6 +99,7 @@ export function activate(context: vscode.ExtensionContext): void {
       answers,
       profiles: () => agents.lines(),
       typing,
+      answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
       ready: () => void starter.chatShown().catch(failed('A session could not be started')),
       log,
     }),

@@ -3,7 +3,8 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, SessionLine, ToView } from '../bridge/contract.ts';
 import { Outbox } from '../bridge/outbox.ts';
 import type { Desk, DeskSession } from '../live/surface.ts';
-import type { Content, Session, SessionId } from '../session/model.ts';
+import type { Answer } from '../session/intents.ts';
+import type { AskId, Content, Session, SessionId } from '../session/model.ts';
 import { findAsk, isBusy, titleOf } from '../session/select.ts';
 import type { ChatPage } from './chatView.ts';
 import type { Typing } from './typing.ts';
@@ -16,6 +17,8 @@ export interface ChatLinkDeps {
   readonly hello: () => Extract<ToView, { type: 'hello' }>;
   /** The page is there and listens. */
   readonly ready: () => void;
+  /** Answers an open ask of an open session. */
+  readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
   readonly log: Log;
 }
@@ -134,9 +137,9 @@ export class ChatLink implements Disposable {
   #intent(sessionId: SessionId, intent: Parameters<DeskSession['send']>[0]): void {
     const session = this.#deps.desk.get(sessionId);
     if (!session) return this.#deps.log.warn('The chat view meant a session that is gone');
-    if (intent.type === 'answer' && !findAsk(session.store.now, intent.askId)) return;
     this.#deps.typing.over();
-    session.send(intent);
+    if (intent.type !== 'answer') return session.send(intent);
+    if (findAsk(session.store.now, intent.askId)) this.#deps.answer(sessionId, intent.askId, intent.answer);
   }
 
   async #answer<M extends keyof Calls>(id: number, method: M, params: Calls[M]['params']): Promise<void> {

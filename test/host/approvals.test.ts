@@ -4,6 +4,7 @@ import { Lifetime } from '../../src/base/lifetime.ts';
 import { Approvals } from '../../src/editor/approvals/approvals.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeDesk, question } from './desk.ts';
+import { settled } from './settled.ts';
 
 /** Keys, as the editor's own commands for its quick input. Each has reached the extension when it settles. */
 const key = {
@@ -20,6 +21,7 @@ describe('approvals as quick-picks', () => {
   let diffs: string[];
   let popUp: boolean;
   let rest: number;
+  let edited: string | undefined;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) await vscode.commands.executeCommand(key[name]);
@@ -35,7 +37,7 @@ describe('approvals as quick-picks', () => {
         restsIn: () => rest,
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         openText: () => {},
-        edited: async () => undefined,
+        edited: async () => edited,
       }),
     );
   };
@@ -45,6 +47,7 @@ describe('approvals as quick-picks', () => {
     diffs = [];
     popUp = true;
     rest = 0;
+    edited = undefined;
     await press('escape');
     start('a');
   });
@@ -226,6 +229,22 @@ describe('approvals as quick-picks', () => {
     desk.open({ ...command('2'), options: [{ id: 'always', label: 'Always', effect: 'allow_always' }] });
     assert.equal(await approvals.decide('a', '2', 'accept'), false);
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
+  it('what the person changed in the diff goes with an allowance, wherever it was given, and with no rejection', async () => {
+    const open = (id: string) => desk.open({ ...command(id), editable: true });
+    edited = 'mine';
+    open('1');
+    await approvals.decide('a', '1', 'accept');
+    open('2');
+    approvals.answer('a', '2', { kind: 'option', optionId: 'yes' });
+    await settled(() => desk.answers.length === 2);
+    open('3');
+    await approvals.decide('a', '3', 'reject');
+    assert.deepEqual(
+      desk.answers.map(({ answer }) => (answer.kind === 'option' ? answer.edited : undefined)),
+      ['mine', 'mine', undefined],
+    );
   });
 
   it('all of a session are decided together', async () => {

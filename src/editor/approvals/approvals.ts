@@ -68,9 +68,15 @@ export class Approvals implements Disposable {
     return found;
   }
 
+  /** An answer given elsewhere, in the chat: what the person changed in the diff goes with it too. */
+  answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
+    const found = this.#find(sessionId, askId);
+    if (found) void this.#answer(found, answer);
+  }
+
   /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
-    const found = this.#openAsks().find((one) => one.sessionId === sessionId && one.ask.id === askId);
+    const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval') return false;
     const option = how === 'accept' ? acceptance(found.ask) : rejection(found.ask);
     if (!option) return false;
@@ -170,16 +176,21 @@ export class Approvals implements Disposable {
     const { ask, sessionId } = one;
     this.#queue.answered(keyOfOpen(one));
     this.#progress.delete(keyOfOpen(one));
-    const edited = ask.kind === 'approval' && answer.kind === 'option' && (await this.#editedFor(sessionId, ask, answer.optionId));
-    const whole = edited === false || edited === undefined ? answer : { ...answer, edited };
+    const edited = ask.kind === 'approval' ? await this.#editedFor(sessionId, ask, answer) : undefined;
+    const whole = edited === undefined ? answer : { ...answer, edited };
     this.#deps.desk.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
     this.refresh();
   }
 
-  async #editedFor(sessionId: SessionId, ask: Approval, optionId: string): Promise<string | undefined> {
-    const option = ask.options.find((one) => one.id === optionId);
+  async #editedFor(sessionId: SessionId, ask: Approval, answer: Answer): Promise<string | undefined> {
+    if (answer.kind !== 'option' || answer.edited !== undefined) return undefined;
+    const option = ask.options.find((one) => one.id === answer.optionId);
     if (!ask.editable || !option?.effect.startsWith('allow')) return undefined;
     return this.#deps.edited(sessionId, ask.id);
+  }
+
+  #find(sessionId: SessionId, askId: AskId): OpenAsk | undefined {
+    return this.#openAsks().find((one) => one.sessionId === sessionId && one.ask.id === askId);
   }
 
   #openAsks(): readonly OpenAsk[] {
