@@ -3,14 +3,20 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { ProfileLine } from '../bridge/contract.ts';
+import { type FoundAgent, findAgents } from '../live/findAgents.ts';
+import { type KnownAgent, knownAgents } from '../live/knownAgents.ts';
+import { loginPath } from '../live/loginPath.ts';
 import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
 import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import { otherFolders } from './folder.ts';
 import type { Secrets } from './secrets.ts';
-import { agentsSetting, defaultAgent, modelSettings } from './settings.ts';
+import { addAgent, agentsSetting, defaultAgent, modelSettings } from './settings.ts';
 
 export const BUNDLED_AGENT = 'parley-agent';
+
+/** Milliseconds that agents on the PATH may take to say their version before the list is shown without. */
+const VERSIONS_WAIT = 1500;
 
 export interface AgentsDeps {
   readonly secrets: Secrets;
@@ -34,6 +40,19 @@ export class Agents {
     return [this.#bundled(), ...profiles.filter((one) => one.id !== BUNDLED_AGENT)];
   }
 
+  /** The agents many people have that are not in the settings yet, and where they are on this computer. */
+  async known(): Promise<readonly FoundAgent[]> {
+    const mine = this.all();
+    const others = knownAgents.filter((agent) => !mine.some((one) => one.id === agent.id || one.command === agent.command));
+    return findAgents(others, await loginPath(), VERSIONS_WAIT);
+  }
+
+  /** Puts a known agent into the settings, so that its sessions can be gone on with. */
+  async add({ id, name, protocol, command, args }: KnownAgent): Promise<Profile> {
+    await addAgent({ id, name, protocol, command, args });
+    return this.find(id) ?? { id, name, protocol, command, args, env: {}, headers: {} };
+  }
+
   find(id: string): Profile | undefined {
     return this.all().find((one) => one.id === id);
   }
@@ -51,7 +70,10 @@ export class Agents {
 
   async launch(profile: Profile, session: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
     if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
-    return profile.id === BUNDLED_AGENT ? this.#launchBundled(session) : launchOf(profile, session.cwd);
+    if (profile.id === BUNDLED_AGENT) return this.#launchBundled(session);
+    const launch = launchOf(profile, session.cwd);
+    // An editor that was started from a desktop has only a short PATH; what the profile sets itself comes first.
+    return launch.kind === 'process' ? { ...launch, env: { PATH: await loginPath(), ...launch.env } } : launch;
   }
 
   #bundled(): Profile {

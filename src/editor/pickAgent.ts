@@ -1,22 +1,71 @@
 import * as vscode from 'vscode';
+import type { FoundAgent } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
-/** Quick-pick of the agents. Undefined when none was chosen, or when the person went to the settings to add one. */
+type Pick = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
+
+/**
+ * Quick-pick of the agents: those of the settings, those found on this computer, and known ones that are not here. Undefined when none was
+ * chosen, when the person went to the settings, or when the chosen one has to be installed first.
+ */
 export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Profile | undefined> {
+  const known = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Looking for agents on this computer…') },
+    () => agents.known(),
+  );
+  const chosen = await inputs.pick(choicesOf(agents, known), {
+    title: vscode.l10n.t('New Session'),
+    placeholder: vscode.l10n.t('With which agent?'),
+  });
+  if (chosen === undefined) return undefined;
+  if (chosen === 'settings') {
+    await vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
+    return undefined;
+  }
+  if ('profile' in chosen) return chosen.profile;
+  if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
+  await offerInstall(chosen.known);
+  return undefined;
+}
+
+function choicesOf(agents: Agents, known: readonly FoundAgent[]): readonly Choice<Pick>[] {
   const standard = agents.default().id;
-  const choices: Choice<Profile | 'settings'>[] = agents.all().map((profile) => ({
+  const choices: Choice<Pick>[] = agents.all().map((profile) => ({
     label: plainLabel(profile.name),
     description: profile.id === standard ? vscode.l10n.t('default') : '',
     detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
-    value: profile,
+    value: { profile },
   }));
-  choices.push({ label: '', kind: vscode.QuickPickItemKind.Separator, value: 'settings' });
+  const here = known.filter((one) => one.file !== undefined);
+  const away = known.filter((one) => one.file === undefined);
+  if (here.length > 0) choices.push(heading(vscode.l10n.t('Found on this computer')));
+  for (const one of here) choices.push(knownChoice(one, one.version ?? '', one.file ?? ''));
+  if (away.length > 0) choices.push(heading(vscode.l10n.t('Not installed')));
+  for (const one of away) choices.push(knownChoice(one, '', installLine(one)));
+  choices.push(heading(''));
   choices.push({ label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' });
-  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('New Session'), placeholder: vscode.l10n.t('With which agent?') });
-  if (chosen !== 'settings') return chosen;
-  await vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
-  return undefined;
+  return choices;
+}
+
+function heading(label: string): Choice<Pick> {
+  return { label, kind: vscode.QuickPickItemKind.Separator, value: 'settings' };
+}
+
+function knownChoice(known: FoundAgent, description: string, detail: string): Choice<Pick> {
+  return { label: plainLabel(known.agent.name), description, detail, value: { known } };
+}
+
+function installLine({ agent }: FoundAgent): string {
+  return `npm install -g ${agent.npm}`;
+}
+
+/** Nothing is installed by itself: the person gets the line to run. */
+async function offerInstall(known: FoundAgent): Promise<void> {
+  const line = installLine(known);
+  const copy = vscode.l10n.t('Copy');
+  const text = vscode.l10n.t('{0} is not on this computer. To install it, run: {1}', known.agent.name, line);
+  if ((await vscode.window.showInformationMessage(text, copy)) === copy) await vscode.env.clipboard.writeText(line);
 }

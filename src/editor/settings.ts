@@ -22,6 +22,13 @@ export function agentsSetting(): unknown {
   return personal('agents');
 }
 
+/** Adds an entry to the agents of the user settings. */
+export async function addAgent(entry: object): Promise<void> {
+  const known = agentsSetting();
+  const list: readonly unknown[] = Array.isArray(known) ? known : [];
+  await vscode.workspace.getConfiguration('parley').update('agents', [...list, entry], vscode.ConfigurationTarget.Global);
+}
+
 export function defaultAgent(): string {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('defaultAgent');
   return typeof value === 'string' ? value.trim() : '';

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, TurnId } from '../../session/model.ts';
@@ -92,7 +93,7 @@ export class AcpAdapter implements Adapter {
       case 'cancel':
         return this.#cancel();
       case 'answer':
-        if (!this.#asks.answer(intent.askId, intent.answer)) this.#notice('This answer does not fit what was asked.');
+        if (!this.#asks.answer(intent.askId, intent.answer)) this.#notice(say('This answer does not fit what was asked.'));
         return;
       case 'setMode':
         return void this.#set(this.#settings.requestMode(intent.modeId));
@@ -109,12 +110,13 @@ export class AcpAdapter implements Adapter {
   }
 
   async forget(key: string): Promise<void> {
-    if (!this.#agent?.can.delete || !this.#line) throw new Error('This agent cannot delete conversations.');
+    if (!this.#agent?.can.delete || !this.#line) throw new Error(say('This agent cannot delete conversations.'));
     await deleteSession(this.#line.connection, key);
   }
 
   async fork(): Promise<string> {
-    if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined) throw new Error('This agent cannot copy conversations.');
+    if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined)
+      throw new Error(say('This agent cannot copy conversations.'));
     return forkSession(this.#line.connection, this.#sessionId, this.#launch.cwd, this.#stop.signal);
   }
 
@@ -189,7 +191,7 @@ export class AcpAdapter implements Adapter {
 
   async #openSession(resume: Scene['resume']): Promise<SessionAnswer & { readonly id: string }> {
     const { scene, agent, line } = { scene: this.#scene, agent: this.#agent, line: this.#line };
-    if (!agent || !line) throw new Error('The agent is gone.');
+    if (!agent || !line) throw new Error(say('The agent is gone.'));
     this.#tools ??= await toolServer(scene, agent);
     const params = {
       cwd: this.#launch.cwd,
@@ -202,10 +204,10 @@ export class AcpAdapter implements Adapter {
         return await this.#goOn(resume, agent, ask);
       } catch (error) {
         if (codeOf(error) === AUTH_REQUIRED || this.#stop.signal.aborted || !(error instanceof ResponseError)) throw error;
-        const why = codeOf(error) === NOT_FOUND ? 'It does not know it any more.' : faultOf(error).message;
-        this.#notice(`The agent cannot take up this conversation, so it remembers nothing of it. ${why}`);
+        const why = codeOf(error) === NOT_FOUND ? say('It does not know it any more.') : faultOf(error).message;
+        this.#notice(say('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
       }
-    } else if (resume) this.#notice('This agent keeps no conversations. It goes on without the agent remembering it.');
+    } else if (resume) this.#notice(say('This agent keeps no conversations. It goes on without the agent remembering it.'));
     this.#updates.live();
     const answer = await ask('session/new', {});
     if (!answer.sessionId) throw new Error('The agent named no session.');
@@ -255,7 +257,7 @@ export class AcpAdapter implements Adapter {
           ? { accepted: ports.tools.map((tool) => tool.name), rejected: [] }
           : {
               accepted: [],
-              rejected: ports.tools.map((tool) => ({ name: tool.name, reason: 'The agent takes no tools from the editor.' })),
+              rejected: ports.tools.map((tool) => ({ name: tool.name, reason: say('The agent takes no tools from the editor.') })),
             },
       },
     });
@@ -322,7 +324,7 @@ export class AcpAdapter implements Adapter {
 
   /** A request about the session, to whichever process stands now. */
   #request<T extends z.ZodMiniType>(method: string, params: object, answer: T, signal?: AbortSignal): Promise<z.output<T>> {
-    if (!this.#line || this.#sessionId === undefined) throw new Error('The agent is gone.');
+    if (!this.#line || this.#sessionId === undefined) throw new Error(say('The agent is gone.'));
     return this.#line.connection.request(method, { sessionId: this.#sessionId, ...params }, answer, signal);
   }
 
@@ -351,7 +353,7 @@ export class AcpAdapter implements Adapter {
       const events = answer?.configOptions ? this.#settings.replaceConfig(answer.configOptions) : request.done();
       for (const event of events) this.#scene.emit(event);
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#notice(`The agent did not take the setting: ${faultOf(error).message}`);
+      if (!this.#stop.signal.aborted) this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message));
     }
   }
 

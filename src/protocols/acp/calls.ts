@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './content.ts';
@@ -182,10 +183,10 @@ function exitCodeIn(raw: unknown): number | undefined {
 
 function failureOf(call: CallState): string {
   const exit = exitCodeIn(call.rawOutput);
-  if (exit !== undefined && exit !== 0) return `Exit code ${exit}`;
+  if (exit !== undefined && exit !== 0) return say('Exit code {0}', exit);
   const raw = call.rawOutput as { readonly error?: unknown } | undefined;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
-  return typeof error === 'string' && error ? error.slice(0, 2000) : 'The agent reports a failure.';
+  return typeof error === 'string' && error ? error.slice(0, 2000) : say('The agent reports a failure.');
 }
 
 function titleOf(call: CallState): string {

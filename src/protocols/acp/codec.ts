@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Command, Plan } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
@@ -90,20 +91,18 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
   compaction_update: ({ status, error }, { turn }) => {
     if (!turn) return [];
     if (status === 'completed') {
-      const notice = { level: 'info', text: 'The conversation was summed up to make room.' } as const;
+      const notice = { level: 'info', text: say('The conversation was summed up to make room.') } as const;
       turn.growing = undefined;
       return [activity(turn, null), { type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: newPart(turn), notice } }];
     }
     if (status === 'failed') {
-      const text = `Summing up the conversation failed${typeof error === 'string' ? `: ${error.slice(0, 500)}` : '.'}`;
+      const text = say('Summing up the conversation failed: {0}', typeof error === 'string' ? error.slice(0, 500) : '?');
       return [activity(turn, null), { type: 'notice', notice: { level: 'warn', text } }];
     }
-    return [activity(turn, status === 'cancelled' ? null : COMPACTING)];
+    return [activity(turn, status === 'cancelled' ? null : say('Summing up the conversation'))];
   },
-  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, COMPACTING)] : []),
+  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, say('Summing up the conversation'))] : []),
 };
-
-const COMPACTING = 'Summing up the conversation';
 
 function activity(turn: TurnMemory, text: string | null): SessionEvent {
   return { type: 'turn.activity', turnId: turn.id, text };

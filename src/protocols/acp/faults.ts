@@ -1,5 +1,6 @@
 import { ResponseError } from 'vscode-jsonrpc/node';
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { Fault } from '../../session/model.ts';
 
 /** Errors both ways (acp.md §2). */
@@ -19,7 +20,7 @@ export function faultOf(error: unknown): Fault {
   if (!(error instanceof ResponseError)) return { message: messageOf(error) };
   const data: unknown = error.data;
   const details = ['details', 'message'].map((key) => stringAt(data, key)).find(Boolean);
-  const message = innerMessage(error.message) || 'The agent reports an error.';
+  const message = innerMessage(error.message) || say('The agent reports an error.');
   const text = details && !message.includes(details) ? `${message}: ${details}` : message;
   return {
     message: text.slice(0, 4000),

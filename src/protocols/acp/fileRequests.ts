@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { Approval, Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
@@ -91,12 +92,12 @@ export class FileRequests {
     if (known !== undefined) return known;
     const allowed = await this.#ask(
       {
-        title: 'Read a file outside the workspace',
+        title: say('Read a file outside the workspace'),
         toolKind: 'read',
         detail: { type: 'text', text: target },
         options: [
-          { id: 'allow', label: 'Allow reading in this folder', effect: 'allow_always' },
-          { id: 'reject', label: 'Reject', effect: 'reject_once' },
+          { id: 'allow', label: say('Allow reading in this folder'), effect: 'allow_always' },
+          { id: 'reject', label: say('Reject'), effect: 'reject_once' },
         ],
       },
       signal,
@@ -106,12 +107,13 @@ export class FileRequests {
   }
 
   async #mayWrite(target: string, place: Place, before: string | null, after: string, signal: AbortSignal): Promise<boolean> {
-    const title = place === 'guarded' ? 'Write a file that steers the editor or the version control' : 'Write a file outside the workspace';
+    const title =
+      place === 'guarded' ? say('Write a file that steers the editor or the version control') : say('Write a file outside the workspace');
     const diffs = [{ path: target, before: before === null ? null : plain(before), after: plain(after) }];
     const options = [
       // Not an option that rules of the person may choose: those are about the workspace.
-      { id: 'allow', label: 'Allow this write', effect: 'allow_always' },
-      { id: 'reject', label: 'Reject', effect: 'reject_once' },
+      { id: 'allow', label: say('Allow this write'), effect: 'allow_always' },
+      { id: 'reject', label: say('Reject'), effect: 'reject_once' },
     ] as const;
     return (await this.#ask({ title, toolKind: 'edit', detail: { type: 'edit', diffs }, options }, signal)) ?? false;
   }

@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import * as z from 'zod/mini';
+import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Field, Question } from '../../session/model.ts';
 
@@ -111,18 +112,20 @@ export function formReply(request: FormRequest, answer: Answer): FormReply | und
 export function linkAsk(id: string, request: LinkRequest, turnId: string | undefined): Approval {
   const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
   const warnings = [
-    ...(url && url.protocol !== 'https:' ? ['This address is not encrypted (https).'] : []),
-    ...(url?.hostname.split('.').some((label) => label.startsWith('xn--')) ? ['Its host name is written with look-alike characters.'] : []),
+    ...(url && url.protocol !== 'https:' ? [say('This address is not encrypted (https).')] : []),
+    ...(url?.hostname.split('.').some((label) => label.startsWith('xn--'))
+      ? [say('Its host name is written with look-alike characters.')]
+      : []),
   ];
   return {
     kind: 'approval',
     id,
     ...(turnId === undefined ? {} : { turnId }),
     title: request.message,
-    detail: { type: 'text', text: [request.url, ...(url ? [`Host: ${url.host}`] : []), ...warnings].join('\n') },
+    detail: { type: 'text', text: [request.url, ...(url ? [say('Host: {0}', url.host)] : []), ...warnings].join('\n') },
     options: [
-      { id: 'open', label: 'Open', effect: 'allow_once' },
-      { id: 'decline', label: 'Decline', effect: 'reject_once' },
+      { id: 'open', label: say('Open'), effect: 'allow_once' },
+      { id: 'decline', label: say('Decline'), effect: 'reject_once' },
     ],
   };
 }

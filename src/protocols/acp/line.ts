@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { processChannel } from '../../transport/process.ts';
 import type { Launch, Scene } from '../adapter.ts';
@@ -52,7 +53,7 @@ export async function initialize(line: Line, scene: Scene, signal: AbortSignal):
   const limit = AbortSignal.any([signal, AbortSignal.timeout(INITIALIZE_LIMIT)]);
   const answer = await orAborted(line.connection.request('initialize', params, initializeAnswer), limit);
   if (answer.protocolVersion !== VERSION) {
-    throw new Error(`The agent speaks version ${answer.protocolVersion} of the protocol; this client speaks version ${VERSION}.`);
+    throw new Error(say('The agent speaks version {0} of the protocol; this client speaks version {1}.', answer.protocolVersion, VERSION));
   }
   return answer;
 }
@@ -62,7 +63,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const stop = () => {
       const late = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
-      reject(new Error(late ? `The agent did not answer within ${INITIALIZE_LIMIT / 1000} s of its start.` : 'Cancelled.'));
+      reject(new Error(late ? say('The agent did not answer within {0} s of its start.', INITIALIZE_LIMIT / 1000) : say('Cancelled.')));
     };
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });

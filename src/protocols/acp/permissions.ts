@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
 import { type CallState, commandIn, shown } from './calls.ts';
@@ -23,7 +24,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
     title: titleOf(request, call),
     toolKind: call.kind,
     detail: detailOf(request, call),
-    options: request.options.length > 0 ? request.options.map(toOption) : [DISMISS],
+    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: say('Dismiss'), effect: 'reject_once' }],
   } satisfies Approval;
 }
 
@@ -31,7 +32,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
 export function permissionReply(request: PermissionRequest, answer: Answer): Outcome | undefined {
   if (answer.kind === 'option') {
     if (request.options.some((option) => option.optionId === answer.optionId)) return selected(answer.optionId);
-    return answer.optionId === DISMISS.id ? cancelledOutcome : undefined;
+    return answer.optionId === DISMISS ? cancelledOutcome : undefined;
   }
   if (answer.kind !== 'fields') return cancelledOutcome;
   const go = request.options.find((option) => option.kind === 'allow_once');
@@ -49,7 +50,7 @@ export function isRefusal(request: PermissionRequest, outcome: Outcome): boolean
   return request.options.find((option) => option.optionId === chosen.optionId)?.kind?.startsWith('reject') ?? false;
 }
 
-const DISMISS: Option = { id: 'dismiss', label: 'Dismiss', effect: 'reject_once' };
+const DISMISS = 'dismiss';
 
 function selected(optionId: string): Outcome {
   return { outcome: { outcome: 'selected', optionId } };
@@ -102,7 +103,7 @@ function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined
     return [
       {
         id: String(at),
-        label: typeof label === 'string' ? label : `Question ${at + 1}`,
+        label: typeof label === 'string' ? label : say('Question {0}', at + 1),
         ...(choices.length > 0 ? { choices } : {}),
         ...(multiSelect === true ? { many: true as const } : {}),
         free: true,

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Approval, Option } from '../../session/model.ts';
 import type { Launch } from '../adapter.ts';
@@ -27,11 +28,11 @@ export type SignedIn =
 export async function signIn(methods: readonly AuthMethod[], scene: SignInScene): Promise<SignedIn> {
   const ways = methods.filter((method) => wayOf(method, scene.ports) !== undefined);
   if (ways.length === 0) {
-    return { how: 'declined', why: 'The agent wants you to sign in. Set it up with its own program first, then start it again.' };
+    return { how: 'declined', why: say('The agent wants you to sign in. Set it up with its own program first, then start it again.') };
   }
   const method = await choose(ways, scene);
-  if (!method) return { how: 'declined', why: 'The agent wants you to sign in, and no way was chosen.' };
-  scene.emit({ type: 'link.opening', note: `Signing in: ${method.name}` });
+  if (!method) return { how: 'declined', why: say('The agent wants you to sign in, and no way was chosen.') };
+  scene.emit({ type: 'link.opening', note: say('Signing in: {0}', method.name) });
   switch (wayOf(method, scene.ports)) {
     case 'terminal':
       return inTerminal(method, scene);
@@ -70,12 +71,12 @@ function choose(methods: readonly AuthMethod[], scene: SignInScene): Promise<Aut
     effect: 'allow_always',
     ...(method.description ? { description: method.description } : {}),
   }));
-  options.push({ id: '', label: 'Not now', effect: 'reject_once' });
+  options.push({ id: '', label: say('Not now'), effect: 'reject_once' });
   const ask = (id: string): Approval => ({
     kind: 'approval',
     id,
-    title: 'Sign in',
-    detail: { type: 'text', text: 'The agent wants you to sign in. Choose how.' },
+    title: say('Sign in'),
+    detail: { type: 'text', text: say('The agent wants you to sign in. Choose how.') },
     options,
   });
   return scene.asks
@@ -107,7 +108,7 @@ async function inTerminal(method: AuthMethod, scene: SignInScene): Promise<Signe
     cwd: launch.cwd,
   };
   const exit = await ports.runVisibly?.(program);
-  if (exit?.code !== 0) return { how: 'declined', why: `The login "${program.title}" did not end well.` };
+  if (exit?.code !== 0) return { how: 'declined', why: say('The login "{0}" did not end well.', program.title) };
   return { how: 'restart', env: {} };
 }
 
@@ -141,7 +142,7 @@ async function byVariables(method: AuthMethod, scene: SignInScene): Promise<Sign
     },
     scene.signal,
   );
-  if (!values) return { how: 'declined', why: 'The agent wants you to sign in, and nothing was entered.' };
+  if (!values) return { how: 'declined', why: say('The agent wants you to sign in, and nothing was entered.') };
   for (const [name, value] of Object.entries(values)) await scene.ports.secrets?.set(secretName(scene.launch, name), value);
   return { how: 'restart', env: values };
 }

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Fault } from '../../session/model.ts';
 
 export interface Stop {
@@ -12,23 +13,19 @@ export function stopOf(reason: string): Stop {
     case 'cancelled':
       return { status: 'cancelled' };
     case 'max_tokens':
-      return {
-        status: 'done',
-        stop: 'The answer reached its largest length.',
-        error: { message: 'The answer reached its largest length.', next: ['continue'] },
-      };
+      return limit(say('The answer reached its largest length.'));
     case 'max_turn_requests':
-      return {
-        status: 'done',
-        stop: 'The agent reached its largest number of steps.',
-        error: { message: 'The agent reached its largest number of steps.', next: ['continue'] },
-      };
+      return limit(say('The agent reached its largest number of steps.'));
     case 'refusal':
       return {
         status: 'failed',
-        error: { message: 'The agent refused. It has forgotten this message and all it did about it.', code: reason },
+        error: { message: say('The agent refused. It has forgotten this message and all it did about it.'), code: reason },
       };
     default:
       return { status: 'done' };
   }
+}
+
+function limit(message: string): Stop {
+  return { status: 'done', stop: message, error: { message, next: ['continue'] } };
 }
