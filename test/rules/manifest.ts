@@ -36,9 +36,6 @@ export const settings: Readonly<Record<string, Setting>> = Object.assign(
   ...[manifest.contributes.configuration ?? []].flat().map((part) => part.properties),
 );
 
-/** Keys the editor binds by itself, on Linux and Windows and on macOS; read from a VS Code 1.139 by test/workbench/editorKeys.mjs. */
-export const editorKeys = readJson<{ readonly linux: readonly string[]; readonly mac: readonly string[] }>('test/rules/editorKeys.json');
-
 /** A table of texts: key to text. Empty when the file does not exist. */
 export function texts(file: string): Readonly<Record<string, string>> {
   return existsSync(file) ? readJson<Record<string, string>>(file) : {};

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { texts } from './manifest.ts';
+import { sourcesUnder } from './sources.ts';
+
+const english = texts('package.nls.json');
+const chinese = texts('package.nls.zh-cn.json');
+const bundle = texts('l10n/bundle.l10n.json');
+const chineseBundle = texts('l10n/bundle.l10n.zh-cn.json');
+
+const missing = (wanted: Iterable<string>, table: object): readonly string[] => [...wanted].filter((key) => !(key in table));
+/** Placeholders of a text, sorted: `{0}`, `{name}`. */
+const holes = (text: string): string => (text.match(/\{\w+\}/g) ?? []).sort().join(' ');
+
+test('every text of the manifest is there in both languages, and none is unused', () => {
+  const used = new Set([...readFileSync('package.json', 'utf8').matchAll(/"%([^%"]+)%"/g)].map((match) => match[1] ?? ''));
+  if (Object.keys(english).length === 0 && Object.keys(chinese).length === 0) return;
+  assert.deepEqual(missing(used, english), [], 'not in package.nls.json');
+  assert.deepEqual(missing(used, chinese), [], 'not in package.nls.zh-cn.json');
+  assert.deepEqual(
+    missing([...Object.keys(english), ...Object.keys(chinese)], Object.fromEntries([...used].map((key) => [key, 1]))),
+    [],
+    'unused',
+  );
+});
+
+test('every text of the code is there in both languages, and none is unused', () => {
+  const used = new Set<string>();
+  for (const source of sourcesUnder('src', 'webview')) {
+    // `say` is the word for it in rooms without an editor; the agent has another function of that name.
+    const name = /base\/say\.ts'/.test(source.code) && source.path !== 'src/extension.ts' ? '(?:t|say)' : 't';
+    const literal = `('(?:\\\\.|[^'\\\\])*'|"(?:\\\\.|[^"\\\\])*")`;
+    const before = '(?<![\\w$#]|(?<!l10n)\\.)'; // no method of that name
+    // The text is a literal, or the choice between two of them.
+    const call = new RegExp(`${before}${name}\\(\\s*(?:[^'"\`(),]+\\?\\s*)?${literal}(?:\\s*:\\s*${literal})?`, 'g');
+    const code = source.code.replace('l10n.t(english, ...args)', ''); // hands on what others say
+    for (const match of code.matchAll(call)) for (const text of [match[1], match[2]]) if (text) used.add(unquote(text));
+    const calls = code.match(new RegExp(`${before}${name}\\((?!\\w+\\??:)`, 'g'))?.length ?? 0;
+    const understood = [...code.matchAll(call)].length;
+    assert.equal(calls, understood, `${source.path}: ${calls - understood} calls whose text is not a literal`);
+  }
+  if (used.size === 0) return;
+  const known = Object.fromEntries([...used].map((key) => [key, 1]));
+  assert.deepEqual(missing(used, chineseBundle), [], 'not in bundle.l10n.zh-cn.json');
+  assert.deepEqual(missing(used, bundle), [], 'not in bundle.l10n.json');
+  assert.deepEqual(missing([...Object.keys(bundle), ...Object.keys(chineseBundle)], known), [], 'unused');
+});
+
+test('translations keep the placeholders and say something', () => {
+  for (const [table, translated] of [
+    [english, chinese],
+    [bundle, chineseBundle],
+  ] as const) {
+    for (const [key, text] of Object.entries(table)) {
+      assert.notEqual(text.trim(), '', key);
+      if (key in translated) assert.equal(holes(translated[key] ?? ''), holes(text), key);
+    }
+  }
+  assert.deepEqual(
+    Object.entries(bundle).filter(([key, text]) => key !== text),
+    [],
+    'the English bundle says what the code says',
+  );
+});
+
+const unquote = (literal: string): string =>
+  literal.slice(1, -1).replaceAll(/\\(.)/g, (_, char: string) => ({ n: '\n', t: '\t' })[char] ?? char);
