@@ -7,7 +7,7 @@ import { Control, type Envelope, errorText, record } from './control.ts';
 import { EnvelopeLines } from './envelopeLines.ts';
 import { commandHints, fileHints } from './hints.ts';
 import { QwenFace } from './qwenFace.ts';
-import type { QwenServer, QwenServerOptions } from './serve.ts';
+import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const PROTOCOL_VERSION = 1;
 const APPROVAL_LIMIT = 600_000;

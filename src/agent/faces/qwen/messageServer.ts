@@ -7,7 +7,7 @@ import { ClientTools } from './clientTools.ts';
 import { Control, type Envelope, errorText, record } from './control.ts';
 import { MessageLines } from './messageLines.ts';
 import { QwenFace } from './qwenFace.ts';
-import type { QwenServer, QwenServerOptions } from './serve.ts';
+import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const MODES: readonly string[] = ['plan', 'default', 'auto-edit', 'yolo'];
 /** Milliseconds a person has for an approval, unless the client asks for more (qwen.md §3.3). */

@@ -1,28 +1,9 @@
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
-import type { Model } from '../../models/model.ts';
-import type { SessionStore } from '../../sessionStore.ts';
-import type { Workspace } from '../../workspace/paths.ts';
 import { record } from './control.ts';
 import { EnvelopeServer } from './envelopeServer.ts';
 import { MessageServer } from './messageServer.ts';
-
-export interface QwenServer {
-  take(message: Readonly<Record<string, unknown>>): void;
-  /** Settles when the running turn is over. */
-  end(): Promise<void>;
-}
-export interface QwenServerOptions {
-  readonly write: (message: object) => void;
-  readonly exit: (code: number) => void;
-  readonly session: string;
-  readonly mode: string;
-  readonly partials: boolean;
-  readonly format: 'stream-json' | 'stream-chunk-json';
-  readonly model: Model;
-  readonly workspace: Workspace;
-  readonly store: SessionStore;
-}
+import type { QwenServer, QwenServerOptions } from './server.ts';
 
 export type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | 'message' | 'envelope' };
 type Line = Readonly<Record<string, unknown>>;
