@@ -1,6 +1,7 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Disposable } from '../base/lifetime.ts';
+import { say } from '../base/say.ts';
 import { HttpAnswer } from './httpAnswer.ts';
 import { HttpFailure, whyFailed } from './httpFailure.ts';
 import { type AgentOptions, socketsFor } from './sockets.ts';
@@ -55,7 +56,7 @@ export class HttpClient implements Disposable {
       const next = redirectOf(answer, url, request.method);
       if (next === undefined) return answer;
       answer.dispose();
-      if (hop === REDIRECTS) throw new HttpFailure('redirect', `${originOf(url)} redirects in circles.`);
+      if (hop === REDIRECTS) throw new HttpFailure('redirect', say('{0} redirects in circles.', originOf(url)));
       url = next;
     }
   }
@@ -71,9 +72,9 @@ export class HttpClient implements Disposable {
   #once(request: HttpRequest): Promise<HttpAnswer> {
     const { signal } = request;
     if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
-      return Promise.reject(new HttpFailure('address', `"${request.url}" is not an http or https address.`));
+      return Promise.reject(new HttpFailure('address', say('"{0}" is not an http or https address.', request.url)));
     }
-    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', 'The request was stopped.'));
+    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', say('The request was stopped.')));
     const url = new URL(request.url);
     const secure = url.protocol === 'https:';
     const options: RequestOptions = {
@@ -92,7 +93,7 @@ export class HttpClient implements Disposable {
           headers: request.headersWithin === undefined ? HEADERS_WITHIN : request.headersWithin,
         },
         (what, ms) => {
-          late = new HttpFailure('timeout', `${originOf(request.url)} ${what} within ${Math.round(ms / 1000)} s.`);
+          late = new HttpFailure('timeout', tooLate(originOf(request.url), what, Math.round(ms / 1000)));
           sent.destroy();
         },
       );
@@ -113,7 +114,9 @@ export class HttpClient implements Disposable {
       sent.on('error', (error: NodeJS.ErrnoException) => {
         reject(
           late ??
-            (signal?.aborted || this.#disposed ? new HttpFailure('aborted', 'The request was stopped.') : whyFailed(request.url, error)),
+            (signal?.aborted || this.#disposed
+              ? new HttpFailure('aborted', say('The request was stopped.'))
+              : whyFailed(request.url, error)),
         );
       });
       sent.on('close', () => {
@@ -123,7 +126,7 @@ export class HttpClient implements Disposable {
           late ??
             new HttpFailure(
               signal?.aborted || this.#disposed ? 'aborted' : 'cut',
-              `The connection to ${originOf(request.url)} was closed.`,
+              say('The connection to {0} was closed.', originOf(request.url)),
             ),
         );
       });
@@ -139,10 +142,13 @@ function headersOf(request: HttpRequest): Record<string, string> {
   return headers;
 }
 
-function deadlines(within: { readonly connect: number; readonly headers: number | null }, tooLate: (what: string, ms: number) => void) {
-  const connect = setTimeout(() => tooLate('could not be reached', within.connect), within.connect);
+function deadlines(
+  within: { readonly connect: number; readonly headers: number | null },
+  tooLate: (what: 'connect' | 'headers', ms: number) => void,
+) {
+  const connect = setTimeout(() => tooLate('connect', within.connect), within.connect);
   const { headers: ms } = within;
-  const headers = ms === null ? undefined : setTimeout(() => tooLate('did not begin to answer', ms), ms);
+  const headers = ms === null ? undefined : setTimeout(() => tooLate('headers', ms), ms);
   return {
     connected: () => clearTimeout(connect),
     clear: () => {
@@ -150,6 +156,12 @@ function deadlines(within: { readonly connect: number; readonly headers: number 
       clearTimeout(headers);
     },
   };
+}
+
+function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): string {
+  return what === 'connect'
+    ? say('{0} could not be reached within {1} s.', origin, seconds)
+    : say('{0} did not begin to answer within {1} s.', origin, seconds);
 }
 
 /** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */
@@ -160,8 +172,8 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
   const mayRepeat = method === 'GET' || answer.status === 307 || answer.status === 308;
   if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
   answer.dispose();
-  const where = target ? `${target.origin}${target.pathname}` : 'somewhere unreadable';
-  throw new HttpFailure('redirect', `${originOf(from)} redirects to ${where}. If that is right, set it as the address.`);
+  const where = target ? `${target.origin}${target.pathname}` : location.slice(0, 200);
+  throw new HttpFailure('redirect', say('{0} redirects to {1}. If that is right, set it as the address.', originOf(from), where));
 }
 
 /** Scheme, host and port: what may be shown and logged of an address. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Disposable } from '../base/lifetime.ts';
+import { say } from '../base/say.ts';
 import { HttpFailure } from './httpFailure.ts';
 
 const ERROR_BODY = 64 * 1024;
@@ -39,8 +40,8 @@ export class HttpAnswer implements Disposable {
         const { origin } = new URL(this.#url);
         reject(
           this.#stopped()
-            ? new HttpFailure('aborted', 'The request was stopped.')
-            : new HttpFailure('cut', `The connection to ${origin} was lost.`),
+            ? new HttpFailure('aborted', say('The request was stopped.'))
+            : new HttpFailure('cut', say('The connection to {0} was lost.', origin)),
         );
       };
       if (response.destroyed) return broken();
@@ -77,7 +78,7 @@ export class HttpAnswer implements Disposable {
   async json(limit: number): Promise<unknown> {
     const text = await this.text(limit + 1);
     const { origin } = new URL(this.#url);
-    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', `${origin} answered with more than ${limit} bytes.`);
+    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', say('{0} answered with more than {1} bytes.', origin, limit));
     return JSON.parse(text);
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content } from '../../session/model.ts';
 import { HttpClient } from '../../transport/http.ts';
@@ -91,7 +92,7 @@ class AiSdkAdapter implements Adapter {
     emit({ type: 'resume.set', key: id });
     for (const text of problems) emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
     if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
-      const text = `The connection to ${url.host} is not encrypted: messages, keys and what tools find can be read on the way.`;
+      const text = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
       emit({ type: 'notice', notice: { level: 'warn', text } });
     }
     const accepted = this.#settings.tools === 'none' ? [] : [...ports.tools.map((tool) => tool.name), HUMAN_TOOL];

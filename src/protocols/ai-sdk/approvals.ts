@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ToolCall } from '../../session/model.ts';
 import type { ToolPart } from './schema.ts';
@@ -21,9 +22,9 @@ export function approvalAsk(
     title: part.title ?? name,
     detail: { type: 'text', text: detailOf(part) },
     options: [
-      { id: ALLOW, label: 'Allow', effect: 'allow_once' },
-      { id: ALWAYS, label: `Always allow ${name} in this conversation`, effect: 'allow_always' },
-      { id: REJECT, label: 'Reject', effect: 'reject_once' },
+      { id: ALLOW, label: say('Allow'), effect: 'allow_once' },
+      { id: ALWAYS, label: say('Always allow {0} in this conversation', name), effect: 'allow_always' },
+      { id: REJECT, label: say('Reject'), effect: 'reject_once' },
     ],
   };
 }
@@ -32,8 +33,8 @@ function detailOf(part: ToolPart): string {
   const { approval } = part;
   const lines = [pretty(part.input)];
   if (approval && 'inputSchemaInput' in approval && pretty(approval.inputSchemaInput) !== lines[0]) {
-    lines.unshift('What will run:');
-    lines.push('What the model wrote:', pretty(approval.inputSchemaInput));
+    lines.unshift(say('What will run:'));
+    lines.push(say('What the model wrote:'), pretty(approval.inputSchemaInput));
   }
   return [...(approval?.requestReason ? [approval.requestReason] : []), ...lines].join('\n\n');
 }
@@ -73,11 +74,11 @@ export function continueAsk(askId: string, turnId: string, posts: number): Appro
     kind: 'approval',
     id: askId,
     turnId,
-    title: 'Continue?',
-    detail: { type: 'text', text: `The agent has gone on by itself ${posts} times in this turn.` },
+    title: say('Continue?'),
+    detail: { type: 'text', text: say('The agent has gone on by itself {0} times in this turn.', posts) },
     options: [
-      { id: ALLOW, label: 'Continue', effect: 'allow_once' },
-      { id: REJECT, label: 'Stop here', effect: 'reject_once' },
+      { id: ALLOW, label: say('Continue'), effect: 'allow_once' },
+      { id: REJECT, label: say('Stop here'), effect: 'reject_once' },
     ],
   };
 }

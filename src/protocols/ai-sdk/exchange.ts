@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { Remedy } from '../../session/model.ts';
 import { type HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
@@ -44,26 +45,30 @@ export async function openStream(
   const older = answer.headers['x-vercel-ai-data-stream'] !== undefined;
   if (answer.type === 'text/event-stream' && !older) return answer;
   const body = await bodyOf(answer);
-  if (older || /^\w:["[{]/.test(body)) throw new Refusal(answer.status, OLDER_PROTOCOL, ['openSettings']);
-  const type = answer.type === '' ? 'no content type' : answer.type;
-  throw new Refusal(answer.status, `${originOf(request.url)} did not answer with a stream (status ${answer.status}, ${type}).`, [
+  if (older || /^\w:["[{]/.test(body)) throw new Refusal(answer.status, olderProtocol(), ['openSettings']);
+  const type = answer.type === '' ? say('no content type') : answer.type;
+  throw new Refusal(answer.status, say('{0} did not answer with a stream (status {1}, {2}).', originOf(request.url), answer.status, type), [
     'retry',
     'openSettings',
   ]);
 }
 
-export const OLDER_PROTOCOL =
-  'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.';
+export function olderProtocol(): string {
+  return say(
+    'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.',
+  );
+}
 
 export async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<Refusal> {
   const said = messageIn(await bodyOf(answer), answer.type);
   const { status } = answer;
-  const text = `${originOf(url)} answered with status ${status}${said === '' ? '' : `: ${said}`}`;
+  const short = say('{0} answered with status {1}', originOf(url), status);
+  const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return new Refusal(status, `${text}. Set its key in the agent's headers.`, ['openSettings', 'retry']);
-  if (status === 404 || status === 405) return new Refusal(status, `${text}. Is the address right?`, ['openSettings', 'retry']);
+    return new Refusal(status, say('{0}. Set its key in the headers of the agent.', text), ['openSettings', 'retry']);
+  if (status === 404 || status === 405) return new Refusal(status, say('{0}. Is the address right?', text), ['openSettings', 'retry']);
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
-  return new Refusal(status, wait === undefined ? text : `${text} It asks to wait ${Math.ceil(wait / 1000)} s.`);
+  return new Refusal(status, wait === undefined ? text : say('{0} It asks to wait {1} s.', text, Math.ceil(wait / 1000)));
 }
 
 /** The body of an error as far as it is there; one that breaks off is as good as none. */

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Scene } from '../adapter.ts';
 import type { Conversation } from './conversation.ts';
 import type { HeldResults } from './heldResults.ts';
@@ -36,6 +37,9 @@ export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void>
     call.acceptedAt = response.substance;
     conversation.flow = 'held';
   } else if (handed.how === 'refused' && sure) {
-    scene.emit({ type: 'notice', notice: { level: 'error', text: `The result was not taken: ${handed.why}`, next: ['openSettings'] } });
+    scene.emit({
+      type: 'notice',
+      notice: { level: 'error', text: say('The result was not taken: {0}', handed.why), next: ['openSettings'] },
+    });
   }
 }

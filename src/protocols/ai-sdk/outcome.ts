@@ -1,6 +1,7 @@
+import { say } from '../../base/say.ts';
 import type { Assembly } from './assembly.ts';
 import type { StreamEnd } from './chunkStream.ts';
-import { OLDER_PROTOCOL } from './exchange.ts';
+import { olderProtocol } from './exchange.ts';
 
 /** How a response ended (ai-sdk.md §5.4). `said`: the server said so itself. */
 export type Outcome =
@@ -17,12 +18,12 @@ const FRONTEND_TOOL = '__FRONTEND_TOOL__';
 
 export function outcomeOf(assembly: Assembly, end: StreamEnd, stopped: boolean, resultsAsMessages: boolean): Outcome {
   if (stopped) return { kind: 'stopped' };
-  if (end.foreign) return { kind: 'failed', message: OLDER_PROTOCOL };
+  if (end.foreign) return { kind: 'failed', message: olderProtocol() };
   const errors = resultsAsMessages ? assembly.errors.filter((text) => !text.includes(FRONTEND_TOOL)) : assembly.errors;
   const [error] = errors;
   if (error !== undefined) {
     const text = error.trim();
-    return { kind: 'failed', message: text === '' || text === MASKED ? 'The server reported an error without details.' : text };
+    return { kind: 'failed', message: text === '' || text === MASKED ? say('The server reported an error without details.') : text };
   }
   if (assembly.aborted) return { kind: 'aborted', reason: assembly.aborted.reason };
   const said = end.done || assembly.finished || errors.length < assembly.errors.length;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { say } from '../../base/say.ts';
 import type { Launch, LaunchOptions } from '../adapter.ts';
 import { isRecord } from './metadata.ts';
 
@@ -51,19 +52,19 @@ export function readSettings(launch: Extract<Launch, { kind: 'http' }>): {
   const given: LaunchOptions = launch.options ?? {};
   const problems = Object.keys(given)
     .filter((name) => !Object.hasOwn(options, name))
-    .map((name) => `There is no option "${name}"; known are ${Object.keys(options).join(', ')}.`);
+    .map((name) => say('There is no option "{0}"; known are {1}.', name, Object.keys(options).join(', ')));
   const read = <K extends keyof typeof options>(name: K): z.infer<(typeof options)[K]> | undefined => {
     const value = given[name];
     if (value === undefined) return undefined;
     const parsed = options[name].safeParse(value);
-    if (!parsed.success) problems.push(`The option ${name} cannot be "${value.slice(0, 100)}".`);
+    if (!parsed.success) problems.push(say('The option {0} cannot be "{1}".', name, value.slice(0, 100)));
     return parsed.success ? (parsed.data as z.infer<(typeof options)[K]>) : undefined;
   };
   const address = (name: 'toolResultUrl' | 'stopUrl'): { [P in typeof name]?: string } => {
     const value = read(name);
     if (value === undefined) return {};
     if (URL.canParse(value, launch.url)) return { [name]: new URL(value, launch.url).href };
-    problems.push(`The option ${name} is no address.`);
+    problems.push(say('The option {0} is no address.', name));
     return {};
   };
   const resumeUrl = read('resumeUrl');
@@ -93,7 +94,7 @@ function bodyOf(text: string | undefined, problems: string[]): Readonly<Record<s
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch {}
-  problems.push('The option body is no JSON object.');
+  problems.push(say('The option body is no JSON object.'));
   return {};
 }
 

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Output, ToolCall, Usage } from '../../session/model.ts';
 import { isRecord } from './metadata.ts';
@@ -87,7 +88,7 @@ function statusOf(part: ToolPart): ToolCall['status'] {
 }
 
 function errorOf(part: ToolPart): string | undefined {
-  if (part.state === 'output-error') return part.errorText || 'The tool failed.';
+  if (part.state === 'output-error') return part.errorText || say('The tool failed.');
   const refused = part.state === 'output-denied' || (part.state === 'approval-responded' && part.approval?.approved === false);
   return refused ? part.approval?.reason : undefined;
 }

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { Scene } from '../adapter.ts';
 import type { Tool } from '../ports.ts';
 import type { Asks } from './asks.ts';
@@ -61,7 +62,7 @@ export class StepCalls {
     took: (chunk, part) => this.#took(chunk, part),
     caughtUp: () => this.#caughtUp(),
     awaits: (toolCallId) => this.#awaits(toolCallId),
-    tooLong: () => this.#notice('A part of the answer was too large and has been left out.'),
+    tooLong: () => this.#notice(say('A part of the answer was too large and has been left out.')),
   };
 
   /** The server took a result while its response was open, and has not said so in the stream yet. */

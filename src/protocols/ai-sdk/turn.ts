@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault } from '../../session/model.ts';
@@ -84,7 +85,8 @@ export class Turn {
       for (;;) {
         const next = await this.#respond(post);
         if ('status' in next) return next;
-        if (!(await this.#mayGoOn())) return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: 'Stopped here.' };
+        if (!(await this.#mayGoOn()))
+          return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: say('Stopped here.') };
         this.#posts += 1;
         post = next;
       }
@@ -181,10 +183,10 @@ export class Turn {
         return { status: 'failed', error: { message: outcome.message, next: ['retry'] }, retry: 'regenerate' };
       case 'aborted':
         if (outcome.reason) this.#notice('info', outcome.reason);
-        return { status: 'cancelled', stop: 'The server stopped.' };
+        return { status: 'cancelled', stop: say('The server stopped.') };
       case 'cut':
         if (this.#calls.accepted || !this.#calls.waiting) {
-          const why = end.cut?.message ?? 'The connection was lost.';
+          const why = end.cut?.message ?? say('The connection was lost.');
           return {
             status: 'failed',
             error: { message: why, next: ['retry'] },
@@ -207,7 +209,7 @@ export class Turn {
     const send = () => {
       const body = conversation.body(post, this.#tools);
       if (conversation.grownLarge(body))
-        this.#notice('warn', 'This conversation has grown beyond 5 MB, and all of it is sent with each message.');
+        this.#notice('warn', say('This conversation has grown beyond 5 MB, and all of it is sent with each message.'));
       exchange.trace('out', JSON.parse(body));
       return openStream(exchange, { method: 'POST', url: settings.url, body, signal: this.#cut.signal });
     };
@@ -245,10 +247,10 @@ export class Turn {
   }
 
   #done(reason: string | undefined, parts: number): TurnEnd {
-    if (reason === 'length') this.#notice('warn', 'The answer was cut at its greatest length.', true);
-    else if (reason === 'interrupted') this.#notice('warn', 'The answer was interrupted.', true);
-    else if (reason === 'content-filter') this.#notice('warn', 'The answer was cut by a content filter.');
-    else if (parts === 0) this.#notice('info', 'The server sent an empty answer.');
+    if (reason === 'length') this.#notice('warn', say('The answer was cut at its greatest length.'), true);
+    else if (reason === 'interrupted') this.#notice('warn', say('The answer was interrupted.'), true);
+    else if (reason === 'content-filter') this.#notice('warn', say('The answer was cut by a content filter.'));
+    else if (parts === 0) this.#notice('info', say('The server sent an empty answer.'));
     return { status: 'done' };
   }
 
