@@ -11,6 +11,7 @@ import { iconOf } from './icons.ts';
 import { mentioned } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
 import { modeView, optionsView, usageView } from './meters.ts';
+import { editingView } from './parts/again.ts';
 import { chip, chipLabel } from './parts/content.ts';
 import { queueView } from './queue.ts';
 import { t } from './strings.ts';
@@ -20,7 +21,7 @@ export interface ComposerNeeds {
   readonly host: Pick<Host, 'call'>;
   readonly changed: () => void;
   /** Gives the content to the agent: as a prompt, or into the running turn. */
-  readonly send: (content: readonly Content[], how: 'prompt' | 'steer') => void;
+  readonly send: (content: readonly Content[], how: 'prompt' | 'steer', replaces?: string) => void;
   readonly problem: (text: string) => void;
 }
 
@@ -50,6 +51,7 @@ export class Composer {
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
       ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
+      ${memory.replaces === undefined ? nothing : editingView(view)}
       <div class="composer-box">
         ${
           memory.attachments.length === 0
@@ -203,8 +205,9 @@ export class Composer {
     if (content.length === 0) return;
     this.#back = 0;
     this.#completion.close();
-    view.act.remember({ draft: '', attachments: [], mentions: {} });
-    this.#needs.send(content, how);
+    const { replaces } = view.memory;
+    view.act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined });
+    this.#needs.send(content, how, replaces);
   }
 
   #edit({ turnId, content }: QueuedPrompt): void {

@@ -2,6 +2,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Session, Turn } from '../src/session/model.ts';
+import { mayEdit } from './parts/again.ts';
 import { turnView, waitsFor } from './parts/turn.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';
@@ -23,8 +24,9 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
       turns.slice(first),
       (turn) => turn.id,
       (turn, index) =>
-        guard([turn, view.memory.unfolded, terminalsOf(view.session, turn), waitsFor(view.session, turn), turns.length], () =>
-          turnView(view, turn, first + index, turns.length),
+        guard(
+          [turn, view.memory.unfolded, terminalsOf(view.session, turn), waitsFor(view.session, turn), turns.length, mayEdit(view.session)],
+          () => turnView(view, turn, first + index, turns.length),
         ),
     )}
   </div>`;

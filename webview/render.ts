@@ -210,13 +210,14 @@ export class Chat {
     if (place) this.#scroller?.restore(place);
   }
 
-  #send(content: readonly Content[], how: 'prompt' | 'steer'): void {
+  #send(content: readonly Content[], how: 'prompt' | 'steer', replaces?: string): void {
     if (!this.#mirror.session) {
       this.#waiting = content;
       setTimeout(() => this.#begin(), Math.max(0, this.#openedAt + STARTS_BY_ITSELF_MS - performance.now()));
       return;
     }
-    this.#act.intent({ type: how, turnId: crypto.randomUUID(), content });
+    const turnId = crypto.randomUUID();
+    this.#act.intent(replaces === undefined ? { type: how, turnId, content } : { type: 'prompt', turnId, content, replaces });
     this.#scroller?.pin();
   }
 

@@ -5,6 +5,8 @@ import type { Host } from './host.ts';
 export interface SessionMemory {
   readonly draft: string;
   readonly attachments: readonly Content[];
+  /** The turn the draft is meant to be said instead of. */
+  readonly replaces?: string | undefined;
   /** Name in the draft -> path, of every file that was chosen after an @. */
   readonly mentions: Readonly<Record<string, string>>;
   /** Key of a foldable thing -> open or not, where the person chose. */

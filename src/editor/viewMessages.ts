@@ -32,7 +32,7 @@ const answer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('cancelled') }),
 ]);
 const intent = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('prompt'), turnId: id, content: contents }),
+  z.strictObject({ type: z.literal('prompt'), turnId: id, content: contents, replaces: z.optional(id) }),
   z.strictObject({ type: z.literal('command'), turnId: id, path: z.array(id).check(z.minLength(1), z.maxLength(8)), args: text }),
   z.strictObject({ type: z.literal('steer'), turnId: id, content: contents }),
   z.strictObject({ type: z.literal('unqueue'), turnId: id }),

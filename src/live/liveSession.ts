@@ -103,7 +103,11 @@ export class LiveSession implements DeskSession, Disposable {
     if (this.#disposed) return;
     switch (intent.type) {
       case 'prompt':
-        return this.#prompt({ turnId: intent.turnId, content: intent.content });
+        return this.#prompt({
+          turnId: intent.turnId,
+          content: intent.content,
+          ...(intent.replaces === undefined ? {} : { replaces: intent.replaces }),
+        });
       case 'command':
         return this.#prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent.path, intent.args) }] });
       case 'steer':

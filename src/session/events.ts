@@ -41,6 +41,8 @@ export type SessionEvent =
       readonly stop?: string;
       readonly error?: Fault;
     }
+  /** That turn and all after it were taken back. */
+  | { readonly type: 'turns.removed'; readonly from: TurnId }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part }

@@ -2,7 +2,8 @@ import type { AskId, Content, TurnId } from './model.ts';
 
 /** Everything a person may want of a session, from whichever surface. */
 export type Intent =
-  | { readonly type: 'prompt'; readonly turnId: TurnId; readonly content: readonly Content[] }
+  /** `replaces`: said instead of what began that turn, which is taken back with everything after it. */
+  | { readonly type: 'prompt'; readonly turnId: TurnId; readonly content: readonly Content[]; readonly replaces?: TurnId }
   | { readonly type: 'command'; readonly turnId: TurnId; readonly path: readonly string[]; readonly args: string }
   /** Says something into the running turn; where the agent cannot take it, it is queued. */
   | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[] }

@@ -45,6 +45,8 @@ export interface Offers {
   readonly forget?: true;
   /** The conversation can be copied and gone on with separately. */
   readonly fork?: true;
+  /** What was said before can be said differently, and an answer be asked for anew. */
+  readonly edit?: true;
   /** A rejection may carry words for the agent. */
   readonly feedback?: true;
   readonly editableApprovals?: true;
@@ -58,6 +60,8 @@ export interface ToolOffer {
 export interface QueuedPrompt {
   readonly turnId: TurnId;
   readonly content: readonly Content[];
+  /** The turn it is said instead of. */
+  readonly replaces?: TurnId;
 }
 
 export interface Turn {

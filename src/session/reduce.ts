@@ -40,6 +40,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       };
     case 'turn.ended':
       return endTurn(session, event);
+    case 'turns.removed':
+      return removeTurns(session, event.from);
     case 'turn.activity':
       return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
@@ -141,6 +143,13 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
     asks: [],
     turns: session.turns.map((turn) => (turn.status === 'running' ? ended(turn, { at: event.at, status: 'failed', error }) : turn)),
   };
+}
+
+/** Nothing is taken back while it still happens. */
+function removeTurns(session: Session, from: TurnId): Session {
+  const at = session.turns.findIndex((turn) => turn.id === from);
+  if (at < 0 || session.turns.some((turn) => turn.status === 'running')) return session;
+  return { ...session, turns: session.turns.slice(0, at) };
 }
 
 function openAsk(session: Session, ask: Ask): Session {

@@ -8,7 +8,6 @@ import { HttpClient } from '../../transport/http.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import { Conversation, type Post } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
-import { fromTurns } from './history.ts';
 import { HUMAN_TOOL } from './humanTool.ts';
 import { TIMING, type Timing } from './pause.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -44,7 +43,7 @@ class AiSdkAdapter implements Adapter {
     this.#exchange = { client, headers: settings.headers, log: scene.log, trace: scene.trace, now: scene.now };
     // Servers read the id as a UUID, and tell messages apart by theirs across conversations.
     const id = scene.resume?.key ?? randomUUID();
-    this.#conversation = new Conversation(id, settings, randomUUID, fromTurns(scene.past ?? [], randomUUID));
+    this.#conversation = new Conversation(id, settings, randomUUID, scene.past ?? []);
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -59,7 +58,7 @@ class AiSdkAdapter implements Adapter {
   send(intent: Intent): void {
     switch (intent.type) {
       case 'prompt':
-        return this.#begin(intent.turnId, intent.content);
+        return this.#begin(intent.turnId, intent.content, intent.replaces);
       case 'command':
         return this.#begin(intent.turnId, [{ type: 'text', text: [`/${intent.path.join(' ')}`, intent.args].filter(Boolean).join(' ') }]);
       case 'cancel':
@@ -99,18 +98,21 @@ class AiSdkAdapter implements Adapter {
     emit({
       type: 'link.ready',
       agent: { protocol: 'ai-sdk', name: url.host },
-      offers: { images: true, feedback: true, tools: { accepted, rejected: [] } },
+      offers: { images: true, edit: true, feedback: true, tools: { accepted, rejected: [] } },
     });
   }
 
-  #begin(turnId: string, content: readonly Content[]): void {
+  #begin(turnId: string, content: readonly Content[], replaces?: string): void {
     if (this.#turn || this.#leaving) {
       this.#scene.log.warn('A prompt came while a turn was running; it is left out.');
       return;
     }
     const { emit, now } = this.#scene;
+    const instead = replaces === undefined ? undefined : this.#conversation.sayInstead(replaces, turnId, content);
+    if (instead && replaces !== undefined) emit({ type: 'turns.removed', from: replaces });
     emit({ type: 'turn.began', turnId, at: now(), prompt: content });
-    const post = this.#postFor(turnId, content);
+    const post = instead ?? this.#postFor(turnId, content);
+    this.#failed = undefined;
     const turn = new Turn(turnId, {
       scene: this.#scene,
       settings: this.#settings,
@@ -125,7 +127,6 @@ class AiSdkAdapter implements Adapter {
   /** The same words after a failure mean: try that again. */
   #postFor(turnId: string, content: readonly Content[]): Post {
     const failed = this.#failed;
-    this.#failed = undefined;
     if (failed?.content !== JSON.stringify(content)) return this.#conversation.say(turnId, content);
     if (failed.retry !== 'regenerate') {
       this.#conversation.renamed(failed.turnId, turnId);

@@ -1,7 +1,7 @@
-import type { Content } from '../../session/model.ts';
+import type { Content, Turn } from '../../session/model.ts';
 import type { Tool } from '../ports.ts';
 import { declared } from './declare.ts';
-import { closeOpenCalls, needsVersion6, posted, userMessage } from './history.ts';
+import { closeOpenCalls, fromTurns, needsVersion6, posted, userMessage } from './history.ts';
 import type { UiMessage } from './schema.ts';
 import type { Settings } from './settings.ts';
 
@@ -36,12 +36,13 @@ export class Conversation {
   v5: boolean;
   readonly #settings: Settings;
   readonly #newId: () => string;
+  /** Turn -> the message of the person's that began it. */
   readonly #users = new Map<string, string>();
   #warned = false;
 
-  constructor(id: string, settings: Settings, newId: () => string, messages: UiMessage[]) {
+  constructor(id: string, settings: Settings, newId: () => string, past: readonly Turn[]) {
     this.id = id;
-    this.messages = messages;
+    this.messages = fromTurns(past, newId, this.#users);
     this.v5 = settings.compat === 'v5';
     this.#settings = settings;
     this.#newId = newId;

@@ -110,11 +110,15 @@ function userPart(content: Content): readonly UiPart[] {
   }
 }
 
-/** A conversation as a session remembers it. Thoughts are left out: without their signatures models refuse them. */
-export function fromTurns(turns: readonly Turn[], newId: () => string): UiMessage[] {
+/** A conversation as a session remembers it; `users` learns which turn each message of the person's began. Thoughts are left out: without their signatures models refuse them. */
+export function fromTurns(turns: readonly Turn[], newId: () => string, users: Map<string, string> = new Map()): UiMessage[] {
   const messages: UiMessage[] = [];
   for (const turn of turns) {
-    if (turn.prompt.length > 0) messages.push(userMessage(newId(), turn.prompt));
+    if (turn.prompt.length > 0) {
+      const message = userMessage(newId(), turn.prompt);
+      users.set(turn.id, message.id);
+      messages.push(message);
+    }
     const parts: UiPart[] = [];
     for (const part of turn.parts) {
       // What is said after a call belongs to the next step: in the same one it would stand before the call's result.
