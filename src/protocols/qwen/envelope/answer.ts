@@ -17,6 +17,8 @@ export interface AnswerDeps {
 export interface Heard {
   /** The line holds something to show, not bookkeeping alone. */
   readonly anything: boolean;
+  /** The model itself speaks: text or calls. */
+  readonly anew: boolean;
   readonly finish: string | undefined;
   /** Calls whose input is whole now. */
   readonly whole: readonly (readonly [CallId, string, unknown])[];
@@ -34,6 +36,7 @@ export class Answer {
 
   take(line: Completion): Heard {
     let anything = false;
+    let anew = false;
     let finish: string | undefined;
     const whole: (readonly [CallId, string, unknown])[] = [];
     for (const choice of line.choices ?? []) {
@@ -44,12 +47,13 @@ export class Answer {
       if (content !== '' && !printed) this.#say(content, line.object === 'chat.completion');
       for (const note of notes) this.#deps.notes.take(note, content);
       if (said?.tool_calls && said.tool_calls.length > 0) this.#calls(said.tool_calls);
-      anything ||= content !== '' || notes.length > 0 || (said?.tool_calls?.length ?? 0) > 0;
+      anew ||= (content !== '' && !printed) || (said?.tool_calls?.length ?? 0) > 0;
+      anything ||= anew || content !== '' || notes.length > 0;
       finish = choice.finish_reason ?? finish;
       if (choice.finish_reason || line.object === 'chat.completion') whole.push(...this.#complete());
       if (choice.finish_reason) this.#text = undefined;
     }
-    return { anything, finish, whole };
+    return { anything, anew, finish, whole };
   }
 
   endTurn(): void {

@@ -237,8 +237,8 @@ export class EnvelopeTalk implements Talk {
       }
       default:
         if (!type.startsWith('x-qwen-')) return log.info(`A line of an unknown type "${type.slice(0, 100)}" is ignored`);
-        this.#flow.active(false);
-        return this.#notes.take(message, '');
+        this.#notes.take(message, '');
+        return this.#flow.active(false);
     }
   }
 
@@ -260,8 +260,8 @@ export class EnvelopeTalk implements Talk {
       const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
       this.#emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
     }
-    const { anything, finish, whole } = this.#answer.take(line);
-    if (anything) this.#flow.active(true);
+    const { anything, anew, finish, whole } = this.#answer.take(line);
+    if (anything) this.#flow.active(anew);
     this.#runOurs(whole);
     if (told?.error) {
       const fault = faultOf(told.error);

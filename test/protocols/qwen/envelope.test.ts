@@ -1,0 +1,542 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { call, type Desk, type DeskOptions, desk, textOf } from './desk.ts';
+
+type Format = 'stream-json' | 'stream-chunk-json';
+
+/** The same script in both formats: text, calls, annotations, how it ends. */
+function speaker(format: Format) {
+  const line = (choices: readonly object[], more: object = {}) =>
+    format === 'stream-json'
+      ? { object: 'chat.completion', id: 'c', choices, ...more }
+      : { object: 'chat.completion.chunk', id: 'c', choices, ...more };
+  const body = format === 'stream-json' ? 'message' : 'delta';
+  const say = (said: object, finish: string | null, more: object = {}) => line([{ index: 0, [body]: said, finish_reason: finish }], more);
+  return {
+    say,
+    receipt: (metadata: object = {}) =>
+      say({ role: 'assistant' }, null, { metadata: { protocol_version: 1, session_id: 'E', ...metadata } }),
+    text: (content: string, finish: string | null = null) => say({ content }, format === 'stream-json' ? (finish ?? 'stop') : finish),
+    end: (finish = 'stop', more: object = {}) => say({}, finish, more),
+    note: (annotation: object) => say({ annotations: [annotation] }, null),
+    usage: line([], { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } }),
+  };
+}
+
+async function talking(t: TestContext, format: Format = 'stream-json', more: DeskOptions = {}): Promise<Desk> {
+  const all = desk(t, { ...more, options: { dialect: 'envelope', format, ...more.options } });
+  await all.start();
+  all.last().say(speaker(format).receipt());
+  await all.settle();
+  await all.prompt('go');
+  return all;
+}
+const display = (id: string, status: string, result: unknown, more: object = {}) => ({
+  type: 'x-qwen-tool-display',
+  tool_call_id: id,
+  status,
+  result_display: result,
+  ...more,
+});
+const flat = (id: string, name: string, args: unknown, more: object = {}) => ({
+  type: 'control_request',
+  request_id: id,
+  subtype: 'can_use_tool',
+  session_id: 'E',
+  tool: { name, arguments: args },
+  ...more,
+});
+
+test('messages and chunks of the same script come to the same', async (t) => {
+  const seen: unknown[] = [];
+  for (const format of ['stream-json', 'stream-chunk-json'] as const) {
+    await t.test(format, async (t) => {
+      const all = await talking(t, format);
+      const { say, text, end, note, usage } = speaker(format);
+      const tool = { index: 0, id: 'c1', type: 'function', function: { name: 'edit_file', arguments: '{"path":"a.txt"}' } };
+      all
+        .last()
+        .say(
+          note({ type: 'x-qwen-thought', subject: 'Look', description: 'around' }),
+          text('I will edit.'),
+          say({ tool_calls: [tool] }, 'tool_calls'),
+          note(display('c1', 'Executing', null, { timestamp: 1 })),
+          note(
+            display('c1', 'Success', { kind: 'file_diff', file_name: 'a.txt', diff: '', original: 'x', modified: 'y' }, { timestamp: 2 }),
+          ),
+          text('Done.'),
+          end('stop'),
+          usage,
+        );
+      await all.tick(700);
+      assert.equal(all.turn().status, 'done');
+      seen.push(
+        all
+          .turn()
+          .parts.map((part) =>
+            part.kind === 'call'
+              ? [part.id, part.call.status, part.call.title, part.call.output]
+              : part.kind === 'text' || part.kind === 'thought'
+                ? [part.kind, part.text]
+                : part.kind,
+          ),
+        all.now().usage,
+      );
+    });
+  }
+  assert.deepEqual(seen.slice(0, 2), seen.slice(2));
+  assert.deepEqual(seen[0], [
+    ['thought', '**Look**\n\naround'],
+    ['text', 'I will edit.'],
+    ['c1', 'done', 'Edit a.txt', [{ kind: 'diff', diff: { path: '/w/a.txt', before: 'x', after: 'y' } }]],
+    ['text', 'Done.'],
+  ]);
+});
+
+test('a chat request: the session that was told, a prompt id that counts, the dialect has no type', async (t) => {
+  const all = await talking(t);
+  const [request] = all.last().prompts();
+  assert.deepEqual(request, {
+    session_id: 'E',
+    prompt_id: 'E########1',
+    input: { origin: 'user', parts: [{ type: 'text', text: 'go' }], command: null },
+  });
+});
+
+test('without a handshake the first session is "_new"', async (t) => {
+  const all = desk(t, { options: { dialect: 'envelope' } });
+  await all.start();
+  await all.tick(2_000);
+  await all.prompt('go with @src/a.ts');
+  const [request] = all.last().prompts();
+  assert.equal(request?.session_id, '_new');
+  assert.deepEqual(Object(request?.input).command, { kind: 'at', references: [{ original: '@src/a.ts', resolved: 'src/a.ts' }] });
+});
+
+test('calls in pieces, two at once by index', async (t) => {
+  const all = await talking(t, 'stream-chunk-json');
+  const piece = (index: number, more: object) => speaker('stream-chunk-json').say({ tool_calls: [{ index, ...more }] }, null);
+  all
+    .last()
+    .say(
+      piece(0, { id: 'a', function: { name: 'read_file', arguments: '{"path":' } }),
+      piece(1, { id: 'b', function: { name: 'read_file', arguments: '{"path":"b' } }),
+      piece(0, { function: { arguments: '"a.txt"}' } }),
+      piece(1, { function: { arguments: '.txt"}' } }),
+      speaker('stream-chunk-json').end('tool_calls'),
+    );
+  await all.settle();
+  assert.deepEqual([call(all.turn(), 'a').title, call(all.turn(), 'b').title], ['Read a.txt', 'Read b.txt']);
+  await all.tick(5_000);
+  assert.equal(all.turn().status, 'running');
+});
+
+test('annotations in all four places', async (t) => {
+  const all = await talking(t);
+  const note = (words: string) => ({ type: 'x-qwen-session-event', event: 'Other', message: words });
+  all
+    .last()
+    .say(
+      { object: 'chat.completion.chunk', choices: [{ delta: { annotations: [note('one')] } }] },
+      { object: 'chat.completion', choices: [{ message: { annotations: [note('two')] } }] },
+      { object: 'chat.completion', choices: [{ annotations: [note('three')] }] },
+      { ...note('four'), session_id: 'E' },
+    );
+  await all.settle();
+  assert.deepEqual(all.notices(), ['one', 'two', 'three', 'four']);
+});
+
+test('terminal notes: both spellings of spans and of codes, foreign sequences dropped, debug only logged', async (t) => {
+  const all = await talking(t);
+  const terminal = (more: object) => ({ type: 'x-qwen-terminal', channel: 'stdout', source: 'tool', ...more });
+  all.last().say(
+    terminal({ text: 'green', spans: [{ start: 0, end: 99, style: { theme_token: 'AccentGreen' } }] }),
+    terminal({ text: 'red x', spans: [{ start_index: 0, end_index: 3, style: { theme_token: 'AccentRed', bold: true } }] }),
+    terminal({
+      text: 'blue',
+      ansi: [
+        { offset: 0, code: '\u001b[34m' },
+        { offset: 2, sequence: '\u001b[2J' },
+      ],
+    }),
+    terminal({ text: 'a\u001b]8;;http://x\u0007b\u001b[2Jc' }),
+    terminal({ text: 'no', log_scope: 'debug' }),
+    terminal({ channel: 'stderr', source: 'console', console_level: 'warn', text: 'careful' }),
+  );
+  await all.settle();
+  const [shown] = Object.values(all.now().terminals);
+  assert.equal(
+    shown?.tail,
+    '\u001b[32mgreen\u001b[0m\u001b[0m\u001b[31;1mred\u001b[0m x\u001b[0m\u001b[34mblue\u001b[0mabc\u001b[90mwarn:\u001b[0m \u001b[31mcareful\u001b[0m',
+  );
+  all.last().say({ type: 'x-qwen-session-event', event: 'Finished' });
+  await all.settle();
+  assert.ok(Object.values(all.now().terminals)[0]?.exit);
+});
+
+test('tool displays: an older one is dropped, an end stands, strings and unknown kinds are shown', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      display('x', 'Executing', 'one', { timestamp: 5 }),
+      display('x', 'Pending', 'zero', { timestamp: 4 }),
+      display('x', 'success', { kind: 'string', text: 'two' }, { timestamp: 6 }),
+      display('x', 'Executing', { kind: 'string', text: 'three' }, { timestamp: 7 }),
+      display('y', 'Error', { kind: 'hologram', a: 1 }),
+      display('z', 'Success', { kind: 'todo_list', todos: [{ id: '1', content: 'a', status: 'pending' }] }),
+      display('p', 'Success', { kind: 'plan_summary', message: 'Plan', plan_markdown: '1. x' }),
+      display('k', 'Canceled', { kind: 'task_execution', subagentName: 'finder', status: 'failed' }),
+      display('d', 'Success', { kind: 'file_diff', file_name: 'b', diff: '--- a\n+++ b\n@@ -2,2 +2,2 @@\n k\n-l\n+m\n' }),
+    );
+  await all.settle();
+  assert.equal(call(all.turn(), 'x').status, 'done');
+  assert.deepEqual(call(all.turn(), 'y').output, [{ kind: 'json', value: { kind: 'hologram', a: 1 } }]);
+  assert.equal(all.now().plan?.entries[0]?.text, 'a');
+  assert.match(JSON.stringify(call(all.turn(), 'p').output), /Plan.*1\. x/);
+  assert.deepEqual([call(all.turn(), 'k').status, JSON.stringify(call(all.turn(), 'k').output).includes('finder')], ['cancelled', true]);
+  assert.deepEqual(call(all.turn(), 'd').output, [
+    { kind: 'diff', diff: { path: '/w/b', before: 'k\nl', after: 'k\nm', excerpt: { beforeLine: 2, afterLine: 2 } } },
+  ]);
+});
+
+test('approvals: flat and nested requests, arguments as object and as text, the verb is approve', async (t) => {
+  const all = await talking(t);
+  all.last().say(flat('r1', 'run_shell_command', { command: 'npm test' }), {
+    type: 'control_request',
+    request_id: 'r2',
+    request: { subtype: 'can_use_tool', tool: { name: 'run_shell_command', arguments: '{"command":"ls"}' } },
+  });
+  await all.settle();
+  assert.deepEqual(
+    all.now().asks.map((ask) => ask.kind === 'approval' && ask.detail),
+    [
+      { type: 'command', command: 'npm test' },
+      { type: 'command', command: 'ls' },
+    ],
+  );
+  await all.answer(all.approval(0), 'allow');
+  await all.answer(all.approval(0), 'reject', { feedback: 'no' });
+  assert.deepEqual(all.last().answerTo('r1'), [
+    { type: 'control_response', request_id: 'r1', response: { subtype: 'success', result: { behavior: 'approve', message: '' } } },
+  ]);
+  assert.deepEqual(all.last().answerTo('r2'), [
+    { type: 'control_response', request_id: 'r2', response: { subtype: 'success', result: { behavior: 'deny', message: 'no' } } },
+  ]);
+});
+
+test('other requests: hooks are answered, confirmations asked, unknown ones refused', async (t) => {
+  const all = await talking(t);
+  const request = (id: string, subtype: string, more: object = {}) => ({ type: 'control_request', request_id: id, subtype, ...more });
+  all
+    .last()
+    .say(
+      request('h', 'hook_callback'),
+      request('u', 'dance'),
+      request('s', 'confirm_shell_commands', { commands: ['rm -rf x'] }),
+      request('t', 'can_use_tool', { tool: 7 }),
+    );
+  await all.settle();
+  const result = (id: string) => Object(all.last().answerTo(id)[0]?.response);
+  assert.deepEqual(result('h'), { subtype: 'success', result: {} });
+  assert.deepEqual([result('u').subtype, result('t').subtype], ['error', 'error']);
+  await all.answer(all.approval(), 'yes');
+  assert.deepEqual(result('s').result, { behavior: 'approve', approvedCommands: ['rm -rf x'] });
+});
+
+test('a tool that waits for an approval nobody asked for is pointed at', async (t) => {
+  const all = await talking(t);
+  all.last().say(display('x', 'Confirming', null));
+  await all.settle();
+  assert.equal(call(all.turn(), 'x').status, 'waiting');
+  await all.tick(5_000);
+  assert.match(all.notices().join(), /has not asked for/);
+});
+
+test('an end that is not one: stop and usage in the middle, the turn goes on until it is quiet', async (t) => {
+  const all = await talking(t);
+  const { text, say } = speaker('stream-json');
+  all.last().say(text('Analysing', 'stop'));
+  await all.tick(500);
+  all.last().say(say({ tool_calls: [{ id: 'c', function: { name: 'x', arguments: '{}' } }] }, 'tool_calls'));
+  await all.tick(5_000);
+  assert.equal(all.turn().status, 'running');
+  all.last().say(text('Done', 'stop'));
+  await all.tick(599);
+  assert.equal(all.turn().status, 'running');
+  await all.tick(1);
+  assert.deepEqual([all.turn().status, call(all.turn(), 'c').status], ['done', 'done']);
+});
+
+test('a call that was shown as running keeps the turn open after a stop', async (t) => {
+  const all = await talking(t);
+  all.last().say(display('x', 'Executing', null), speaker('stream-json').text('Running', 'stop'));
+  await all.tick(10_000);
+  assert.equal(all.turn().status, 'running');
+  all.last().say(display('x', 'Success', 'ok'));
+  await all.tick(600);
+  assert.equal(all.turn().status, 'done');
+});
+
+test('Stop: cancel names the prompt; ok ends the turn and its approvals, noop too when we thought something ran', async (t) => {
+  for (const status of ['ok', 'noop']) {
+    await t.test(status, async (t) => {
+      const all = await talking(t);
+      all.last().say(flat('r', 'edit_file', {}));
+      await all.settle();
+      await all.cancel();
+      const cancel = all.last().told.find((line) => line.type === 'control/cancel');
+      assert.deepEqual(cancel, { type: 'control/cancel', session_id: 'E', prompt_id: 'E########1', reason: 'escape' });
+      assert.deepEqual(all.now().asks, []);
+      all.last().say({ type: 'result/cancel', session_id: 'E', status }, { type: 'control_response', request_id: 'x', response: {} });
+      await all.settle();
+      assert.equal(all.turn().status, 'cancelled');
+      await all.prompt('next');
+      assert.equal(all.last().prompts().at(-1)?.prompt_id, 'E########2');
+    });
+  }
+});
+
+test('a noop nobody asked for changes nothing', async (t) => {
+  const all = await talking(t);
+  all.last().say({ type: 'result/cancel', session_id: 'E', prompt_id: 'other', status: 'noop' });
+  await all.settle();
+  assert.equal(all.turn().status, 'running');
+});
+
+test('hints: loading then found; the newest request wins; an error, silence and a cancel give nothing', async (t) => {
+  const all = await talking(t);
+  const asked = () =>
+    all
+      .last()
+      .told.filter((line) => line.type === 'command_hint_request')
+      .at(-1);
+  const reply = (id: unknown, more: object) => ({ type: 'result/command_hint', session_id: 'E', prompt_id: id, trigger: 'slash', ...more });
+  const suggestions = [{ label: 'chat', value: 'chat', description: 'Talk' }];
+  const first = all.live.hints('/c', 2);
+  assert.deepEqual([asked()?.text, asked()?.cursor, asked()?.trigger], ['/c', 2, 'slash']);
+  all.last().say(reply(asked()?.prompt_id, { status: 'loading' }), reply(asked()?.prompt_id, { status: 'ok', suggestions }));
+  assert.deepEqual(await first, [{ label: 'chat', value: '/chat ', description: 'Talk' }]);
+  const old = all.live.hints('/c', 2);
+  const oldId = asked()?.prompt_id;
+  const newer = all.live.hints('/ch', 3);
+  assert.deepEqual(await old, []);
+  assert.ok(all.last().told.some((line) => line.type === 'command_hint_cancel' && line.prompt_id === oldId));
+  all.last().say(reply(oldId, { status: 'ok', suggestions: [{ label: 'old', value: 'old' }] }));
+  all.last().say(reply('E########preview', { status: 'ok', suggestions }));
+  assert.equal((await newer)[0]?.value, '/chat ');
+  const failing = all.live.hints('/x', 2);
+  all.last().say(reply(asked()?.prompt_id, { status: 'error', message: 'no' }));
+  assert.deepEqual(await failing, []);
+  const silent = all.live.hints('@a', 2);
+  await all.tick(1_000);
+  assert.deepEqual(await silent, []);
+  assert.deepEqual(await all.live.hints('plain text', 5), []);
+  assert.equal(all.turn().status, 'running');
+});
+
+test('every kind of command result', async (t) => {
+  const kinds: readonly (readonly [object, (all: Desk) => void])[] = [
+    [{ type: 'handled' }, (all) => assert.equal(all.turn().status, 'done')],
+    [
+      { type: 'message', level: 'error', content: 'Bad' },
+      (all) => assert.deepEqual([all.notices().at(-1), all.turn().status], ['Bad', 'done']),
+    ],
+    [{ type: 'dialog', dialog: 'help' }, (all) => assert.match(all.notices().at(-1) ?? '', /Type \//)],
+    [{ type: 'dialog', dialog: 'brand_new' }, (all) => assert.match(all.notices().at(-1) ?? '', /brand_new/)],
+    [
+      { type: 'tool', toolName: 'read_file', toolArgs: { path: 'a' } },
+      (all) =>
+        assert.equal(
+          all.turn().parts.some((part) => part.kind === 'call'),
+          true,
+        ),
+    ],
+    [{ type: 'load_history', history: [{ type: 'user', text: 'before' }] }, (all) => assert.match(all.notices().join(), /user: before/)],
+    [{ type: 'quit' }, (all) => assert.match(all.approval().title, /End this session/)],
+    [{ type: 'confirm_shell_commands', commandsToConfirm: ['ls'] }, (all) => assert.equal(all.approval().detail.type, 'command')],
+    [{ type: 'confirm_action', prompt: 'Really?' }, (all) => assert.equal(all.approval().title, 'Really?')],
+    [{ type: 'unheard_of', a: 1 }, (all) => assert.match(all.notices().at(-1) ?? '', /unheard_of/)],
+  ];
+  for (const [result, check] of kinds) {
+    await t.test(JSON.stringify(result), async (t) => {
+      const all = await talking(t);
+      all.last().say({ type: 'result/command', session_id: 'E', command: { kind: 'slash', path: ['x'], args: '' }, result });
+      await all.tick(700);
+      check(all);
+    });
+  }
+});
+
+test('a command is sent by its path; what has to be confirmed is sent again with the yes', async (t) => {
+  const all = desk(t, { options: { dialect: 'envelope' } });
+  await all.start();
+  all.last().say(speaker('stream-json').receipt());
+  await all.settle();
+  const id = all.last().told.find((line) => line.type === 'command_hint_request')?.prompt_id;
+  all
+    .last()
+    .say({ type: 'result/command_hint', prompt_id: id, trigger: 'slash', status: 'ok', suggestions: [{ label: 'chat', value: 'chat' }] });
+  await all.settle();
+  await all.prompt('/chat list all');
+  const command = { kind: 'slash', path: ['chat'], args: 'list all' };
+  assert.deepEqual(Object(all.last().prompts()[0]?.input).command, command);
+  all.last().say({ type: 'result/command', session_id: 'E', command, result: { type: 'confirm_shell_commands', commands: ['ls'] } });
+  await all.settle();
+  await all.answer(all.approval(), 'yes');
+  assert.deepEqual(Object(all.last().prompts()[1]?.input).command, { ...command, approvedCommands: ['ls'] });
+});
+
+test('a submitted prompt that does not begin by itself is sent on', async (t) => {
+  const all = await talking(t);
+  const parts = [{ type: 'text', text: 'do it' }];
+  all.last().say({ type: 'result/command', session_id: 'E', prompt_id: 'P', result: { type: 'submit_prompt', content: parts } });
+  await all.tick(2_000);
+  const request = all.last().prompts().at(-1);
+  assert.deepEqual([request?.continuation, request?.prompt_id, Object(request?.input).parts], [true, 'P', parts]);
+});
+
+test('our own tools as ordinary calls are answered with a continuation; calls of other names are not ours', async (t) => {
+  const tool = { name: 'open_in_ide', description: '', parameters: { type: 'object' }, run: async () => ({ ok: true, text: 'opened' }) };
+  const all = await talking(t, 'stream-json', { tools: [tool] });
+  const asked = (id: string, name: string) => ({ id, function: { name, arguments: '{}' } });
+  all.last().say(speaker('stream-json').say({ tool_calls: [asked('a', 'ide.open_in_ide'), asked('b', 'read_file')] }, 'tool_calls'));
+  await all.settle();
+  const answers = all.last().prompts().slice(1);
+  assert.deepEqual(answers, [
+    {
+      session_id: 'E',
+      prompt_id: 'E########1',
+      tool_call_id: 'a',
+      continuation: true,
+      input: {
+        origin: 'tool_response',
+        parts: [{ type: 'function_response', function_response: { name: 'ide.open_in_ide', response: { output: 'opened' } } }],
+      },
+    },
+  ]);
+  assert.equal(call(all.turn(), 'a').status, 'done');
+});
+
+test('errors: recoverable, failed, cut off, refused replies, fatal, unsupported', async (t) => {
+  const { say, text } = speaker('stream-json');
+  await t.test('recoverable', async (t) => {
+    const all = await talking(t);
+    all.last().say(say({ content: 'x' }, 'stop', { metadata: { error: { message: 'busy', retryable: true } } }));
+    await all.tick(600);
+    const notice = all.turn().parts.flatMap((part) => (part.kind === 'notice' ? [part.notice] : []))[0];
+    assert.deepEqual(
+      [notice, all.turn().status, all.now().link.state],
+      [{ level: 'error', text: 'busy', next: ['retry'] }, 'done', 'ready'],
+    );
+  });
+  await t.test('failed', async (t) => {
+    const all = await talking(t);
+    all.last().say(say({}, 'error', { metadata: { error: { message: 'broken', code: 'E1' } } }));
+    await all.settle();
+    assert.deepEqual([all.turn().status, all.turn().error?.message, all.turn().error?.code], ['failed', 'broken', 'E1']);
+  });
+  await t.test('cut off', async (t) => {
+    const all = await talking(t);
+    all.last().say(text('half', 'length'));
+    await all.tick(600);
+    const notice = all.turn().parts.flatMap((part) => (part.kind === 'notice' ? [part.notice] : []))[0];
+    assert.deepEqual(notice?.next, ['continue']);
+  });
+  await t.test('control errors', async (t) => {
+    const all = await talking(t);
+    all.last().say(flat('r', 'edit_file', {}));
+    await all.settle();
+    all.last().say(say({}, null, { metadata: { control_errors: [{ request_id: 'r', message: 'expired' }] } }));
+    await all.settle();
+    assert.deepEqual(all.now().asks, []);
+    assert.match(all.notices().join(), /expired/);
+  });
+  await t.test('fatal', async (t) => {
+    const all = await talking(t);
+    all.last().say({ error: { message: 'invalid tool input', type: 'invalid_request_error', param: null, code: 'QWEN_X' } });
+    await all.settle();
+    const { link } = all.now();
+    assert.equal(link.state === 'closed' && link.reason, 'invalid tool input (QWEN_X)');
+    assert.deepEqual([all.turn().status, all.processes.length], ['failed', 1]);
+  });
+  for (const error of ['unsupported_protocol', { code: 'unsupported_protocol' }, { type: 'unsupported_protocol', message: 'no' }]) {
+    await t.test(`unsupported ${JSON.stringify(error)}`, async (t) => {
+      const all = await talking(t);
+      all.last().say(say({}, 'error', { metadata: { error } }));
+      await all.settle();
+      assert.deepEqual([all.now().link.state, all.processes.length], ['closed', 1]);
+    });
+  }
+});
+
+test('a version above ours is not talked to; a minor one is', async (t) => {
+  for (const [version, state] of [
+    [2, 'closed'],
+    ['2.1', 'closed'],
+    ['1.3', 'ready'],
+  ] as const) {
+    await t.test(String(version), async (t) => {
+      const all = desk(t, { options: { dialect: 'envelope' } });
+      await all.start();
+      all.last().say(speaker('stream-json').receipt({ protocol_version: version }));
+      await all.settle();
+      assert.equal(all.now().link.state, state);
+    });
+  }
+});
+
+test('heartbeat: answered, pushed, deaf then restarted with the conversation', async (t) => {
+  const all = await talking(t, 'stream-json', { options: { heartbeatSeconds: '5', timeoutSeconds: '10' } });
+  const beats = () => all.last().told.filter((line) => line.type === 'heartbeat_request').length;
+  const ok = { type: 'result/heartbeat', session_id: 'E', status: 'ok', ts: 1 };
+  const before = beats();
+  for (let n = 0; n < 6; n += 1) {
+    await all.tick(5_000);
+    all.last().say(ok);
+    await all.settle();
+  }
+  assert.equal(beats() - before, 6);
+  for (let n = 0; n < 3; n += 1) await all.tick(5_000);
+  assert.match(all.notices().join(), /has not answered for a while/);
+  for (let n = 0; n < 3; n += 1) await all.tick(5_000);
+  await all.settle();
+  assert.deepEqual([all.turn().status, all.now().link.state], ['failed', 'opening']);
+  await all.tick(1_000);
+  assert.equal(all.processes.length, 2);
+  all.last().say(ok);
+  await all.settle();
+  await all.prompt('again');
+  assert.equal(all.last().prompts()[0]?.session_id, 'E');
+});
+
+test('a peer that knows no heartbeat is left alone', async (t) => {
+  const all = await talking(t);
+  for (let n = 0; n < 20; n += 1) await all.tick(5_000);
+  assert.deepEqual([all.processes.length, all.turn().status], [1, 'running']);
+});
+
+test('session events: compressed, cancelled by the agent, limits', async (t) => {
+  const all = await talking(t);
+  const said = (event: string, more: object = {}) => ({ type: 'x-qwen-session-event', event, ...more });
+  all
+    .last()
+    .say(
+      said('ChatCompressed', { metrics: { original_tokens: 12000, compressed_tokens: 8000 } }),
+      said('MAX_TOKENS', { message: 'Cut.' }),
+      said('Odd'),
+    );
+  await all.settle();
+  assert.deepEqual(all.notices(), ['The conversation was compressed from 12000 to 8000 tokens.', 'Cut.']);
+  all.last().say(said('USER_CANCELLED'));
+  await all.settle();
+  assert.equal(all.turn().status, 'cancelled');
+});
+
+test('text that streams in colours is plain in the chat', async (t) => {
+  const all = await talking(t, 'stream-chunk-json');
+  const { text, end } = speaker('stream-chunk-json');
+  all.last().say(text('\u001b[32mgr'), text('een\u001b[0m'), end());
+  await all.tick(200);
+  assert.deepEqual([textOf(all.turn()), all.turn().status], ['green', 'done']);
+});

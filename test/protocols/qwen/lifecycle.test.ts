@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/commandLine.ts';
+import { qwen } from '../../../src/protocols/qwen/index.ts';
+import { readTalkOptions } from '../../../src/protocols/qwen/options.ts';
+import { explain } from '../../../src/protocols/qwen/restarts.ts';
+import { drive } from '../../agents/drive.ts';
+import { desk } from './desk.ts';
+import * as l from './lines.ts';
+
+test('a crash: three starts with longer waits on the same conversation, the fourth is left to the person', async (t) => {
+  const all = desk(t);
+  await all.start();
+  for (const [wait, starts] of [
+    [1_000, 2],
+    [4_000, 3],
+    [15_000, 4],
+  ] as const) {
+    all.last().say(l.ready('initialize'));
+    await all.settle();
+    await all.prompt('go');
+    all.last().exit({ signal: 'SIGSEGV' });
+    await all.settle();
+    assert.deepEqual([all.now().link.state, all.turn().status], ['opening', 'failed']);
+    await all.tick(wait - 1);
+    assert.equal(all.processes.length, starts - 1);
+    await all.tick(1);
+    assert.equal(all.processes.length, starts);
+    assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'S']);
+  }
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  all.last().exit({ signal: 'SIGSEGV' });
+  await all.settle();
+  const { link } = all.now();
+  assert.match(link.state === 'closed' ? link.reason : '', /too often/);
+});
+
+test('a start that fails with words is not tried again: the words are shown', async (t) => {
+  const all = desk(t, { options: { dialect: 'message' } });
+  await all.start();
+  all.last().exit({ code: 1, stderr: 'Session not found: K' });
+  await all.settle();
+  const { link } = all.now();
+  assert.deepEqual([all.processes.length, link.state === 'closed' && link.detail], [1, 'Session not found: K']);
+});
+
+test('an agent that ends by itself with code 0 has ended', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  all.last().exit({ code: 0 });
+  await all.settle();
+  assert.deepEqual([all.now().link.state, all.processes.length], ['closed', 1]);
+});
+
+test('ending the session in a turn: interrupt, refusals, the end of its input', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  await all.prompt('go');
+  all.last().say(l.permission('R', 'c', 'run_shell_command', { command: 'ls' }));
+  await all.settle();
+  all.live.dispose();
+  await all.settle();
+  assert.equal(all.last().requests('interrupt').length, 1);
+  assert.equal(Object(Object(all.last().answerTo('R')[0]?.response).response).behavior, 'deny');
+  assert.equal(all.last().ended, true);
+});
+
+test('ending while a restart waits leaves nothing behind', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  all.last().exit({ signal: 'SIGKILL' });
+  await all.settle();
+  all.live.dispose();
+  await all.live.ended;
+  await all.tick(60_000);
+  assert.equal(all.processes.length, 1);
+});
+
+test('the installed wrapper is passed by: the script beside it is run', () => {
+  const base = mkdtempSync(path.join(tmpdir(), 'parley-wrapper-'));
+  try {
+    const pack = path.join(base, 'lib', 'qwen-code');
+    mkdirSync(path.join(base, 'bin'));
+    mkdirSync(pack, { recursive: true });
+    for (const name of ['cli-entry.js', 'cli.js']) writeFileSync(path.join(pack, name), '');
+    symlinkSync(path.join(pack, 'cli-entry.js'), path.join(base, 'bin', 'qwen'));
+    const launch = (over: Partial<ProcessLaunch>): ProcessLaunch => ({
+      kind: 'process',
+      command: 'qwen',
+      args: ['-x'],
+      env: {},
+      cwd: base,
+      ...over,
+    });
+    const script = path.join(pack, 'cli.js');
+    assert.deepEqual(directly(launch({ env: { PATH: path.join(base, 'bin') } })), { command: 'node', args: [script, '-x'] });
+    assert.deepEqual(directly(launch({ command: path.join(base, 'bin', 'qwen') })), { command: 'node', args: [script, '-x'] });
+    assert.deepEqual(directly(launch({ command: 'node', args: [path.join(pack, 'cli-entry.js'), 'y'] })), {
+      command: 'node',
+      args: [script, 'y'],
+    });
+    assert.deepEqual(directly(launch({ env: { PATH: base } })), { command: 'qwen', args: ['-x'] });
+    assert.deepEqual(directly(launch({ command: 'other' })), { command: 'other', args: ['-x'] });
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+});
+
+test('options: chunks mean the envelope dialect; what cannot be read is named', () => {
+  assert.equal(readTalkOptions({}, ['--output-format', 'stream-chunk-json']).options.dialect, 'envelope');
+  assert.equal(readTalkOptions({ format: 'stream-chunk-json' }, []).options.dialect, 'envelope');
+  const { options, problems } = readTalkOptions({ dialect: 'klingon', timeoutSeconds: 'soon', heartbeatSeconds: '2', direct: 'false' }, []);
+  assert.deepEqual(
+    [options.dialect, options.patience, options.heartbeat, options.direct, problems.length],
+    ['auto', 10_000, 2_000, false, 2],
+  );
+});
+
+test('the first of stderr before a usage text, else the last of it', () => {
+  assert.equal(explain('bad flag\nUsage: x\nmore'), 'bad flag');
+  assert.equal(explain(`${'x'.repeat(9000)}end`).length, 4096);
+});
+
+/** A program that plays an agent, as its own file. */
+function program(base: string, body: string): string {
+  const file = path.join(base, 'agent.cjs');
+  writeFileSync(
+    file,
+    `const say = (line) => process.stdout.write(JSON.stringify(line) + '\\n');
+const init = { type: 'control_response', response: { subtype: 'success', request_id: 'initialize', response: { session_id: 'S' } } };
+let lines = 0;
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => { const line = JSON.parse(text); lines += 1; (${body})(line); });`,
+  );
+  chmodSync(file, 0o755);
+  return file;
+}
+const launchOf = (base: string, file: string): ProcessLaunch => ({
+  kind: 'process',
+  command: process.execPath,
+  args: [file],
+  env: {},
+  cwd: base,
+});
+const inFolder = async (run: (base: string) => Promise<void>) => {
+  const base = mkdtempSync(path.join(tmpdir(), 'parley-qwen-life-'));
+  try {
+    await run(base);
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+};
+
+test('real bytes: CRLF, blank lines, split characters, two lines in one read, U+2028, a line of 5 MB, noise', async () => {
+  await inFolder(async (base) => {
+    const file = program(
+      base,
+      `(line) => {
+        if (line.type === 'control_request' && line.request.subtype === 'initialize') {
+          process.stdout.write('warming up\\r\\n\\r\\n');
+          process.stdout.write(JSON.stringify(init) + '\\r\\n');
+        }
+        if (line.type !== 'user') return;
+        const big = { type: 'assistant', session_id: 'S', message: { id: 'm', content: [{ type: 'text', text: '好\\u2028' + 'x'.repeat(5e6) }] } };
+        const bytes = Buffer.from(JSON.stringify(big) + '\\n' + JSON.stringify({ type: 'result', subtype: 'success', is_error: false, duration_ms: 1, num_turns: 1, session_id: 'S' }) + '\\n');
+        const at = bytes.indexOf(Buffer.from('好')) + 1;
+        process.stdout.write(bytes.subarray(0, at));
+        setTimeout(() => process.stdout.write(bytes.subarray(at)), 20);
+      }`,
+    );
+    const agent = drive({ protocol: qwen, launch: launchOf(base, file) });
+    await agent.ready();
+    const turn = await agent.prompt('a\u2028b');
+    const [part] = turn.parts;
+    assert.ok(part?.kind === 'text' && part.text.startsWith('好\u2028xxx') && part.text.length === 5_000_002);
+    await agent.stop();
+  });
+});
+
+test('a line of more than 64 MiB ends the session with a reason, not the program', async () => {
+  await inFolder(async (base) => {
+    const file = program(
+      base,
+      `(line) => { if (line.type === 'control_request') say(init); if (line.type === 'user') { const x = 'x'.repeat(1 << 20); let n = 0; const go = () => { while (n++ < 70) if (!process.stdout.write(x)) return process.stdout.once('drain', go); }; go(); } }`,
+    );
+    const agent = drive({ protocol: qwen, launch: launchOf(base, file) });
+    await agent.ready();
+    const turnId = agent.begin('go');
+    await agent.ended(turnId).catch(() => {});
+    await agent.until('the end', (session) => session.link.state === 'closed');
+    const { link } = agent.now();
+    assert.match(link.state === 'closed' ? link.reason : '', /64 MB/);
+    assert.equal(agent.now().turns[0]?.status, 'failed');
+    await agent.stop();
+  });
+});
+
+test('ending leaves no process: not the agent, not what it started', { skip: process.platform === 'win32' }, async () => {
+  await inFolder(async (base) => {
+    const pids = path.join(base, 'pids');
+    const file = program(
+      base,
+      `(line) => { if (line.type === 'control_request') { const child = require('node:child_process').spawn('sleep', ['300']); require('node:fs').writeFileSync(${JSON.stringify(pids)}, process.pid + ' ' + child.pid); process.on('SIGTERM', () => {}); say(init); } }`,
+    );
+    const agent = drive({ protocol: qwen, launch: launchOf(base, file) });
+    await agent.ready();
+    await agent.stop();
+    for (const pid of readFileSync(pids, 'utf8').split(' ').map(Number)) assert.throws(() => process.kill(pid, 0), /ESRCH/);
+  });
+});
+
+test('output that ends without the process, and a process whose pipe somebody else holds: both end the session', {
+  skip: process.platform === 'win32',
+}, async () => {
+  await inFolder(async (base) => {
+    const file = program(
+      base,
+      `(line) => { if (line.type === 'control_request') say(init); if (line.type === 'user') { require('node:fs').writeFileSync('pid', String(require('node:child_process').spawn('sleep', ['300'], { detached: true, stdio: ['ignore', 'inherit', 'ignore'] }).pid)); setTimeout(() => process.exit(53), 50); } }`,
+    );
+    const agent = drive({ protocol: qwen, launch: launchOf(base, file) });
+    await agent.ready();
+    const turn = await agent.ended(agent.begin('go')).catch(() => agent.now().turns[0]);
+    assert.equal(turn?.status, 'failed');
+    assert.equal(agent.now().link.state, 'closed');
+    await agent.stop();
+    process.kill(Number(readFileSync(path.join(base, 'pid'), 'utf8')));
+  });
+});
