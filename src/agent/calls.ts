@@ -3,6 +3,7 @@ import type { ApprovalRequest, Face } from './face.ts';
 import type { History } from './history.ts';
 import { say } from './locale.ts';
 import type { Call } from './models/model.ts';
+import { runCommand } from './tools/runCommand.ts';
 import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
 
@@ -97,6 +98,7 @@ function sceneOf(scene: CallScene, call: Call): ToolScene {
     workspace: scene.workspace,
     signal: scene.signal,
     permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
+    runCommand: (spec, onText) => scene.face.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
     output: (text) => scene.face.say({ type: 'call.output', id: call.id, text }),
   };
 }

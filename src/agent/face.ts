@@ -1,4 +1,5 @@
 import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
+import type { CommandEnd, CommandSpec } from './tools/runCommand.ts';
 import type { Outcome, Shown } from './tools/tool.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface Face {
   hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
   /** The tools the client offers at this moment. */
   clientTools(): readonly ToolOffer[];
+  /** Runs a command line where the client shows it; absent: the agent runs commands itself. */
+  readonly runCommand?: ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined;
   readonly asksQuestions: boolean;
   readonly hasPlanMode: boolean;
 }

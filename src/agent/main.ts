@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
+import { AcpServer } from './faces/acp/serve.ts';
 import { WireServer } from './faces/kimi-wire/serve.ts';
 import { dialectOf } from './faces/kimi-wire/versions.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './faces/qwen/start.ts';
@@ -43,6 +44,7 @@ function main(): void {
 const faces: Readonly<Record<string, (options: Options) => void>> = {
   'kimi-wire': serveWire,
   'ai-sdk': (options) => void serveAiSdk(options),
+  acp: serveAcp,
 };
 
 async function serveAiSdk(options: Options): Promise<void> {
@@ -83,6 +85,14 @@ function serveWire(options: Options): void {
     maxAttempts: options.maxAttempts,
   });
   const end = endWithSignals(served);
+  channel.onClosed(() => end(0));
+  process.stdout.on('error', () => end(0));
+}
+
+function serveAcp(options: Options): void {
+  console.log = console.info = console.debug = console.error;
+  const channel = stdioChannel(process.stdin, process.stdout);
+  const end = endWithSignals(new AcpServer({ channel, model: modelOf(options), home: sessionHome(process.env) }));
   channel.onClosed(() => end(0));
   process.stdout.on('error', () => end(0));
 }

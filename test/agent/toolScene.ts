@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs';
+import { runCommand } from '../../src/agent/tools/runCommand.ts';
 import { Rejected, type Shown, type Tool, ToolFailure, type ToolScene } from '../../src/agent/tools/tool.ts';
 
 export interface Tried {
@@ -25,6 +26,7 @@ export function sceneIn(cwd: string, more: { answer?: () => void; signal?: Abort
       asked.push(request);
       more.answer?.();
     },
+    runCommand,
     output: (text) => void printed.push(text),
   };
 }

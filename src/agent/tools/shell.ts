@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { say } from '../locale.ts';
 import { BoundedOutput } from './boundedOutput.ts';
-import { runCommand } from './runCommand.ts';
 import { defineTool, done, failed } from './tool.ts';
 
 const DEFAULT_SECONDS = 60;
@@ -24,7 +23,7 @@ export const shellTool = defineTool({
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();
-    const end = await runCommand({ command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal }, (text) => {
+    const end = await scene.runCommand({ command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal }, (text) => {
       output.push(text);
       scene.output(text);
     });

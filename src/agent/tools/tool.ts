@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { ToolOffer } from '../models/model.ts';
 import type { Workspace } from '../workspace/paths.ts';
+import type { CommandEnd, CommandSpec } from './runCommand.ts';
 
 /** What a tool run came to. `text` and `message` go to the model, `shown` to the person. */
 export interface Outcome {
@@ -31,6 +32,8 @@ export interface ToolScene {
   readonly signal: AbortSignal;
   /** Returns when a person (or an earlier answer for the session) allowed it; throws Rejected otherwise. */
   permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<void>;
+  /** Runs a command line, where the client shows it if it can. */
+  runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd>;
   /** Text for the person to see at once, repeated in the outcome. */
   output(text: string): void;
 }

@@ -55,6 +55,24 @@ export function problemOfAnswer(method: string, result: unknown): string | undef
   return problem(answers[method], method, result);
 }
 
+const agentSays: Readonly<Record<string, string>> = {
+  'session/update': 'SessionNotification',
+  'session/request_permission': 'RequestPermissionRequest',
+  'terminal/create': 'CreateTerminalRequest',
+  'terminal/output': 'TerminalOutputRequest',
+  'terminal/wait_for_exit': 'WaitForTerminalExitRequest',
+  'terminal/kill': 'KillTerminalRequest',
+  'terminal/release': 'ReleaseTerminalRequest',
+  'elicitation/create': 'CreateElicitationRequest',
+};
+
+/** What the schema has against a request or notification of either side, as a trace keeps it. Tool servers are left out of traces. */
+export function problemOfFrame({ way, message }: { readonly way: 'in' | 'out'; readonly message: unknown }): string | undefined {
+  const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
+  if (typeof method !== 'string') return undefined;
+  return way === 'out' ? problemOfRequest(method, params) : problem(agentSays[method], method, params);
+}
+
 function problem(name: string | undefined, method: string, value: unknown): string | undefined {
   const check = name === undefined ? undefined : (stable(name) ?? unstable(name));
   if (!check) return `${method}: the schema knows no such message`;

@@ -1,0 +1,248 @@
+import type { ApprovalAnswer, ApprovalRequest, Face, QuestionRequest, Said } from '../../face.ts';
+import { Settled } from '../../face.ts';
+import type { ToolOffer } from '../../models/model.ts';
+import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
+import { failed, type Outcome } from '../../tools/tool.ts';
+import { contentOf, kindOf, planOf, textContent, titleOf } from './toolWords.ts';
+
+/** What the client said it can do. */
+export interface ClientCan {
+  readonly terminals: boolean;
+  readonly forms: boolean;
+  readonly compactions: boolean;
+}
+/** The client of one session. `ask` rejects when the client refuses or the signal fires. */
+export interface Client {
+  readonly can: ClientCan;
+  update(update: object): void;
+  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
+}
+
+/** The protocol, as the loop sees it. */
+export class AcpFace implements Face {
+  readonly asksQuestions = true;
+  readonly hasPlanMode = true;
+  readonly #client: Client;
+  readonly #begun = new Set<string>();
+  /** Terminals of commands, by call; they stay in the call when it has ended. */
+  readonly #terminals = new Map<string, string>();
+  #compactions = 0;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Commands run in the client's terminals where it has some. */
+  get runCommand(): ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined {
+    return this.#client.can.terminals ? (spec, callId, onText) => this.#runCommand(spec, callId, onText) : undefined;
+  }
+
+  clientTools(): readonly ToolOffer[] {
+    return [];
+  }
+
+  async callClient(): Promise<Outcome> {
+    return failed('This client has no tools.');
+  }
+
+  async hook(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  say(said: Said): void {
+    for (const update of this.#updates(said)) this.#client.update(update);
+  }
+
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const { callId, tool, description, shown } = request;
+    const command = shown.find((one) => one.type === 'command');
+    const content = contentOf(shown);
+    const toolCall = {
+      toolCallId: callId,
+      title: description,
+      kind: kindOf(tool),
+      ...(content.length > 0 ? { content } : {}),
+      ...(command?.type === 'command' ? { rawInput: { command: command.command } } : {}),
+    };
+    const options = [
+      { optionId: 'once', name: 'Allow', kind: 'allow_once' },
+      { optionId: 'session', name: `Allow "${request.action}" for this session`, kind: 'allow_always' },
+      { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
+    ];
+    try {
+      const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal));
+      if (chosen === 'once' || chosen === 'session') return { allow: true, forSession: chosen === 'session' };
+    } catch {
+      if (signal.reason instanceof Settled) return signal.reason.answer;
+    }
+    signal.throwIfAborted();
+    return { allow: false };
+  }
+
+  async question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
+    if (this.#client.can.forms) return this.#form(request, signal);
+    const [only] = request.questions;
+    if (!only || request.questions.length > 1) return undefined;
+    const options = only.options.map((option, at) => ({ optionId: `answer-${at}`, name: option.label, kind: 'allow_once' }));
+    options.push({ optionId: 'skip', name: 'Skip', kind: 'reject_once' });
+    const toolCall = { toolCallId: request.callId, title: only.question };
+    const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal).catch(() => undefined));
+    signal.throwIfAborted();
+    const label = options.find((option) => option.optionId === chosen && chosen !== 'skip')?.name;
+    return label === undefined ? undefined : { [only.question]: label };
+  }
+
+  async #form({ callId, questions }: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
+    const properties: Record<string, object> = {};
+    questions.forEach((one, at) => {
+      const choices = one.options.map(({ label, description }) => ({
+        const: label,
+        title: label,
+        ...(description ? { description } : {}),
+      }));
+      const head = { title: one.question, ...(one.body ? { description: one.body } : {}) };
+      properties[`q${at}`] = one.many ? { type: 'array', ...head, items: { anyOf: choices } } : { type: 'string', ...head, oneOf: choices };
+      if (!one.many) properties[`q${at}_custom`] = { type: 'string', title: 'Other' };
+    });
+    const params = {
+      mode: 'form',
+      message: questions[0]?.header ?? questions[0]?.question ?? '',
+      toolCallId: callId,
+      requestedSchema: { type: 'object', properties },
+    };
+    const answer = (await this.#client.ask('elicitation/create', params, signal).catch(() => undefined)) as FormAnswer | undefined;
+    signal.throwIfAborted();
+    if (answer?.action !== 'accept') return undefined;
+    const given = questions.flatMap((one, at) => {
+      const value = answer.content?.[`q${at}_custom`] ?? answer.content?.[`q${at}`];
+      return value === undefined ? [] : [[one.question, [value].flat().join(', ')] as const];
+    });
+    return given.length > 0 ? Object.fromEntries(given) : undefined;
+  }
+
+  /** In the client's terminal; a command that takes too long, or is not wanted any more, is killed there. */
+  async #runCommand(spec: CommandSpec, callId: string, onText: (text: string) => void): Promise<CommandEnd> {
+    const client = this.#client;
+    let terminalId: string;
+    try {
+      ({ terminalId } = (await client.ask('terminal/create', { command: spec.command, cwd: spec.cwd })) as { terminalId: string });
+    } catch (error) {
+      return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
+    }
+    this.#terminals.set(callId, terminalId);
+    client.update({ sessionUpdate: 'tool_call_update', toolCallId: callId, content: [{ type: 'terminal', terminalId }] });
+    let late = false;
+    const kill = () => void client.ask('terminal/kill', { terminalId }).catch(() => undefined);
+    const limit = setTimeout(() => {
+      late = true;
+      kill();
+    }, spec.seconds * 1000);
+    spec.signal.addEventListener('abort', kill, { once: true });
+    if (spec.signal.aborted) kill();
+    try {
+      const exit = (await client.ask('terminal/wait_for_exit', { terminalId })) as { exitCode?: number | null; signal?: string | null };
+      const { output } = (await client.ask('terminal/output', { terminalId })) as { output: string };
+      onText(output);
+      return late ? { type: 'timeout' } : { type: 'exited', code: exit.exitCode ?? null, signal: exit.signal ?? null };
+    } catch (error) {
+      return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(limit);
+      spec.signal.removeEventListener('abort', kill);
+      client.ask('terminal/release', { terminalId }).catch(() => undefined);
+    }
+  }
+
+  #updates(said: Said): readonly object[] {
+    switch (said.type) {
+      case 'text':
+        return [chunk('agent_message_chunk', said.text)];
+      case 'thought':
+        return [chunk('agent_thought_chunk', said.text)];
+      case 'call.began':
+        this.#begun.add(said.id);
+        return [{ sessionUpdate: 'tool_call', toolCallId: said.id, title: said.name, kind: kindOf(said.name), status: 'pending' }];
+      case 'call.ready':
+        return [this.#ready(said)];
+      case 'call.ended':
+        return this.#ended(said);
+      case 'status':
+        return [{ sessionUpdate: 'usage_update', used: said.contextTokens, size: said.contextSize }];
+      case 'planMode':
+        return [{ sessionUpdate: 'current_mode_update', currentModeId: said.on ? 'plan' : 'default' }];
+      case 'plan.shown':
+        return [chunk('agent_message_chunk', said.text)];
+      case 'steered':
+        return [];
+      case 'compaction.began':
+      case 'compaction.ended':
+        return this.#compaction(said.type === 'compaction.ended');
+      case 'sub':
+        return said.said.type.startsWith('call.') ? this.#updates(said.said) : [];
+      case 'turn.began':
+      case 'turn.ended':
+      case 'step.began':
+      case 'step.broken':
+      case 'step.retry':
+      case 'call.grew':
+      case 'call.output':
+        return [];
+    }
+  }
+
+  #ready({ id, name, input }: Extract<Said, { type: 'call.ready' }>): object {
+    const rawInput = parsed(input);
+    const path = (rawInput as { readonly path?: unknown } | undefined)?.path;
+    return {
+      sessionUpdate: this.#begun.has(id) ? 'tool_call_update' : 'tool_call',
+      toolCallId: id,
+      title: titleOf(name, rawInput),
+      kind: kindOf(name),
+      status: 'in_progress',
+      ...(rawInput === undefined ? {} : { rawInput }),
+      ...(typeof path === 'string' && path.startsWith('/') ? { locations: [{ path }] } : {}),
+    };
+  }
+
+  #ended({ id, outcome }: Extract<Said, { type: 'call.ended' }>): readonly object[] {
+    const terminalId = this.#terminals.get(id);
+    const shown = contentOf(outcome.shown);
+    const text = [outcome.message, outcome.text].filter(Boolean).join('\n');
+    const content = [...(terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]), ...shown];
+    if (content.length === 0 && text) content.push(textContent(text));
+    const plan = planOf(outcome.shown);
+    return [
+      { sessionUpdate: 'tool_call_update', toolCallId: id, status: outcome.isError ? 'failed' : 'completed', content },
+      ...(plan ? [plan] : []),
+    ];
+  }
+
+  #compaction(ended: boolean): readonly object[] {
+    if (!this.#client.can.compactions) return [];
+    if (!ended) this.#compactions += 1;
+    const compactionId = `compaction-${this.#compactions}`;
+    return [{ sessionUpdate: 'compaction_update', compactionId, status: ended ? 'completed' : 'in_progress' }];
+  }
+}
+
+interface FormAnswer {
+  readonly action?: string;
+  readonly content?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+function optionOf(answer: unknown): string | undefined {
+  const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
+  return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
+}
+
+export function chunk(kind: string, text: string): object {
+  return { sessionUpdate: kind, content: { type: 'text', text } };
+}
+
+function parsed(input: string): unknown {
+  try {
+    return input.trim() === '' ? {} : JSON.parse(input);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { ResponseError } from 'vscode-jsonrpc/node';
+import * as z from 'zod/mini';
+import type { Channel } from '../../../transport/channel.ts';
+import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
+import { Cancelled, Conversation } from '../../conversation.ts';
+import { type Message, type Model, ModelError, type UserPart } from '../../models/model.ts';
+import { SessionStore } from '../../sessionStore.ts';
+import { problemsOf } from '../../tools/tool.ts';
+import { NAME, VERSION } from '../../version.ts';
+import { AcpFace, type Client, type ClientCan, chunk } from './acpFace.ts';
+import { kindOf, linkText, textContent, titleOf } from './toolWords.ts';
+
+export interface AcpOptions {
+  readonly channel: Channel;
+  readonly model: Model;
+  /** Where conversations are kept. */
+  readonly home: string;
+}
+
+interface Session {
+  readonly conversation: Conversation;
+  readonly client: Client;
+}
+
+const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())) });
+const named = z.object({ sessionId: z.string() });
+const block = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
+  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), text: z.optional(z.string()) }) }),
+]);
+const marker = z.nullish(z.unknown());
+const hello = z.object({
+  protocolVersion: z.number(),
+  clientCapabilities: z.nullish(
+    z.object({
+      terminal: marker,
+      session: z.nullish(z.object({ compaction: marker })),
+      elicitation: z.nullish(z.object({ form: marker })),
+    }),
+  ),
+});
+const NOT_FOUND = -32002;
+
+/** Serves conversations over ACP (acp.md §3-§9, seen from the other side). Many sessions in one process. */
+export class AcpServer {
+  readonly #rpc: Rpc;
+  readonly #options: AcpOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #turns = new Set<Promise<unknown>>();
+  #can: ClientCan = { terminals: false, forms: false, compactions: false };
+
+  constructor(options: AcpOptions) {
+    this.#options = options;
+    const note = (text: string) => void process.stderr.write(`parley-agent: ${text}\n`);
+    this.#rpc = openRpc(options.channel, {
+      log: { trace: () => {}, info: () => {}, warn: note, error: note },
+      first: (message) => {
+        if (!('method' in message) || 'id' in message) return false;
+        const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
+        if (method === 'session/cancel') this.#sessions.get(read(named, params).sessionId)?.conversation.cancel();
+        return true;
+      },
+    });
+    const methods: Readonly<Record<string, (params: unknown) => unknown>> = {
+      initialize: (params) => this.#initialize(params),
+      'session/new': (params) => this.#open(randomUUID(), params),
+      'session/load': (params) => this.#reopen(params, true),
+      'session/resume': (params) => this.#reopen(params, false),
+      'session/close': (params) => this.#close(read(named, params).sessionId),
+      'session/set_mode': (params) => this.#setMode(params),
+      'session/prompt': (params) => this.#prompt(params),
+    };
+    for (const [method, run] of Object.entries(methods)) {
+      this.#rpc.connection.onRequest(method, async (params: unknown) => {
+        try {
+          return await run(params);
+        } catch (error) {
+          if (error instanceof ResponseError) return error;
+          return new ResponseError(-32603, error instanceof Error ? error.message : String(error));
+        }
+      });
+    }
+  }
+
+  /** Ends what runs; settles when it is over. */
+  async end(): Promise<void> {
+    for (const { conversation } of this.#sessions.values()) conversation.cancel();
+    await Promise.allSettled(this.#turns);
+  }
+
+  #initialize(params: unknown): object {
+    const { clientCapabilities: caps } = read(hello, params);
+    this.#can = {
+      terminals: Boolean(caps?.terminal),
+      forms: Boolean(caps?.elicitation?.form),
+      compactions: Boolean(caps?.session?.compaction),
+    };
+    return {
+      protocolVersion: 1,
+      agentInfo: { name: NAME, title: 'Parley Agent', version: VERSION },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        sessionCapabilities: { resume: {}, close: {}, additionalDirectories: {} },
+      },
+      authMethods: [],
+    };
+  }
+
+  #open(id: string, params: unknown): object {
+    const { cwd, additionalDirectories } = read(folder, params);
+    const client: Client = {
+      can: this.#can,
+      update: (update) => void this.#rpc.connection.sendNotification('session/update', { sessionId: id, update }).catch(() => undefined),
+      ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
+    };
+    const conversation = new Conversation({
+      face: new AcpFace(client),
+      model: this.#options.model,
+      workspace: { cwd, roots: [cwd, ...(additionalDirectories ?? [])] },
+      store: new SessionStore(this.#options.home, cwd, id),
+    });
+    this.#sessions.set(id, { conversation, client });
+    // Behind the answer that names the session.
+    setImmediate(() =>
+      client.update({
+        sessionUpdate: 'available_commands_update',
+        availableCommands: conversation.commands.all.map(({ name, description }) => ({ name, description })),
+      }),
+    );
+    return { sessionId: id, modes: modesOf(conversation) };
+  }
+
+  #reopen(params: unknown, replay: boolean): object {
+    const { sessionId } = read(named, params);
+    const { cwd } = read(folder, params);
+    if (new SessionStore(this.#options.home, cwd, sessionId).readMessages().length === 0) {
+      throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
+    }
+    this.#open(sessionId, params);
+    const session = this.#session(sessionId);
+    if (replay) for (const update of session.conversation.history.messages.flatMap(replayed)) session.client.update(update);
+    return { modes: modesOf(session.conversation) };
+  }
+
+  #close(id: string): object {
+    this.#session(id).conversation.cancel();
+    this.#sessions.delete(id);
+    return {};
+  }
+
+  #setMode(params: unknown): object {
+    const { sessionId, modeId } = read(z.extend(named, { modeId: z.enum(['default', 'plan']) }), params);
+    this.#session(sessionId).conversation.setPlanMode(modeId === 'plan');
+    return {};
+  }
+
+  async #prompt(params: unknown): Promise<object> {
+    const { sessionId, prompt } = read(z.extend(named, { prompt: z.array(block) }), params);
+    const turn = this.#session(sessionId).conversation.prompt(prompt.map(partOf));
+    this.#turns.add(turn);
+    try {
+      const { status } = await turn;
+      return { stopReason: status === 'finished' ? 'end_turn' : 'max_turn_requests' };
+    } catch (error) {
+      if (error instanceof Cancelled) return { stopReason: 'cancelled' };
+      if (error instanceof ModelError) throw new ResponseError(-32603, error.message);
+      throw error;
+    } finally {
+      this.#turns.delete(turn);
+    }
+  }
+
+  #session(id: string): Session {
+    const session = this.#sessions.get(id);
+    if (!session) throw new ResponseError(NOT_FOUND, `Resource not found: ${id}`);
+    return session;
+  }
+
+  #ask(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
+    const asked = this.#rpc.connection.sendRequest(method, params);
+    if (!signal) return asked;
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason);
+      if (signal.aborted) return stop();
+      signal.addEventListener('abort', stop, { once: true });
+      asked.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
+}
+
+function modesOf(conversation: Conversation): object {
+  return {
+    currentModeId: conversation.planMode ? 'plan' : 'default',
+    availableModes: [
+      { id: 'default', name: 'Default', description: 'Asks before it changes something' },
+      { id: 'plan', name: 'Plan', description: 'Only reads, and proposes a plan' },
+    ],
+  };
+}
+
+function partOf(given: z.infer<typeof block>): UserPart {
+  switch (given.type) {
+    case 'text':
+      return { type: 'text', text: given.text };
+    case 'image':
+      return { type: 'image', url: `data:${given.mimeType};base64,${given.data}` };
+    case 'resource_link':
+      return { type: 'text', text: linkText(given.uri, given.name) };
+    case 'resource':
+      return { type: 'text', text: `${given.resource.uri}\n\`\`\`\n${given.resource.text ?? ''}\n\`\`\`` };
+  }
+}
+
+/** A message of the history as the updates that told of it. */
+function replayed(message: Message): readonly object[] {
+  switch (message.role) {
+    case 'user':
+      return message.parts.flatMap((part) => (part.type === 'text' ? [chunk('user_message_chunk', part.text)] : []));
+    case 'assistant':
+      return [
+        ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
+        ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
+        ...message.calls.map(({ id, name, input }) => ({
+          sessionUpdate: 'tool_call',
+          toolCallId: id,
+          title: titleOf(name, json(input)),
+          kind: kindOf(name),
+          status: 'in_progress',
+        })),
+      ];
+    case 'tool': {
+      const status = message.isError ? 'failed' : 'completed';
+      const content = [textContent([message.message, message.text].filter(Boolean).join('\n'))];
+      return [{ sessionUpdate: 'tool_call_update', toolCallId: message.callId, status, content }];
+    }
+  }
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {
+  const parsed = schema.safeParse(params);
+  if (!parsed.success) throw new ResponseError(-32602, `Bad params: ${problemsOf(parsed.error)}`);
+  return parsed.data;
+}

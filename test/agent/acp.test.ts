@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { acp } from '../../src/protocols/acp/index.ts';
+import type { Resume } from '../../src/protocols/adapter.ts';
+import { callsOf } from '../../src/session/select.ts';
+import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
+import { problemOfFrame } from '../protocols/acp/oracle.ts';
+import { temporaryFolder } from './agentProcess.ts';
+
+/** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
+function start(t: TestContext, cwd: string, resume?: Resume): Drive {
+  const env = { PARLEY_MODEL_BASE_URL: undefined, PARLEY_MODEL_NAME: undefined, KIMI_SHARE_DIR: path.join(cwd, '.home') };
+  const args = [path.resolve('dist/parley-agent.js'), '--face', 'acp'];
+  const driven = drive({
+    protocol: acp,
+    launch: { kind: 'process', command: process.execPath, args, env, cwd },
+    ports: { tools: [] },
+    ...(resume ? { resume } : {}),
+  });
+  t.after(async () => {
+    await driven.stop();
+    assert.deepEqual(
+      driven.frames.flatMap((frame) => problemOfFrame(frame) ?? []),
+      [],
+    );
+  });
+  return driven;
+}
+
+test('a change is asked about with its diff, refused, then allowed', async (t) => {
+  const cwd = temporaryFolder(t);
+  const file = path.join(cwd, 'a.txt');
+  writeFileSync(file, 'one\ntwo\n');
+  const driven = start(t, cwd);
+  const session = await driven.ready();
+  assert.deepEqual(session.agent.name, 'Parley Agent');
+  assert.deepEqual(
+    session.mode?.all.map((mode) => mode.id),
+    ['default', 'plan'],
+  );
+  await driven.until('commands', (now) => now.commands.some((command) => command.name === 'help'));
+  driven.onAsk((ask) => {
+    assert.deepEqual(ask.kind === 'approval' && ask.detail, {
+      type: 'edit',
+      diffs: [{ path: file, before: 'one\ntwo\n', after: 'one\nthree\n' }],
+    });
+    return choose('reject_once')(ask);
+  });
+  const refused = await driven.prompt('replace "two" with "three" in a.txt');
+  assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\n');
+  assert.ok(callsOf(refused).some((call) => call.status === 'rejected'));
+  driven.onAsk(choose('allow_once'));
+  const allowed = await driven.prompt('replace "two" with "three" in a.txt');
+  assert.equal(readFileSync(file, 'utf8'), 'one\nthree\n');
+  const edit = callsOf(allowed).find((call) => call.kind === 'edit');
+  assert.deepEqual(
+    edit?.output.find((one) => one.kind === 'diff'),
+    { kind: 'diff', diff: { path: file, before: 'one\ntwo\n', after: 'one\nthree\n' } },
+  );
+  assert.equal(edit?.status, 'done');
+});
+
+test("commands run in the client's terminals, and stop with the turn", async (t) => {
+  const cwd = temporaryFolder(t);
+  const driven = start(t, cwd);
+  await driven.ready();
+  driven.onAsk(choose('allow_once'));
+  const turn = await driven.prompt('run `echo from the terminal`');
+  const call = callsOf(turn).find((one) => one.kind === 'execute');
+  const shown = call?.output.find((one) => one.kind === 'terminal');
+  assert.ok(shown?.kind === 'terminal');
+  assert.deepEqual(
+    [driven.now().terminals[shown.terminalId]?.tail, driven.now().terminals[shown.terminalId]?.exit?.code],
+    ['from the terminal\n', 0],
+  );
+  const long = driven.begin('run `echo begun; sleep 1000`');
+  await driven.until('the output', (session) => Object.values(session.terminals).some((one) => one.tail === 'begun\n'));
+  driven.live.send({ type: 'cancel' });
+  assert.equal((await driven.ended(long)).status, 'cancelled');
+  await driven.until('its end', (session) => Object.values(session.terminals).every((one) => one.exit !== undefined));
+});
+
+test('a conversation is loaded with its history, and only an old one', async (t) => {
+  const cwd = temporaryFolder(t);
+  const first = start(t, cwd);
+  await first.ready();
+  first.onAsk(choose('allow_once'));
+  await first.prompt('create file made.txt with "hello"');
+  assert.ok(existsSync(path.join(cwd, 'made.txt')));
+  const { resumeKey = '' } = first.now();
+  await first.stop();
+  const again = start(t, cwd, { key: resumeKey, history: true });
+  const session = await again.ready();
+  const [turn] = session.turns;
+  assert.deepEqual(turn?.prompt, [{ type: 'text', text: 'create file made.txt with "hello"' }]);
+  assert.ok(turn && callsOf(turn).some((call) => call.status === 'done'));
+  assert.match(textOf(await again.prompt('hello')), /\S/);
+  const lost = start(t, cwd, { key: 'never-was', history: true });
+  assert.match((await lost.ready()).notices[0]?.text ?? '', /does not know it/);
+});
+
+test('plan mode is set and told', async (t) => {
+  const driven = start(t, temporaryFolder(t));
+  await driven.ready();
+  driven.live.send({ type: 'setMode', modeId: 'plan' });
+  await driven.until('plan mode', (session) => session.mode?.current === 'plan');
+});
