@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { suite } from './suite.ts';
+import { untilFile } from './until.ts';
 
 const inWindow = suite({ name: 'approval' });
 
@@ -42,8 +43,8 @@ test(
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
     await window.pictures('review');
     await window.command('Parley: Revert This File');
+    await untilFile(path.join(folder, 'src/main.ts'), /'Hello from/);
     await diff.editor.locator('.char-insert, .line-insert').first().waitFor({ state: 'hidden' });
-    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Hello from/);
     await window.command('View: Close All Editors');
   }),
 );

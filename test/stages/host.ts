@@ -38,13 +38,19 @@ export async function runHostTests(tally: Tally, options: Options): Promise<void
 }
 
 async function runIn(channel: Channel, name: string | undefined): Promise<readonly HostResult[]> {
+  const report = await inExtensionHost(channel, path.join(outdir, 'index.js'), name === undefined ? {} : { PARLEY_TEST_NAME: name });
+  return JSON.parse(report) as readonly HostResult[];
+}
+
+/** Calls `run()` of a bundled module inside the extension host, on a copy of the sample; what it wrote to $PARLEY_REPORT. */
+export async function inExtensionHost(channel: Channel, tests: string, more: Readonly<Record<string, string>>): Promise<string> {
   const workbench = await installWorkbench(channel);
   const current = channel === 'current' || process.env.CHROMIUM ? workbench : await installWorkbench('current');
   const temp = mkdtempSync(path.join(os.tmpdir(), 'parley-host-'));
   const report = path.join(temp, 'report.json');
   const folder = path.join(temp, 'sample');
   cpSync('test/workbench/sample', folder, { recursive: true });
-  const env = { PARLEY_REPORT: report, ...(name === undefined ? {} : { PARLEY_TEST_NAME: name }) };
+  const env = { PARLEY_REPORT: report, ...more };
   const server = await startServer({ workbench, env });
   try {
     const browser = await openBrowser(current);
@@ -63,12 +69,12 @@ async function runIn(channel: Channel, name: string | undefined): Promise<readon
         void page.exposeFunction('codeAutomationExit', () => resolve());
       });
       done.catch(() => {}); // it may end while the page is still loading
-      await page.goto(addressOf(server, { folder, extension: '.', tests: path.join(outdir, 'index.js') }), {
+      await page.goto(addressOf(server, { folder, extension: '.', tests }), {
         waitUntil: 'domcontentloaded',
       });
       await done.finally(() => clearTimeout(timer));
       if (!existsSync(report)) throw new Error(`the run gave no report\n${lines.slice(-40).join('\n')}`);
-      return JSON.parse(readFileSync(report, 'utf8')) as readonly HostResult[];
+      return readFileSync(report, 'utf8');
     } finally {
       await browser.close();
     }

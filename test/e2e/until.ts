@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Waits until a file says this; throws with what it says instead after 20 seconds. */
+export async function untilFile(file: string, pattern: RegExp): Promise<void> {
+  for (let wait = 0; wait < 200; wait += 1) {
+    if (pattern.test(readFileSync(file, 'utf8'))) return;
+    await pause(100);
+  }
+  throw new Error(`${file} does not match ${pattern}:\n${readFileSync(file, 'utf8')}`);
+}
