@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Remedy } from '../../session/model.ts';
@@ -9,7 +10,8 @@ import { type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
 import { heartbeat } from './envelope/heartbeat.ts';
-import { initializeRequest, MessageTalk } from './message/messageTalk.ts';
+import { initializeRequest } from './message/initialize.ts';
+import { MessageTalk } from './message/messageTalk.ts';
 import { readTalkOptions } from './options.ts';
 import { type Peer, peerOf } from './peers.ts';
 import { explain, Restarts, worthRestarting } from './restarts.ts';
@@ -72,7 +74,7 @@ export class QwenAdapter implements Adapter {
     for (const problem of problems) scene.emit({ type: 'notice', notice: { level: 'warn', text: problem } });
     this.#start(false);
     if (scene.resume?.history) {
-      const text = `${this.#peer.name} goes on with this conversation but does not repeat what was said before.`;
+      const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.name);
       scene.emit({ type: 'notice', notice: { level: 'info', text } });
     }
   }
@@ -93,7 +95,7 @@ export class QwenAdapter implements Adapter {
     if (!run) return this.#settleEnded();
     clearTimeout(run.detection);
     run.talk?.leave();
-    run.talk?.end('The conversation was ended.');
+    run.talk?.end(say('The conversation was ended.'));
     run.channel.dispose();
   }
 
@@ -117,7 +119,7 @@ export class QwenAdapter implements Adapter {
   /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
   #probe(run: Run): void {
     run.detection = setTimeout(
-      () => this.#giveUp(run, 'The agent did not answer in a way this program understands.', { again: false }),
+      () => this.#giveUp(run, say('The agent did not answer in a way this program understands.'), { again: false }),
       DETECTION,
     );
     const lines = [heartbeat(this.#key ?? '')];
@@ -188,7 +190,7 @@ export class QwenAdapter implements Adapter {
   #foreign(run: Run): void {
     run.foreign += 1;
     this.#scene.log.warn('The agent sent a line of another dialect; it is ignored');
-    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, 'The agent mixes two dialects of its protocol.', { again: false });
+    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, say('The agent mixes two dialects of its protocol.'), { again: false });
   }
 
   #giveUp(run: Run, reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
@@ -221,10 +223,10 @@ export class QwenAdapter implements Adapter {
 
   #restart(reason: string, said: string): void {
     const next = this.#restarts.next(performance.now());
-    if (!next) return this.#end(`${reason} It was started again too often.`, said);
+    if (!next) return this.#end(say('{0} It was started again too often.', reason), said);
     this.#run = undefined;
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
-    this.#scene.emit({ type: 'link.opening', note: `${reason} Starting it again (${next.nth} of 3).` });
+    this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
     this.#again = setTimeout(() => this.#start(false), next.wait);
   }
 

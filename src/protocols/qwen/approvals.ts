@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, CallId, Diff, ToolCall, TurnId } from '../../session/model.ts';
@@ -213,7 +214,7 @@ export class Approvals {
     } catch (error) {
       scene.log.error(`The edited version of ${diff.path} could not be written`, error);
       if (this.#pending.get(id) === pending)
-        turns.note('error', `Your version of ${diff.path} could not be written; the change was refused.`);
+        turns.note('error', say('Your version of {0} could not be written; the change was refused.', diff.path));
       return this.#refuse(id, pending, REFUSED, 'answered');
     }
     if (pending.request.tool_use_id) this.#applied.set(pending.request.tool_use_id, diff);
@@ -223,7 +224,7 @@ export class Approvals {
   /** The file changed since the person looked: the new change is another question (qwen.md §5.5). */
   #askAgain(pending: Pending, text: FileText): void {
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how: 'withdrawn' });
-    this.#deps.turns.note('info', 'The file changed while the question was open; look at the change again.');
+    this.#deps.turns.note('info', say('The file changed while the question was open; look at the change again.'));
     this.#propose(pending, text);
     this.#show(pending);
   }
@@ -254,7 +255,7 @@ export class Approvals {
   #expire(id: string): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    this.#deps.turns.note('warn', `Nobody answered in time: "${pending.use.title}" was refused.`);
+    this.#deps.turns.note('warn', say('Nobody answered in time: "{0}" was refused.', pending.use.title));
     this.#refuse(id, pending, 'Nobody answered in time.', 'withdrawn');
   }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { say } from '../../base/say.ts';
 import { isRecord } from './detect.ts';
 import type { AgentMessage } from './talk.ts';
 
@@ -93,7 +94,7 @@ export class Outgoing {
         this.#open.delete(id);
         resolve(reply);
       };
-      const timer = setTimeout(() => settle({ ok: false, message: `No answer within ${limit / 1000} s.` }), limit);
+      const timer = setTimeout(() => settle({ ok: false, message: say('No answer within {0} s.', limit / 1000) }), limit);
       this.#open.set(id, { settle, timer });
       send(id);
     });
@@ -118,5 +119,5 @@ export class Outgoing {
 
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error;
-  return isRecord(error) && typeof error.message === 'string' ? error.message : 'The agent refused without a reason.';
+  return isRecord(error) && typeof error.message === 'string' ? error.message : say('The agent refused without a reason.');
 }

@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { LaunchOptions } from '../adapter.ts';
 import type { TalkOptions } from './talk.ts';
 
@@ -17,7 +18,7 @@ export function readTalkOptions(
   const oneOf = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T => {
     const value = options[name];
     const found = allowed.find((one) => one === value);
-    if (value !== undefined && found === undefined) problems.push(`option ${name}: "${value}" is none of ${allowed.join(', ')}`);
+    if (value !== undefined && found === undefined) problems.push(say('Option {0}: "{1}" is none of {2}', name, value, allowed.join(', ')));
     return found ?? otherwise;
   };
   const seconds = (name: string, otherwise: number): number => {
@@ -25,7 +26,7 @@ export function readTalkOptions(
     if (value === undefined) return otherwise;
     const number = Number(value);
     if (Number.isFinite(number) && number >= 0 && number <= 3600) return number * 1000;
-    problems.push(`option ${name}: "${value}" is no number of seconds`);
+    problems.push(say('Option {0}: "{1}" is no number of seconds', name, value));
     return otherwise;
   };
   const asked = args[args.indexOf('--output-format') + 1];

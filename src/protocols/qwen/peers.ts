@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (qwen.md §1.1, §12). */
@@ -19,7 +20,7 @@ export interface Peer {
   readonly toolLimit?: number;
   /** What the answers to its questions are filed under. */
   readonly answersBy: 'index' | 'question';
-  readonly modes: ModeChoice['all'];
+  readonly modes: () => ModeChoice['all'];
   /** Modes in which nobody is asked any more. */
   readonly unattended: readonly string[];
   /** The mode in which edits need no approval, offered with each edit when it proposes nothing itself. */
@@ -45,12 +46,12 @@ export const qwenCode: Peer = {
   approvalLimit: 600_000,
   toolLimit: 30_000,
   answersBy: 'index',
-  modes: [
-    { id: 'plan', name: 'Plan', description: 'Reads and plans; changes nothing' },
-    { id: 'default', name: 'Ask', description: 'Asks before edits and commands' },
-    { id: 'auto-edit', name: 'Auto-edit', description: 'Edits without asking' },
-    { id: 'auto', name: 'Auto', description: 'A model decides what needs asking' },
-    { id: 'yolo', name: 'YOLO', description: 'Does everything without asking' },
+  modes: () => [
+    { id: 'plan', name: say('Plan'), description: say('Reads and plans; changes nothing') },
+    { id: 'default', name: say('Ask'), description: say('Asks before edits and commands') },
+    { id: 'auto-edit', name: say('Auto-edit'), description: say('Edits without asking') },
+    { id: 'auto', name: say('Auto'), description: say('A model decides what needs asking') },
+    { id: 'yolo', name: say('YOLO'), description: say('Does everything without asking') },
   ],
   unattended: ['auto', 'yolo'],
   editsMode: 'auto-edit',
@@ -74,13 +75,13 @@ export const claudeCode: Peer = {
   takesImages: true,
   takesUpdatedInput: true,
   answersBy: 'question',
-  modes: [
-    { id: 'plan', name: 'Plan', description: 'Reads and plans; changes nothing' },
-    { id: 'default', name: 'Ask', description: 'Asks before edits and commands' },
-    { id: 'acceptEdits', name: 'Accept edits', description: 'Edits without asking' },
-    { id: 'auto', name: 'Auto', description: 'A model decides what needs asking' },
-    { id: 'dontAsk', name: "Don't ask", description: 'Refuses what would need asking' },
-    { id: 'bypassPermissions', name: 'Bypass permissions', description: 'Does everything without asking' },
+  modes: () => [
+    { id: 'plan', name: say('Plan'), description: say('Reads and plans; changes nothing') },
+    { id: 'default', name: say('Ask'), description: say('Asks before edits and commands') },
+    { id: 'acceptEdits', name: say('Accept edits'), description: say('Edits without asking') },
+    { id: 'auto', name: say('Auto'), description: say('A model decides what needs asking') },
+    { id: 'dontAsk', name: say('No questions'), description: say('Refuses what would need asking') },
+    { id: 'bypassPermissions', name: say('Bypass permissions'), description: say('Does everything without asking') },
   ],
   unattended: ['auto', 'bypassPermissions'],
   onlyMessages: true,

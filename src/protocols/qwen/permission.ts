@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { say } from '../../base/say.ts';
 import type { ApprovalDetail, Diff, Option } from '../../session/model.ts';
 import type { Peer } from './peers.ts';
 import type { CanUseTool, Suggestion } from './toolRequest.ts';
@@ -18,11 +19,11 @@ const rules = z.object({
   rules: z.optional(z.array(z.object({ toolName: z.string(), ruleContent: z.optional(z.nullable(z.string())) })).check(z.maxLength(50))),
   directories: z.optional(z.array(z.string()).check(z.maxLength(50))),
 });
-const WHERE: Readonly<Record<string, string>> = {
-  session: 'In this session',
-  localSettings: 'In this project, for you',
-  projectSettings: 'In this project, for everybody',
-  userSettings: 'In all your projects',
+const WHERE: Readonly<Record<string, () => string>> = {
+  session: () => say('In this session'),
+  localSettings: () => say('In this project, for you'),
+  projectSettings: () => say('In this project, for everybody'),
+  userSettings: () => say('In all your projects'),
 };
 
 /** What a person may answer: once, as the agent itself proposes for later, or no. */
@@ -31,9 +32,14 @@ export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readon
   const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
   const edits: readonly Option[] =
     later.length === 0 && changesFiles && peer.editsMode !== undefined
-      ? [{ id: ALLOW_EDITS, label: 'Allow, and edit without asking from now on', effect: 'allow_always' }]
+      ? [{ id: ALLOW_EDITS, label: say('Allow, and edit without asking from now on'), effect: 'allow_always' }]
       : [];
-  return [{ id: ALLOW, label: 'Allow', effect: 'allow_once' }, ...later, ...edits, { id: REJECT, label: 'Reject', effect: 'reject_once' }];
+  return [
+    { id: ALLOW, label: say('Allow'), effect: 'allow_once' },
+    ...later,
+    ...edits,
+    { id: REJECT, label: say('Reject'), effect: 'reject_once' },
+  ];
 }
 
 /** The suggestion behind an option's id. */
@@ -47,23 +53,26 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
   if (!parsed.success || (parsed.data.behavior !== undefined && parsed.data.behavior !== 'allow')) return [];
   const { mode, destination, rules: allowed, directories } = parsed.data;
   const option = (label: string): readonly Option[] => {
-    const description = destination === undefined ? undefined : (WHERE[destination] ?? destination);
+    const description = destination === undefined ? undefined : (WHERE[destination]?.() ?? destination);
     return [{ id: `allow:${at}`, label: visible(label), effect: 'allow_always', ...(description ? { description } : {}) }];
   };
-  if (suggestion.type === 'setMode' && mode) return option(`Allow, and change to mode "${nameOf(mode, peer)}"`);
+  if (suggestion.type === 'setMode' && mode) return option(say('Allow, and change to mode "{0}"', nameOf(mode, peer)));
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
     return option(
-      `Always allow ${allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', ')}`,
+      say(
+        'Always allow {0}',
+        allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', '),
+      ),
     );
   }
   if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
-    return option(`Allow, and work in ${directories.join(', ')} from now on`);
+    return option(say('Allow, and work in {0} from now on', directories.join(', ')));
   }
   return [];
 }
 
 function nameOf(mode: string, peer: Peer): string {
-  return peer.modes.find((one) => one.id === mode)?.name ?? mode;
+  return peer.modes().find((one) => one.id === mode)?.name ?? mode;
 }
 
 /** What a person is shown: from the tool and its input, never from the model's own description alone. */
@@ -82,12 +91,15 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   if (use.work === 'plan' && plan !== undefined) return { type: 'text', text: clip(plan, DETAIL_KEPT) };
   if (use.work === 'agent') {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
-    return { type: 'text', text: visible(clip(`${task}\n\nOnce allowed, this sub-agent may edit files without asking.`, DETAIL_KEPT)) };
+    return {
+      type: 'text',
+      text: visible(clip(`${task}\n\n${say('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
+    };
   }
   return { type: 'text', text: visible(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
 }
 
 export function titleOf(request: CanUseTool, use: ToolUse, cwd: string): string {
   const file = pathOf(use.input, cwd) ?? request.blocked_path ?? undefined;
-  return file !== undefined && isOutside(file, cwd) ? `${use.title} (outside the workspace)` : use.title;
+  return file !== undefined && isOutside(file, cwd) ? say('{0} (outside the workspace)', use.title) : use.title;
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { say } from '../../base/say.ts';
 import type { Location, ToolKind } from '../../session/model.ts';
 import { isRecord } from './detect.ts';
 import { firstLine, visible } from './visible.ts';
@@ -124,25 +125,25 @@ function titleOf(name: string, work: ToolWork, input: Readonly<Record<string, un
   switch (work) {
     case 'edit':
     case 'notebook':
-      return `Edit ${file ?? ''}`.trim();
+      return say('Edit {0}', file ?? '').trim();
     case 'write':
-      return `Write ${file ?? ''}`.trim();
+      return say('Write {0}', file ?? '').trim();
     case 'shell':
       return text('command') || name;
     case 'read':
-      return `Read ${file ?? ''}`.trim();
+      return say('Read {0}', file ?? '').trim();
     case 'search':
-      return `Search ${text('pattern') || text('query')}`.trim();
+      return say('Search {0}', text('pattern') || text('query')).trim();
     case 'fetch':
-      return `Fetch ${text('url') || text('prompt')}`.trim();
+      return say('Fetch {0}', text('url') || text('prompt')).trim();
     case 'todo':
-      return 'Plan';
+      return say('Plan');
     case 'agent':
-      return text('description') || 'Sub-agent';
+      return text('description') || say('Sub-agent');
     case 'plan':
-      return 'Leave plan mode';
+      return say('Leave plan mode');
     case 'ask':
-      return 'Question';
+      return say('Question');
     case 'mcp': {
       const mcp = mcpName(name);
       return mcp ? `${mcp.server}: ${mcp.tool}` : name;

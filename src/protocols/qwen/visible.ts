@@ -1,3 +1,5 @@
+import { say } from '../../base/say.ts';
+
 /** Characters that change how text reads without being seen: controls except tab and line end, and direction marks. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -17,5 +19,5 @@ export function firstLine(text: string, longest = 120): string {
 export function clip(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters left out …\n${text.slice(-half)}`;
+  return `${text.slice(0, half)}\n${say('… {0} characters left out …', text.length - 2 * half)}\n${text.slice(-half)}`;
 }

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Answer } from '../../../session/intents.ts';
 import type { Option } from '../../../session/model.ts';
@@ -28,8 +29,8 @@ export class YesNo {
   ): void {
     const id = this.#newId();
     const options: readonly Option[] = [
-      { id: 'yes', label: 'Yes', effect: 'allow_once' },
-      { id: 'no', label: 'No', effect: 'reject_once' },
+      { id: 'yes', label: say('Yes'), effect: 'allow_once' },
+      { id: 'no', label: say('No'), effect: 'reject_once' },
     ];
     this.#open.set(id, { settle });
     const command = question.commands.join('\n');

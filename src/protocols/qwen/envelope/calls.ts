@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import type { CallBook } from '../approvals.ts';
@@ -159,5 +160,5 @@ function parsed(text: string): unknown {
 
 function firstText(output: readonly Output[]): string {
   for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
-  return 'It failed.';
+  return say('It failed.');
 }

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import { isRecord } from '../detect.ts';
 import type { ResultCommand } from './schema.ts';
 
@@ -12,16 +13,16 @@ export type CommandOutcome =
   | { readonly does: 'quit' }
   | { readonly does: 'confirm'; readonly title: string; readonly commands: readonly string[]; readonly shell: boolean };
 
-const DIALOGS: Readonly<Record<string, string>> = {
-  auth: 'Sign in with the agent in a terminal; it has no dialog for that here.',
-  theme: 'Colours follow the theme of the editor.',
-  editor: 'Files open in this editor.',
-  privacy: 'The agent shows its privacy notice only in a terminal.',
-  settings: 'The agent keeps its settings in a file of its own.',
-  model: 'Choose the model with the arguments of the agent.',
-  help: 'Type / to see the commands of the agent.',
-  subagent_create: 'Sub-agents are made in a terminal.',
-  subagent_list: 'The agent lists its sub-agents only in a terminal.',
+const DIALOGS: Readonly<Record<string, () => string>> = {
+  auth: () => say('Sign in with the agent in a terminal; it has no dialog for that here.'),
+  theme: () => say('Colours follow the theme of the editor.'),
+  editor: () => say('Files open in this editor.'),
+  privacy: () => say('The agent shows its privacy notice only in a terminal.'),
+  settings: () => say('The agent keeps its settings in a file of its own.'),
+  model: () => say('Choose the model with the arguments of the agent.'),
+  help: () => say('Type / to see the commands of the agent.'),
+  subagent_create: () => say('Sub-agents are made in a terminal.'),
+  subagent_list: () => say('The agent lists its sub-agents only in a terminal.'),
 };
 
 export function outcomeOf(line: ResultCommand): CommandOutcome {
@@ -36,7 +37,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
     }
     case 'dialog': {
       const name = text('dialog') ?? '';
-      return { does: 'say', level: 'info', text: DIALOGS[name] ?? `The agent has a dialog "${name}" that does not exist here.` };
+      return { does: 'say', level: 'info', text: DIALOGS[name]?.() ?? say('The agent has a dialog "{0}" that does not exist here.', name) };
     }
     case 'tool':
       return { does: 'tool', name: text('toolName') ?? text('name') ?? 'tool', args: result.toolArgs ?? result.args };
@@ -54,10 +55,10 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       return { does: 'quit' };
     case 'confirm_shell_commands': {
       const commands = [result.commandsToConfirm, result.commands].find(Array.isArray) ?? [];
-      return { does: 'confirm', title: 'Run these commands?', commands: commands.filter(isText), shell: true };
+      return { does: 'confirm', title: say('Run these commands?'), commands: commands.filter(isText), shell: true };
     }
     case 'confirm_action':
-      return { does: 'confirm', title: text('prompt') ?? text('message') ?? 'Go on?', commands: [], shell: false };
+      return { does: 'confirm', title: text('prompt') ?? text('message') ?? say('Go on?'), commands: [], shell: false };
     default:
       return { does: 'say', level: 'info', text: JSON.stringify(result).slice(0, 4000) };
   }

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Turns } from '../turns.ts';
 import type { YesNo } from './asks.ts';
@@ -41,7 +42,7 @@ export class CommandResults {
       case 'nothing':
         return flow.finish('stop');
       case 'history':
-        turns.note('info', 'The agent went back to an earlier conversation:');
+        turns.note('info', say('The agent went back to an earlier conversation:'));
         for (const item of outcome.items) turns.note('info', item.who ? `${item.who}: ${item.text}` : item.text);
         return flow.finish('stop');
       case 'tool':
@@ -61,7 +62,7 @@ export class CommandResults {
         });
       }
       case 'quit':
-        return yesNo.ask({ title: 'End this session?', commands: [] }, (yes) => {
+        return yesNo.ask({ title: say('End this session?'), commands: [] }, (yes) => {
           if (yes) this.#deps.quit();
           else flow.finish('stop');
         });

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
@@ -104,7 +105,7 @@ export class EnvelopeTalk implements Talk {
       later: (ms, run) => this.#later(ms, run),
       promptId: () => this.#promptId(),
       request: (request) => this.#request(request),
-      quit: () => setup.giveUp('The session was ended.', { again: false, next: ['restart'] }),
+      quit: () => setup.giveUp(say('The session was ended.'), { again: false, next: ['restart'] }),
     });
     this.#hints = new Hints({ write, session: () => this.#session, cwd });
     this.#heart = new Heartbeat({
@@ -112,9 +113,9 @@ export class EnvelopeTalk implements Talk {
       patience: options.patience,
       ask: () => write(heartbeat(this.#sessionOrNone())),
       onSilent: () =>
-        this.#emit({ type: 'notice', notice: { level: 'warn', text: 'The agent has not answered for a while.', next: ['restart'] } }),
-      onBack: () => this.#emit({ type: 'notice', notice: { level: 'info', text: 'The agent answers again.' } }),
-      onDead: () => setup.giveUp('The agent did not answer any more.', { again: true }),
+        this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent has not answered for a while.'), next: ['restart'] } }),
+      onBack: () => this.#emit({ type: 'notice', notice: { level: 'info', text: say('The agent answers again.') } }),
+      onDead: () => setup.giveUp(say('The agent did not answer any more.'), { again: true }),
     });
   }
 
@@ -251,7 +252,7 @@ export class EnvelopeTalk implements Talk {
     if (told?.protocol_version != null && !this.#checked) {
       this.#checked = true;
       if (!supports(told.protocol_version)) {
-        const reason = `The agent speaks version ${told.protocol_version} of its protocol; this program speaks version 1.`;
+        const reason = say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
         return this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
       }
     }
@@ -269,15 +270,15 @@ export class EnvelopeTalk implements Talk {
       if (finish === 'error')
         return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
       this.#turns.note('error', fault.message, undefined, fault.next);
-    } else if (finish === 'error') return this.#endTurn('failed', { error: { message: 'The agent failed.', next: ['retry'] } });
-    if (finish === 'length') this.#turns.note('warn', 'The answer was cut off: it became too long.', undefined, ['continue']);
-    if (finish === 'content_filter') this.#turns.note('warn', 'The answer was withheld by a filter.');
+    } else if (finish === 'error') return this.#endTurn('failed', { error: { message: say('The agent failed.'), next: ['retry'] } });
+    if (finish === 'length') this.#turns.note('warn', say('The answer was cut off: it became too long.'), undefined, ['continue']);
+    if (finish === 'content_filter') this.#turns.note('warn', say('The answer was withheld by a filter.'));
     if (finish && this.#turns.running && (anything || line.object === 'chat.completion.chunk')) this.#flow.finish(finish);
   }
 
   #fatal(message: AgentMessage): void {
     const parsed = schema.fatal.safeParse(message);
-    const fault = parsed.success ? faultOf(parsed.data.error) : { message: 'The agent failed.', code: undefined };
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: say('The agent failed.'), code: undefined };
     const reason = fault.code ? `${fault.message} (${fault.code})` : fault.message;
     this.#endTurn('failed', { error: { message: reason } });
     this.#setup.giveUp(reason, { again: false, next: ['restart', 'showLog'] });
@@ -288,7 +289,7 @@ export class EnvelopeTalk implements Talk {
     const known = isRecord(fault) ? fault : {};
     const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
     this.#setup.scene.log.warn(`The agent could not use an answer: ${text}`);
-    this.#turns.note('warn', `The agent could not use an answer: ${text}`);
+    this.#turns.note('warn', say('The agent could not use an answer: {0}', text));
     if (typeof known.request_id === 'string') this.#approvals.withdraw(known.request_id);
   }
 
@@ -314,9 +315,9 @@ export class EnvelopeTalk implements Talk {
   #ask(turnId: TurnId, content: readonly Content[]): void {
     const prompt = promptOf(content, this.#setup.cwd, false);
     this.#turns.begin(turnId, content);
-    if (prompt.left.length > 0) this.#turns.note('warn', `The agent cannot take: ${prompt.left.join(', ')}.`);
+    if (prompt.left.length > 0) this.#turns.note('warn', say('The agent cannot take: {0}.', prompt.left.join(', ')));
     if (prompt.text === '')
-      return this.#endTurn('failed', { error: { message: 'There was nothing in the prompt that the agent can take.' } });
+      return this.#endTurn('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     this.#next();
     const command = referencesIn(prompt.text);
     this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
@@ -348,7 +349,7 @@ export class EnvelopeTalk implements Talk {
     const turn = this.#turns.running;
     if (!turn) return;
     if (this.#stop) {
-      if (this.#stop.again) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
+      if (this.#stop.again) this.#setup.giveUp(say('The agent did not stop and was ended.'), { again: true });
       return;
     }
     const stop = { again: false };
@@ -360,7 +361,7 @@ export class EnvelopeTalk implements Talk {
     this.#yesNo.cancelAll();
     this.#tools.cancel();
     this.#later(STOP_LIMIT, () => {
-      if (this.#turns.running === turn) this.#turns.activity('The agent does not stop. Stop again to start it anew.');
+      if (this.#turns.running === turn) this.#turns.activity(say('The agent does not stop. Stop again to start it anew.'));
     });
   }
 

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { Fault } from '../../../session/model.ts';
 import { type FaultIn, type Meta, meta } from './schema.ts';
 
@@ -11,7 +12,8 @@ export function faultOf(error: FaultIn): AgentFault {
     typeof error === 'string' ? { message: undefined, code: error, type: undefined, retryable: false } : error;
   const word = code ?? type ?? undefined;
   const unsupported = code === 'unsupported_protocol' || type === 'unsupported_protocol' || message === 'unsupported_protocol';
-  const words = message ?? (unsupported ? 'The agent does not support the protocol version asked for.' : (word ?? 'The agent failed.'));
+  const words =
+    message ?? (unsupported ? say('The agent does not support the protocol version asked for.') : (word ?? say('The agent failed.')));
   return {
     message: words,
     ...(word === undefined ? {} : { code: word }),

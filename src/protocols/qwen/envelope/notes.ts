@@ -1,4 +1,5 @@
 import type { Log } from '../../../base/log.ts';
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import { isRecord } from '../detect.ts';
 import type { Turns } from '../turns.ts';
@@ -59,7 +60,7 @@ export class Notes {
 
   /** How the agent says it is, when it is not well. */
   state(status: string | null | undefined): void {
-    if (status && status !== 'ok') this.#deps.turns.note('info', `The agent says about itself: ${status}`);
+    if (status && status !== 'ok') this.#deps.turns.note('info', say('The agent says about itself: {0}', status));
   }
 
   /** Text of the agent came in between: the next thought is another one. */
@@ -83,7 +84,7 @@ export class Notes {
     const text = note.text ?? (note.source === 'assistant' ? '' : content);
     if (note.log_scope === 'debug' || note.console_level === 'debug') return this.#deps.log.trace(`Agent: ${text}`);
     if (note.source === 'system' && note.exit_code != null) {
-      this.#deps.turns.note('info', `The agent's program ends with exit code ${note.exit_code}.`);
+      this.#deps.turns.note('info', say('The program of the agent ends with exit code {0}.', note.exit_code));
     }
     if (text === '') return;
     const id = this.#terminalOfTurn();
@@ -109,7 +110,7 @@ export class Notes {
         call: {
           id,
           name: 'terminal',
-          title: 'Terminal output',
+          title: say('Terminal output'),
           kind: 'execute',
           status: 'running',
           inputText: '',
@@ -129,7 +130,7 @@ export class Notes {
     if (shown.status?.toLowerCase() !== 'confirming') return;
     this.#confirm = setTimeout(() => {
       if (this.#deps.asking() || this.#deps.turns.running !== turn) return;
-      this.#deps.turns.note('warn', 'A tool waits for an approval that the agent has not asked for.');
+      this.#deps.turns.note('warn', say('A tool waits for an approval that the agent has not asked for.'));
     }, CONFIRM_LIMIT);
   }
 
@@ -153,13 +154,18 @@ export class Notes {
       case 'USER_CANCELLED':
         return onFinished('cancelled');
       case 'ChatCompressed':
-        return turns.note('info', `The conversation was compressed${from != null && to != null ? ` from ${from} to ${to} tokens` : ''}.`);
+        return turns.note(
+          'info',
+          from != null && to != null
+            ? say('The conversation was compressed from {0} to {1} tokens.', from, to)
+            : say('The conversation was compressed.'),
+        );
       case 'MAX_TOKENS':
-        return turns.note('warn', note.message ?? 'The answer was cut off: it reached the token limit.');
+        return turns.note('warn', note.message ?? say('The answer was cut off: it reached the token limit.'));
       case 'MaxSessionTurns':
-        return turns.note('warn', note.message ?? 'The session has used up its turns.');
+        return turns.note('warn', note.message ?? say('The session has used up its turns.'));
       case 'SessionTokenLimitExceeded':
-        return turns.note('warn', note.message ?? 'The session has used up its tokens.');
+        return turns.note('warn', note.message ?? say('The session has used up its tokens.'));
       default:
         if (note.message) turns.note('info', note.message);
     }

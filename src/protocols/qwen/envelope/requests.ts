@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { Approvals, Decision } from '../approvals.ts';
 import { type Incoming, readRequest } from '../control.ts';
 import { isRecord } from '../detect.ts';
@@ -47,7 +48,8 @@ export class Requests {
       case 'quit_confirmation': {
         const asked = schema.confirmation.safeParse(payload).data ?? {};
         const commands = asked.commands ?? [];
-        const title = asked.title ?? asked.prompt ?? asked.message ?? (subtype === 'quit_confirmation' ? 'End this session?' : 'Go on?');
+        const title =
+          asked.title ?? asked.prompt ?? asked.message ?? (subtype === 'quit_confirmation' ? say('End this session?') : say('Go on?'));
         return yesNo.ask({ title, commands, ...(turnId === undefined ? {} : { turnId }) }, (yes) =>
           this.#succeed(id, { behavior: yes ? 'approve' : 'deny', ...(yes && commands.length > 0 ? { approvedCommands: commands } : {}) }),
         );

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { OptionChoice, SessionOption } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
@@ -36,7 +37,7 @@ export class Choices {
   modeIs(mode: string): void {
     if (mode === this.#mode) return;
     this.#mode = mode;
-    const { modes } = this.#deps.peer;
+    const modes = this.#deps.peer.modes();
     const all = modes.some((one) => one.id === mode) ? modes : [...modes, { id: mode, name: mode }];
     this.#deps.emit({ type: 'mode.set', mode: { current: mode, all } });
   }
@@ -67,7 +68,7 @@ export class Choices {
   /** Modes in which nobody is asked any more need a yes of their own. */
   chooseMode(mode: string): void {
     if (!this.#deps.peer.unattended.includes(mode)) return void this.#setMode(mode);
-    const name = this.#deps.peer.modes.find((one) => one.id === mode)?.name ?? mode;
+    const name = this.#deps.peer.modes().find((one) => one.id === mode)?.name ?? mode;
     const id = this.#deps.newId();
     this.#unattended.set(id, mode);
     this.#deps.emit({
@@ -75,11 +76,11 @@ export class Choices {
       ask: {
         kind: 'approval',
         id,
-        title: `Change to mode "${name}"?`,
-        detail: { type: 'text', text: `In this mode ${this.#deps.peer.name} edits files and runs commands without asking you.` },
+        title: say('Change to mode "{0}"?', name),
+        detail: { type: 'text', text: say('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.name) },
         options: [
-          { id: 'yes', label: `Change to ${name}`, effect: 'allow_once' },
-          { id: 'no', label: 'Stay', effect: 'reject_once' },
+          { id: 'yes', label: say('Change to {0}', name), effect: 'allow_once' },
+          { id: 'no', label: say('Stay'), effect: 'reject_once' },
         ],
       },
     });
@@ -113,7 +114,7 @@ export class Choices {
 
   async #setMode(mode: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_permission_mode', mode });
-    if (!reply.ok) return this.#refused('mode', reply.message);
+    if (!reply.ok) return this.#refused(say('The agent did not change its mode: {0}', reply.message));
     const parsed = modeReply.safeParse(reply.payload);
     this.modeIs(parsed.success ? parsed.data.mode : mode);
   }
@@ -121,18 +122,18 @@ export class Choices {
   async #setModel(model: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_model', model });
     if (reply.ok) this.modelIs(model);
-    else this.#refused('model', reply.message);
+    else this.#refused(say('The agent did not change its model: {0}', reply.message));
   }
 
   async #setEffort(effort: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_effort', effort });
-    if (!reply.ok) return this.#refused('effort', reply.message);
+    if (!reply.ok) return this.#refused(say('The agent did not change its effort: {0}', reply.message));
     this.#effort = effort;
     this.#show();
   }
 
-  #refused(what: string, why: string): void {
-    this.#deps.turns.note('warn', `The agent did not change its ${what}: ${why}`);
+  #refused(why: string): void {
+    this.#deps.turns.note('warn', why);
   }
 
   #show(): void {
@@ -141,12 +142,12 @@ export class Choices {
     if (current !== undefined && this.#models.length > 0) {
       const listed = this.#models.some((one) => one.value === current);
       const choices = listed ? this.#models : [{ value: current, name: current }, ...this.#models];
-      options.push({ id: MODEL, name: 'Model', about: 'model', kind: 'choice', current, choices });
+      options.push({ id: MODEL, name: say('Model'), about: 'model', kind: 'choice', current, choices });
     }
     if (this.#hasEffort) {
       const effort = this.#effort ?? '';
-      const choices = effort === '' ? [{ value: '', name: 'Default' }, ...EFFORTS] : EFFORTS;
-      options.push({ id: EFFORT, name: 'Effort', about: 'thought', kind: 'choice', current: effort, choices });
+      const choices = effort === '' ? [{ value: '', name: say('Default') }, ...EFFORTS] : EFFORTS;
+      options.push({ id: EFFORT, name: say('Effort'), about: 'thought', kind: 'choice', current: effort, choices });
     }
     this.#deps.emit({ type: 'options.set', options });
   }

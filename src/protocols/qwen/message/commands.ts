@@ -1,27 +1,28 @@
+import { say } from '../../../base/say.ts';
 import type { Command } from '../../../session/model.ts';
 import type { Initialized } from './schema.ts';
 
 /** The shipped agent gives names only (qwen.md §3.9). */
-const KNOWN: Readonly<Record<string, string>> = {
-  auth: 'Choose how to sign in',
-  bug: 'Report a problem with the agent',
-  clear: 'Forget the conversation so far and begin a new one',
-  compress: 'Replace the conversation so far by a summary',
-  context: 'Show what fills the context',
-  diff: 'Show what has changed in the workspace',
-  docs: 'Open the documentation',
-  doctor: 'Check the installation',
-  effort: 'Set how much the model thinks',
-  export: 'Save the conversation to a file',
-  extensions: 'Manage extensions',
-  init: 'Write a file that describes this project for the agent',
-  mcp: 'Show the MCP servers',
-  memory: 'Show or change what the agent remembers',
-  model: 'Choose the model',
-  review: 'Review the changes in the workspace',
-  stats: 'Show what this session has used',
-  summary: 'Write a summary of the conversation',
-  tools: "Show the agent's tools",
+const KNOWN: Readonly<Record<string, () => string>> = {
+  auth: () => say('Choose how to sign in'),
+  bug: () => say('Report a problem with the agent'),
+  clear: () => say('Forget the conversation so far and begin a new one'),
+  compress: () => say('Replace the conversation so far by a summary'),
+  context: () => say('Show what fills the context'),
+  diff: () => say('Show what has changed in the workspace'),
+  docs: () => say('Open the documentation'),
+  doctor: () => say('Check the installation'),
+  effort: () => say('Set how much the model thinks'),
+  export: () => say('Save the conversation to a file'),
+  extensions: () => say('Manage extensions'),
+  init: () => say('Write a file that describes this project for the agent'),
+  mcp: () => say('Show the MCP servers'),
+  memory: () => say('Show or change what the agent remembers'),
+  model: () => say('Choose the model'),
+  review: () => say('Review the changes in the workspace'),
+  stats: () => say('Show what this session has used'),
+  summary: () => say('Write a summary of the conversation'),
+  tools: () => say('Show the tools of the agent'),
 };
 
 /** The commands an agent knows, gathered from several lists; the first description of a name stands. */
@@ -30,7 +31,7 @@ export class Commands {
 
   /** True when something is new. */
   addNames(names: readonly string[]): boolean {
-    return this.#add(names.map((name) => ({ name: plain(name), description: KNOWN[plain(name)] ?? '', aliases: [] })));
+    return this.#add(names.map((name) => ({ name: plain(name), description: KNOWN[plain(name)]?.() ?? '', aliases: [] })));
   }
 
   addDescribed(commands: NonNullable<Initialized['commands']>): boolean {

@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
@@ -10,6 +11,7 @@ import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { canUseTool } from '../toolRequest.ts';
 import { Turns } from '../turns.ts';
 import { Choices } from './choices.ts';
+import { initializeRequest } from './initialize.ts';
 import { Introduction } from './introduction.ts';
 import { promptOf, userContent } from './prompt.ts';
 import { resultEvents } from './results.ts';
@@ -91,7 +93,7 @@ export class MessageTalk implements Talk {
       control_request: (message) => this.#request(message),
       control_response: (message) => void this.#outgoing.take(message),
       control_cancel_request: (message) => this.#approvals.withdraw(String(message.request_id)),
-      conversation_reset: () => this.#turns.note('info', 'The conversation starts over; what was said before is forgotten.'),
+      conversation_reset: () => this.#turns.note('info', say('The conversation starts over; what was said before is forgotten.')),
     };
   }
 
@@ -103,7 +105,7 @@ export class MessageTalk implements Talk {
       })
       .then((reply) => {
         if (reply.ok) this.#initialized(reply.payload);
-        else this.#setup.giveUp(`${this.#setup.peer.name} did not get ready: ${reply.message}`, { again: false });
+        else this.#setup.giveUp(say('{0} did not get ready: {1}', this.#setup.peer.name, reply.message), { again: false });
       });
   }
 
@@ -184,7 +186,7 @@ export class MessageTalk implements Talk {
     this.#session = session;
     this.#setup.onSession(session);
     if (moved && !this.#setup.peer.onlyMessages) {
-      this.#turns.note('info', 'The conversation starts over; what was said before is forgotten.');
+      this.#turns.note('info', say('The conversation starts over; what was said before is forgotten.'));
     }
   }
 
@@ -193,11 +195,12 @@ export class MessageTalk implements Talk {
     const prompt = promptOf(content, cwd, peer.takesImages);
     this.#turns.begin(turnId, content);
     this.#spoke = false;
-    if (prompt.left.length > 0) this.#turns.note('warn', `${peer.name} cannot take: ${prompt.left.join(', ')}.`);
+    if (prompt.left.length > 0) this.#turns.note('warn', say('{0} cannot take: {1}.', peer.name, prompt.left.join(', ')));
     if (prompt.text === '' && prompt.images.length === 0) {
-      return this.#turns.end('failed', { error: { message: 'There was nothing in the prompt that the agent can take.' } });
+      return this.#turns.end('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     }
-    if (!this.#introduction.knows(prompt.text)) this.#turns.note('info', 'No command of the agent has this name; it was sent as text.');
+    if (!this.#introduction.knows(prompt.text))
+      this.#turns.note('info', say('No command of the agent has this name; it was sent as text.'));
     this.#silence.begin();
     write({ type: 'user', session_id: this.#session, parent_tool_use_id: null, message: { role: 'user', content: userContent(prompt) } });
   }
@@ -300,7 +303,8 @@ export class MessageTalk implements Talk {
     }
     const denied = (line.permission_denials ?? []).filter((one) => one.tool_use_id && !this.#approvals.wasRefused(one.tool_use_id));
     const names = new Set(denied.flatMap((one) => (one.tool_name ? [one.tool_name] : [])));
-    if (names.size > 0) this.#turns.note('info', `Refused without asking, by the agent's mode or rules: ${[...names].join(', ')}`);
+    if (names.size > 0)
+      this.#turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
     this.#emit({ type: 'usage.set', usage: usageOf(line) });
     this.#endTurn();
     const { status, ...more } = turnEnd(line, turn.stopping);
@@ -322,12 +326,12 @@ export class MessageTalk implements Talk {
     const turn = this.#turns.running;
     if (!turn) return;
     if (this.#stop) {
-      if (this.#stop.again) this.#setup.giveUp('The agent did not stop and was ended.', { again: true });
+      if (this.#stop.again) this.#setup.giveUp(say('The agent did not stop and was ended.'), { again: true });
       return;
     }
     turn.stopping = true;
     const stop = { again: false, timers: [setTimeout(() => (stop.again = true), SECOND_STOP)] };
-    stop.timers.push(setTimeout(() => this.#turns.activity('The agent does not stop. Stop again to start it anew.'), STOP_LIMIT));
+    stop.timers.push(setTimeout(() => this.#turns.activity(say('The agent does not stop. Stop again to start it anew.')), STOP_LIMIT));
     this.#stop = stop;
     void this.#outgoing.ask({ subtype: 'interrupt' });
     this.#approvals.cancelAll('The person stopped the turn.');
@@ -341,7 +345,7 @@ export class MessageTalk implements Talk {
   }
 
   #dead(): void {
-    this.#emit({ type: 'notice', notice: { level: 'warn', text: 'The agent does not answer any more.', next: ['restart'] } });
+    this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not answer any more.'), next: ['restart'] } });
   }
 
   #request(message: AgentMessage): void {
@@ -370,21 +374,6 @@ export class MessageTalk implements Talk {
     const error = this.#setup.peer.onlyMessages ? message : { message, retryable: false };
     this.#incoming.answer(id, { type: 'control_response', response: { subtype: 'error', request_id: id, error } });
   }
-}
-
-/** The line that has to be the very first one (qwen.md §2.3). */
-export function initializeRequest(setup: Pick<TalkSetup, 'peer' | 'initId'>, withTools: boolean): object {
-  const { peer, initId } = setup;
-  return {
-    type: 'control_request',
-    request_id: initId,
-    request: {
-      subtype: 'initialize',
-      hooks: null,
-      ...(peer.approvalLimit === undefined ? {} : { timeout: { canUseTool: peer.approvalLimit } }),
-      ...(withTools ? { sdkMcpServers: peer.announce(peer.server) } : {}),
-    },
-  };
 }
 
 /** The verbs are exact, and the id stands inside (qwen.md §3.3). */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import { contentOf, textOf } from '../content.ts';
@@ -45,7 +46,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...contentOf(block.content).map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: textOf(block.content).slice(0, 2000) || 'It failed.' } } : {};
+  const error = status === 'failed' ? { error: { message: textOf(block.content).slice(0, 2000) || say('It failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),

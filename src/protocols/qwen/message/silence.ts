@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { Turns } from '../turns.ts';
 
 /** Milliseconds (qwen.md §3.10, §6). */
@@ -64,9 +65,9 @@ export class Silence {
     if (this.#deps.excused()) return this.#reset();
     this.#quiet += LOOK_EVERY;
     const running = this.#deps.running();
-    if (running === undefined && this.#quiet >= SAY_AFTER) this.#say(`Still waiting for the model (${this.#quiet / 1000} s)`);
+    if (running === undefined && this.#quiet >= SAY_AFTER) this.#say(say('Still waiting for the model ({0} s)', this.#quiet / 1000));
     if (running === 'subAgent' && this.#quiet >= SAY_IN_SUB_AGENT) {
-      this.#say('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.');
+      this.#say(say('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
     }
     if (this.#quiet - this.#probedAt >= PROBE_AFTER && !this.#probing) void this.#probe();
   }

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import { isRecord } from '../detect.ts';
 import type { SystemLine } from './schema.ts';
 
@@ -28,20 +29,20 @@ export function systemEffects(line: SystemLine): SystemEffects {
         notes: [],
       };
     case 'status':
-      return { mode, activity: line.status === 'compacting' ? 'Compacting the conversation' : null, notes: [] };
+      return { mode, activity: line.status === 'compacting' ? say('Compacting the conversation') : null, notes: [] };
     case 'retry':
     case 'api_retry':
-      return { mode, activity: text === '' ? 'The model failed; trying again' : `Trying again: ${text}`, notes: [] };
+      return { mode, activity: text === '' ? say('The model failed; trying again') : say('Trying again: {0}', text), notes: [] };
     case 'task_started':
-      return note(`In the background: ${text || 'a task began'}`);
+      return note(say('In the background: {0}', text || '…'));
     case 'task_notification':
-      return note(`Background task ${line.status ?? ''}${text ? `: ${text}` : ''}`.trim());
+      return note(say('Background task {0} {1}', line.status ?? '', text).trim());
     case 'model_fallback':
-      return note(text || 'Another model was taken because the chosen one failed.', 'warn');
+      return note(text || say('Another model was taken because the chosen one failed.'), 'warn');
     case 'permission_denied':
-      return note(text || `${line.tool_name ?? 'A tool'} was refused by the agent's own rules.`, 'warn');
+      return note(text || say('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
     case 'compact_boundary':
-      return note('The conversation so far was replaced by a summary.');
+      return note(say('The conversation so far was replaced by a summary.'));
     case 'vision_bridge_failed':
     case 'continue_turn_failed':
       return note(text || line.subtype.replaceAll('_', ' '), 'warn');

@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { Fault, Usage } from '../../../session/model.ts';
 import type { ResultLine } from './schema.ts';
 
@@ -12,14 +13,14 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   const reason = line.terminal_reason ?? line.subtype ?? undefined;
   const stop = reason === undefined || reason === 'success' || reason === 'completed' ? {} : { stop: reason };
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...stop };
-  const message = line.error?.message ?? line.result ?? line.errors?.[0] ?? 'The turn failed.';
+  const message = line.error?.message ?? line.result ?? line.errors?.[0] ?? say('The turn failed.');
   if (stopping || line.terminal_reason?.startsWith('aborted') || message === 'Operation cancelled.')
     return { status: 'cancelled', ...stop };
   if (line.subtype === 'error_max_turns') {
     return {
       status: 'failed',
       ...stop,
-      error: { message: 'The agent has used up the turns it may take.', code: line.subtype, next: ['continue'] },
+      error: { message: say('The agent has used up the turns it may take.'), code: line.subtype, next: ['continue'] },
     };
   }
   return { status: 'failed', ...stop, error: { message, ...(line.subtype ? { code: line.subtype } : {}), next: ['retry'] } };
