@@ -5,14 +5,17 @@ import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content } from '../../session/model.ts';
 import { HttpClient } from '../../transport/http.ts';
+import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import { Conversation, type Post } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
 import { HUMAN_TOOL } from './humanTool.ts';
 import { TIMING, type Timing } from './pause.ts';
+import { resumed } from './resume.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { Turn, type TurnEnd } from './turn.ts';
 
+type PastTurn = NonNullable<Scene['past']>[number];
 type HttpLaunch = Extract<Launch, { kind: 'http' }>;
 
 /** A conversation with a chat server that speaks the UI message stream. There is no connection to open: each turn brings its own. */
@@ -31,6 +34,8 @@ class AiSdkAdapter implements Adapter {
   #end: () => void = () => {};
   #turn: Turn | undefined;
   #leaving = false;
+  /** Fires when what was under way before is not wanted any more. */
+  readonly #pickingUp = new AbortController();
   /** The last turn failed: what was said, and what saying it again does. */
   #failed: { readonly turnId: string; readonly content: string; readonly retry: NonNullable<TurnEnd['retry']> } | undefined;
 
@@ -73,6 +78,7 @@ class AiSdkAdapter implements Adapter {
   dispose(): void {
     if (this.#leaving) return;
     this.#leaving = true;
+    this.#pickingUp.abort();
     const turn = this.#turn;
     this.#turn = undefined;
     const over = turn ? turn.leave() : Promise.resolve();
@@ -100,6 +106,31 @@ class AiSdkAdapter implements Adapter {
       agent: { protocol: 'ai-sdk', name: url.host },
       offers: { images: true, edit: true, feedback: true, tools: { accepted, rejected: [] } },
     });
+    const last = this.#scene.resume && this.#scene.past?.at(-1);
+    if (last && wasInterrupted(last)) {
+      this.#pickUp(last).catch((error: unknown) => this.#scene.log.error('Picking up what was under way failed', error));
+    }
+  }
+
+  /** What was under way when the window closed may still be: then it is shown from its beginning (ai-sdk.md §10). */
+  async #pickUp(last: PastTurn): Promise<void> {
+    const { emit, now, newId } = this.#scene;
+    const nothingYet = { resumableId: undefined, runId: undefined, assembly: { received: 0 } };
+    const cut = { chatId: this.#conversation.id, response: nothingYet, exchange: this.#exchange, timing: this.#timing };
+    const found = await resumed(this.#settings, { ...cut, signal: this.#pickingUp.signal });
+    if (!found) return;
+    if (this.#turn || this.#leaving) return found.answer.dispose();
+    const turnId = newId();
+    // A turn of several responses is not replayed as a whole: what it showed stays, the rest comes in a turn of its own.
+    const whole = !last.parts.some((part) => part.kind === 'call');
+    if (whole) {
+      this.#conversation.dropAnswer();
+      this.#conversation.renamed(last.id, turnId);
+      emit({ type: 'turns.removed', from: last.id });
+    }
+    const prompt = whole ? last.prompt : [];
+    emit({ type: 'turn.began', turnId, at: now(), prompt });
+    this.#run(turnId, prompt, { trigger: 'submit-message', continues: false }, found.answer);
   }
 
   #begin(turnId: string, content: readonly Content[], replaces?: string): void {
@@ -108,11 +139,16 @@ class AiSdkAdapter implements Adapter {
       return;
     }
     const { emit, now } = this.#scene;
+    this.#pickingUp.abort();
     const instead = replaces === undefined ? undefined : this.#conversation.sayInstead(replaces, turnId, content);
     if (instead && replaces !== undefined) emit({ type: 'turns.removed', from: replaces });
     emit({ type: 'turn.began', turnId, at: now(), prompt: content });
     const post = instead ?? this.#postFor(turnId, content);
     this.#failed = undefined;
+    this.#run(turnId, content, post);
+  }
+
+  #run(turnId: string, content: readonly Content[], post: Post, under?: HttpAnswer): void {
     const turn = new Turn(turnId, {
       scene: this.#scene,
       settings: this.#settings,
@@ -121,7 +157,7 @@ class AiSdkAdapter implements Adapter {
       timing: this.#timing,
     });
     this.#turn = turn;
-    void turn.run(post).then((end) => this.#over(turn, content, end));
+    void turn.run(post, under).then((end) => this.#over(turn, content, end));
   }
 
   /** The same words after a failure mean: try that again. */
@@ -146,4 +182,9 @@ class AiSdkAdapter implements Adapter {
       this.#scene.log.error(`Ending a turn failed: ${messageOf(error)}`, error);
     }
   }
+}
+
+/** Its end was that of the window, not its own: what fails here has a code. */
+function wasInterrupted(turn: PastTurn): boolean {
+  return turn.status === 'failed' && turn.error?.code === undefined;
 }

@@ -90,6 +90,11 @@ export class Conversation {
     return message;
   }
 
+  /** Forgets an answer that is about to come again. */
+  dropAnswer(): void {
+    if (this.messages.at(-1)?.role === 'assistant') this.messages.pop();
+  }
+
   /** A message that stayed empty was never said. */
   dropEmpty(): void {
     const last = this.messages.at(-1);

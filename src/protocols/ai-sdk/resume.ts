@@ -8,7 +8,7 @@ import { resumeAddress, type Settings } from './settings.ts';
 
 interface Cut {
   readonly chatId: string;
-  readonly response: Pick<ChatResponse, 'resumableId' | 'runId' | 'assembly'>;
+  readonly response: Pick<ChatResponse, 'resumableId' | 'runId'> & { readonly assembly: { readonly received: number } };
   readonly exchange: Exchange;
   readonly timing: Timing;
   readonly signal: AbortSignal;

@@ -3,6 +3,7 @@ import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault } from '../../session/model.ts';
+import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import type { Scene } from '../adapter.ts';
 import type { Tool } from '../ports.ts';
@@ -78,12 +79,14 @@ export class Turn {
     });
   }
 
-  /** Never rejects. Settles when the turn is over and nothing of it is left running. */
-  async run(first: Post): Promise<TurnEnd> {
+  /** Never rejects. Settles when the turn is over and nothing of it is left running. `under`: the response is there already. */
+  async run(first: Post, under?: HttpAnswer): Promise<TurnEnd> {
     let post = first;
+    let given = under;
     try {
       for (;;) {
-        const next = await this.#respond(post);
+        const next = await this.#respond(post, given);
+        given = undefined;
         if ('status' in next) return next;
         if (!(await this.#mayGoOn()))
           return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: say('Stopped here.') };
@@ -131,9 +134,9 @@ export class Turn {
   }
 
   /** One request and its whole response. Gives the next request, or the end. */
-  async #respond(post: Post): Promise<Post | TurnEnd> {
+  async #respond(post: Post, given: HttpAnswer | undefined): Promise<Post | TurnEnd> {
     const { conversation, exchange, settings } = this.#deps;
-    const answer = await this.#open(post);
+    const answer = given ?? (await this.#open(post));
     if (this.#stopped.signal.aborted) {
       answer.dispose();
       return this.#cancelled();
@@ -180,7 +183,7 @@ export class Turn {
       case 'stopped':
         return this.#cancelled();
       case 'failed':
-        return { status: 'failed', error: { message: outcome.message, next: ['retry'] }, retry: 'regenerate' };
+        return { status: 'failed', error: { message: outcome.message, next: ['retry'], code: 'error' }, retry: 'regenerate' };
       case 'aborted':
         if (outcome.reason) this.#notice('info', outcome.reason);
         return { status: 'cancelled', stop: say('The server stopped.') };
@@ -189,7 +192,7 @@ export class Turn {
           const why = end.cut?.message ?? say('The connection was lost.');
           return {
             status: 'failed',
-            error: { message: why, next: ['retry'] },
+            error: { message: why, next: ['retry'], code: 'cut' },
             retry: post.continues && response.substance === 0 ? post : 'regenerate',
           };
         }
@@ -267,5 +270,5 @@ function failed(error: unknown, post: Post): TurnEnd {
     const next = error.kind === 'redirect' || error.kind === 'address' ? (['openSettings', 'retry'] as const) : (['retry'] as const);
     return { status: 'failed', error: { message: error.message, next, code: error.kind }, retry: post };
   }
-  return { status: 'failed', error: { message: messageOf(error), next: ['retry', 'showLog'] }, retry: post };
+  return { status: 'failed', error: { message: messageOf(error), next: ['retry', 'showLog'], code: 'internal' }, retry: post };
 }
