@@ -42,22 +42,24 @@ export function diffsOf(call: ToolCall): readonly Diff[] {
 
 export interface ChangedFile {
   readonly path: string;
-  /** Every diff of the path that was carried out, oldest first. */
+  /** Every diff of the path, oldest first. */
   readonly diffs: readonly Diff[];
 }
 
 /** Files changed by finished calls of a turn, in the order they were first changed. */
 export function changedFiles(turn: Turn): readonly ChangedFile[] {
-  const byPath = new Map<string, Diff[]>();
-  for (const call of callsOf(turn)) {
-    if (call.status !== 'done') continue;
-    for (const diff of diffsOf(call)) {
-      const diffs = byPath.get(diff.path);
-      if (diffs) diffs.push(diff);
-      else byPath.set(diff.path, [diff]);
-    }
+  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' ? diffsOf(call) : [])));
+}
+
+/** Diffs put together by the file they change, in the order the files come first. */
+export function byPath(diffs: readonly Diff[]): readonly ChangedFile[] {
+  const files = new Map<string, Diff[]>();
+  for (const diff of diffs) {
+    const known = files.get(diff.path);
+    if (known) known.push(diff);
+    else files.set(diff.path, [diff]);
   }
-  return [...byPath].map(([path, diffs]) => ({ path, diffs }));
+  return [...files].map(([path, list]) => ({ path, diffs: list }));
 }
 
 /** Where the agent works now: the last location of the last running call. */

@@ -30,6 +30,22 @@ test('the second press of a double click answers nothing', async () => {
   assert.deepEqual(stage.intents, []);
 });
 
+test('several hunks of one file are one card with one sum', async () => {
+  const hunk = (line: number) => ({ path: '/w/a.ts', before: 'a\nb', after: 'a\nc', excerpt: { beforeLine: line, afterLine: line } });
+  const detail = { type: 'edit', diffs: [hunk(1), { path: '/w/b.ts', before: null, after: 'x' }, hunk(40)] } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...edit, detail }] }));
+  assert.deepEqual(
+    stage.all('.ask .diff-head').map((head) =>
+      head.textContent
+        ?.replace(/\s+/g, ' ')
+        .trim()
+        .replace(/ Open diff$/, ''),
+    ),
+    ['/w/a.ts +2 −2', '/w/b.ts new +1 −0'],
+  );
+  assert.equal(stage.all('.ask .diff-lines').length, 3);
+});
+
 test('Escape answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: all }));
   for (const element of stage.all('.ask, .ask button, .ask vscode-button, .composer-text')) {

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
+import { byPath } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -94,8 +95,8 @@ function detailView(view: View, ask: Approval, edited: string | undefined): Temp
         ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
         ${ask.editable ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     case 'edit':
-      return html`${detail.diffs.map((diff, index) =>
-        diffCard(view, `${key}/${index}`, diff, () => view.act.review({ askId: ask.id, path: diff.path })),
+      return html`${byPath(detail.diffs).map((file, index) =>
+        diffCard(view, `${key}/${index}`, file, () => view.act.review({ askId: ask.id, path: file.path })),
       )}`;
     case 'mcp':
       return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>

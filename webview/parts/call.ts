@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Output, ToolCall } from '../../src/session/model.ts';
+import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
+import { byPath, diffsOf } from '../../src/session/select.ts';
 import { plainOutput } from '../ansi.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { relative } from '../links.ts';
@@ -108,7 +109,7 @@ function inputView(view: View, key: string, call: ToolCall): TemplateResult | ty
   });
 }
 
-function outputView(view: View, turnId: string, key: string, call: ToolCall, output: Output): TemplateResult {
+function outputView(view: View, turnId: string, key: string, call: ToolCall, output: Output): TemplateResult | typeof nothing {
   switch (output.kind) {
     case 'content': {
       const { content } = output;
@@ -116,12 +117,19 @@ function outputView(view: View, turnId: string, key: string, call: ToolCall, out
       return contentView(view, key, content, isSettled(call));
     }
     case 'diff':
-      return diffCard(view, key, output.diff, () => view.act.review({ turnId, path: output.diff.path }));
+      return diffView(view, turnId, key, call, output.diff);
     case 'terminal':
       return terminalView(view, key, view.session.terminals[output.terminalId]);
     case 'json':
       return plainText(view, key, visibleText(pretty(output.value)));
   }
+}
+
+/** All a call does to a file stands where it does it first. */
+function diffView(view: View, turnId: string, key: string, call: ToolCall, diff: Diff): TemplateResult | typeof nothing {
+  const file = byPath(diffsOf(call)).find((one) => one.path === diff.path);
+  if (!file || file.diffs[0] !== diff) return nothing;
+  return diffCard(view, key, file, () => view.act.review({ turnId, path: diff.path }));
 }
 
 function places(view: View, call: ToolCall): TemplateResult | typeof nothing {

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff } from '../../src/session/model.ts';
+import type { ChangedFile } from '../../src/session/select.ts';
 import { type DiffLine, hunksOf } from '../hunks.ts';
 import { iconOf } from '../icons.ts';
 import { relative } from '../links.ts';
@@ -10,20 +11,20 @@ import { plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
 
-/** One file's change: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. */
-export function diffCard(view: View, key: string, diff: Diff, openDiff: () => void): TemplateResult {
-  const path = relative(diff.path, view.session.cwd);
+/** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. */
+export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void): TemplateResult {
+  const path = relative(file, view.session.cwd);
   return html`<div class="diff">
     <div class="diff-head">
-      <button class="path-button" type="button" title=${visibleText(diff.path)} @click=${() => view.act.open(diff.path, diff.excerpt?.afterLine)}>
+      <button class="path-button" type="button" title=${visibleText(file)} @click=${() => view.act.open(file, diffs[0]?.excerpt?.afterLine)}>
         <bdi>${visible(path)}</bdi>
       </button>
-      ${diff.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
-      ${diff.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
-      ${diff.summary ? nothing : counts([diff])}
+      ${diffs[0]?.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
+      ${diffs.at(-1)?.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
+      ${counts(diffs)}
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
-    ${diff.summary ? plainText(view, `${key}:summary`, diff.after ?? diff.before ?? '') : lines(view, key, diff)}
+    ${diffs.map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, diff.after ?? diff.before ?? '') : lines(view, `${key}/${at}`, diff)))}
   </div>`;
 }
 
