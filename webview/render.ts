@@ -69,7 +69,7 @@ export class Chat {
     this.#composer = new Composer({
       host,
       changed,
-      send: (content, how) => this.#send(content, how),
+      send: (content, how, replaces) => this.#send(content, how, replaces),
       problem: (text) => say(text, 'error'),
     });
     this.#mirror.onChange((events) => this.#changed(events));

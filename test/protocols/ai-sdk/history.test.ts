@@ -5,7 +5,7 @@ import type { UiMessage, UiPart } from '../../../src/protocols/ai-sdk/schema.ts'
 import type { Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 import { called, finish, output, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
-import { echoTool, open, person, talk, textOf } from './talk.ts';
+import { echoTool, noticesOf, open, person, talk, textOf } from './talk.ts';
 
 const PLAIN = { v5: false, errorsAsOutput: false };
 const tool = (state: string, more: object = {}): UiPart => ({ type: 'tool-x', toolCallId: 'c', state, input: { a: 1 }, ...more }) as UiPart;
@@ -217,4 +217,11 @@ test('options that cannot be used are named; plain http to another machine is wa
     assert.match(words, expected);
   await live.stop();
   live.dispose();
+});
+
+test('a history beyond 5 MB is warned about once', async (t) => {
+  const { live, ended, prompt } = await talk(t, { routes: { '/api/chat': (reply) => reply.all(...said('ok'), finish()) } });
+  live.send({ type: 'prompt', turnId: 'big', content: [{ type: 'image', mime: 'image/png', data: 'A'.repeat(6 * 1024 * 1024) }] });
+  assert.match(noticesOf(await ended('big')).join(), /grown beyond 5 MB/);
+  assert.deepEqual(noticesOf(await prompt()), []);
 });

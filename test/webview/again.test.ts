@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Session } from '../../src/session/model.ts';
+import { newSession, reduce } from '../../src/session/reduce.ts';
+import './dom.ts';
+import { Stage } from './stage.ts';
+
+function session(offers: { edit?: true }): Session {
+  let now = newSession('s', { protocol: 'x', name: 'X' }, '/w');
+  now = reduce(now, { type: 'link.ready', agent: { protocol: 'x', name: 'X' }, offers });
+  for (const id of ['one', 'two']) {
+    now = reduce(now, { type: 'turn.began', turnId: id, at: 1, prompt: [{ type: 'text', text: `say ${id}` }] });
+    now = reduce(now, { type: 'turn.ended', turnId: id, at: 2, status: 'done' });
+  }
+  return now;
+}
+const button = (stage: Stage, label: string, at = 0) =>
+  [...stage.root.querySelectorAll<HTMLButtonElement>(`button[aria-label="${label}"]`)][at];
+const EDIT = 'Edit this message and send it again';
+const AGAIN = 'Ask for another answer';
+const intents = (stage: Stage) => stage.sent.flatMap((message) => (message.type === 'intent' ? [message.intent] : []));
+
+test('another answer is asked for by the last turn only, with the same words', async () => {
+  const stage = await Stage.open(session({ edit: true }));
+  assert.equal(stage.root.querySelectorAll(`button[aria-label="${AGAIN}"]`).length, 1);
+  button(stage, AGAIN)?.click();
+  const [intent] = intents(stage);
+  assert.ok(intent?.type === 'prompt');
+  assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'say two' }], 'two']);
+});
+
+test('an earlier message is edited in the composer and sent in its place; the edit can be dropped', async () => {
+  const stage = await Stage.open(session({ edit: true }));
+  button(stage, EDIT)?.click();
+  await stage.settle();
+  assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
+  button(stage, 'Send')?.click();
+  const [intent] = intents(stage);
+  assert.ok(intent?.type === 'prompt');
+  assert.equal(intent.replaces, 'one');
+  await stage.settle();
+  button(stage, EDIT, 1)?.click();
+  await stage.settle();
+  button(stage, 'Do not edit')?.click();
+  await stage.settle();
+  assert.deepEqual(
+    [stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, stage.root.querySelector('.editing')],
+    ['', null],
+  );
+});
+
+test('agents that cannot take anything back get no such buttons', async () => {
+  const stage = await Stage.open(session({}));
+  assert.equal(button(stage, EDIT) ?? button(stage, AGAIN), undefined);
+});
