@@ -33,6 +33,8 @@ export type Launch =
       /** Added to the environment the child inherits; an undefined value takes a variable away. */
       readonly env: Readonly<Record<string, string | undefined>>;
       readonly cwd: string;
+      /** Other folders of the workspace that the agent may work in. */
+      readonly folders?: readonly string[];
       readonly options?: LaunchOptions;
     }
   | {
