@@ -11,6 +11,7 @@ import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { canUseTool } from '../toolRequest.ts';
 import { Turns } from '../turns.ts';
 import { Choices } from './choices.ts';
+import { deltaIn } from './deltas.ts';
 import { initializeRequest } from './initialize.ts';
 import { Introduction } from './introduction.ts';
 import { promptOf, userContent } from './prompt.ts';
@@ -84,9 +85,14 @@ export class MessageTalk implements Talk {
       },
       onDead: () => this.#dead(),
     });
+    const streamRow = this.#row(schema.streamLine, (line) => this.#stream(line));
     this.#rows = {
       system: this.#row(schema.systemLine, (line) => this.#system(line)),
-      stream_event: this.#row(schema.streamLine, (line) => this.#stream(line)),
+      stream_event: (message) => {
+        const delta = deltaIn(message);
+        if (delta) this.#stream(delta);
+        else streamRow(message);
+      },
       assistant: this.#row(schema.assistantLine, (line) => this.#assistant(line)),
       user: this.#row(schema.userLine, (line) => this.#user(line)),
       result: this.#row(schema.resultLine, (line) => this.#result(line)),
