@@ -66,7 +66,7 @@ test('a stream is handed on as it comes, and a silent one is not ended', async (
     response.write('one');
     waiting.push(response);
   });
-  const answer = await client.request({ method: 'GET', url, headersWithin: 50 });
+  const answer = await client.request({ method: 'GET', url, headersWithin: 1_000 });
   const got: string[] = [];
   let first: () => void = () => {};
   const arrived = new Promise<void>((resolve) => {
@@ -78,7 +78,7 @@ test('a stream is handed on as it comes, and a silent one is not ended', async (
   });
   await arrived;
   // Longer than the limit on headers: the body has none.
-  await new Promise((resolve) => setTimeout(resolve, 120));
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
   waiting[0]?.end('two');
   await read;
   assert.equal(got.join(''), 'onetwo');
