@@ -73,9 +73,7 @@ export class Agents {
     if (profile.id === BUNDLED_AGENT) return this.#launchBundled(session);
     const launch = launchOf(profile, session.cwd);
     // An editor that was started from a desktop has only a short PATH; what the profile sets itself comes first.
-    if (launch.kind !== 'process') return launch;
-    const others = otherFolders(launch.cwd);
-    return { ...launch, env: { PATH: await loginPath(), ...launch.env }, ...(others.length > 0 ? { folders: others } : {}) };
+    return launch.kind === 'process' ? { ...launch, env: { PATH: await loginPath(), ...launch.env } } : launch;
   }
 
   #bundled(): Profile {

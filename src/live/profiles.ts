@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { Launch } from '../protocols/adapter.ts';
+import type { Launch, Protocol } from '../protocols/adapter.ts';
 
 /** A configured agent: name, protocol, how to launch or reach it. */
 export interface Profile {
@@ -37,7 +37,7 @@ const entry = z.object({
 });
 
 /** Reads the setting `parley.agents`. A bad entry is left out and named; the others stand. */
-export function readProfiles(setting: unknown, protocols: Readonly<Record<string, { readonly launch: Launch['kind'] }>>): ReadProfiles {
+export function readProfiles(setting: unknown, protocols: Readonly<Record<string, Pick<Protocol, 'launch'>>>): ReadProfiles {
   if (setting === undefined || setting === null) return { profiles: [], problems: [] };
   if (!Array.isArray(setting)) return { profiles: [], problems: ['parley.agents is not a list'] };
   const profiles: Profile[] = [];
@@ -55,6 +55,8 @@ export function readProfiles(setting: unknown, protocols: Readonly<Record<string
     if (!protocol) problems.push(`${place} (${name}): unknown protocol "${protocolId}"; known are ${Object.keys(protocols).join(', ')}`);
     else if (protocol.launch === 'process' && !command) problems.push(`${place} (${name}): ${protocolId} needs a command`);
     else if (protocol.launch === 'http' && !isHttp(url)) problems.push(`${place} (${name}): ${protocolId} needs an http or https url`);
+    else if (protocol.launch === 'either' && !command && !isHttp(url))
+      problems.push(`${place} (${name}): ${protocolId} needs a command, or an http or https url`);
     else if (profiles.some((other) => other.id === (id ?? name))) problems.push(`${place}: a second agent called "${id ?? name}"`);
     else {
       profiles.push({

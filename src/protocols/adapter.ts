@@ -8,7 +8,8 @@ import type { Ports } from './ports.ts';
 /** One way of talking to agents. All that the rest of the program knows about a protocol is this object. */
 export interface Protocol {
   readonly title: string;
-  readonly launch: Launch['kind'];
+  /** What its agents are reached by; `either` leaves it to the profile. */
+  readonly launch: Launch['kind'] | 'either';
   /**
    * Starts at once and never throws for what the agent does: the link's fate comes as `link.*` events. Intents are taken after `link.ready`;
    * `cancel` and `dispose` at any time.
@@ -33,8 +34,6 @@ export type Launch =
       /** Added to the environment the child inherits; an undefined value takes a variable away. */
       readonly env: Readonly<Record<string, string | undefined>>;
       readonly cwd: string;
-      /** Other folders of the workspace that the agent may work in. */
-      readonly folders?: readonly string[];
       readonly options?: LaunchOptions;
     }
   | {

@@ -1,4 +1,5 @@
 import { speakWith, type Translate } from '../base/say.ts';
+import { a2a } from './a2a/index.ts';
 import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
 import { aiSdk } from './ai-sdk/index.ts';
@@ -9,6 +10,7 @@ import { qwen } from './qwen/index.ts';
 export const protocols: Readonly<Record<string, Protocol>> = {
   'kimi-wire': kimiWire,
   acp,
+  a2a,
   'ai-sdk': aiSdk,
   qwen,
 };

@@ -12,7 +12,7 @@ import { OpenAsks } from './asks.ts';
 import { toBlocks } from './content.ts';
 import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
-import { initialize, type Line, openLine, orAborted, type ProcessLaunch, rootsOf } from './line.ts';
+import { initialize, type Line, openLine, orAborted, type ProcessLaunch } from './line.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
@@ -42,8 +42,6 @@ export class AcpAdapter implements Adapter {
   readonly #stop = new AbortController();
   #end: () => void = () => {};
   #line: Line | undefined;
-  /** The process that was ended to be started anew: nobody is told of its end. */
-  #left: Line | undefined;
   #agent: Agent | undefined;
   #sessionId: string | undefined;
   #tools: ToolServer | undefined;
@@ -71,7 +69,7 @@ export class AcpAdapter implements Adapter {
     this.#files = new FileRequests({
       files: ports.files,
       asks: this.#asks,
-      roots: rootsOf(launch),
+      roots: [launch.cwd],
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
       allowed: (path) => this.#turns.current?.allowed.has(path) ?? false,
@@ -81,7 +79,7 @@ export class AcpAdapter implements Adapter {
         if (turn && call) this.#placing.wrote(turn, call, diff);
       },
     });
-    this.#terminals = new TerminalRequests({ terminals: ports.terminals, roots: rootsOf(launch), emit, newId: scene.newId });
+    this.#terminals = new TerminalRequests({ terminals: ports.terminals, roots: [launch.cwd], emit, newId: scene.newId });
     this.#vigil = new Vigil(emit, () => (this.#asks.size > 0 ? undefined : this.#line?.connection.heardAt));
     void this.#open();
   }
@@ -173,7 +171,6 @@ export class AcpAdapter implements Adapter {
   async #start(): Promise<void> {
     const { ports } = this.#scene;
     const known = this.#agent ? await knownVariables(this.#agent.authMethods, ports, this.#launch) : {};
-    this.#stop.signal.throwIfAborted();
     const served = { requests: this.#handlers(), onNotification: (method: string, params: unknown) => this.#notified(method, params) };
     const line = openLine(this.#launch, { ...known, ...this.#env }, served, this.#scene, (one, closed) => this.#closed(one, closed));
     this.#line = line;
@@ -186,7 +183,7 @@ export class AcpAdapter implements Adapter {
   /** Ends the process without a word to the person and starts it anew. */
   async #restart(): Promise<void> {
     const line = this.#line;
-    this.#left = line;
+    this.#line = undefined;
     line?.channel.dispose();
     await line?.closed;
     await this.#start();
@@ -199,8 +196,6 @@ export class AcpAdapter implements Adapter {
     const params = {
       cwd: this.#launch.cwd,
       mcpServers: this.#tools?.servers ?? [],
-      // The whole list each time: agents keep none.
-      ...(agent.can.moreFolders && this.#launch.folders ? { additionalDirectories: this.#launch.folders } : {}),
     };
     const ask = (method: string, more: object) =>
       orAborted(line.connection.request(method, { ...params, ...more }, sessionAnswer, this.#stop.signal), this.#stop.signal);
@@ -380,7 +375,7 @@ export class AcpAdapter implements Adapter {
   }
 
   #closed(line: Line, closed: Closed): void {
-    if (this.#left === line || this.#stop.signal.aborted) return;
+    if (this.#line !== line || this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#settleAll();
     const detail = closed.stderr.slice(-2048).trim();

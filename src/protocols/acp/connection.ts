@@ -57,9 +57,7 @@ export function connect(
       else served.onNotification(message.method, message.params);
       return true;
     },
-    onJunk: (text, why) => {
-      if (why === 'notJson' || !takeBatch(text, served)) scene.log.info(`The agent's output is no message: ${text.slice(0, 2000)}`);
-    },
+    onJunk: (text) => scene.log.info(`The agent's output is no message: ${text.slice(0, 2000)}`),
     onStray: ({ code, message }) => scene.log.info(`The agent reports an error of no request (${code}): ${message.slice(0, 500)}`),
   });
   for (const [method, { params, run }] of Object.entries(served.requests)) {
@@ -102,17 +100,6 @@ export function connect(
     },
     dispose: () => rpc.dispose(),
   };
-}
-
-/** Drafts knew lists of messages. Their notifications are taken in; nothing else is, and nothing is answered (acp.md §1). */
-function takeBatch(text: string, served: Served): boolean {
-  const value: unknown = JSON.parse(text);
-  if (!Array.isArray(value)) return false;
-  for (const one of value as readonly unknown[]) {
-    const message = one as Message | null;
-    if (typeof message === 'object' && message !== null && isNotification(message)) served.onNotification(message.method, message.params);
-  }
-  return true;
 }
 
 const CANCEL = '$/cancel_request';

@@ -8,11 +8,6 @@ import { type InitializeAnswer, initializeAnswer } from './schema.ts';
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
-/** The folders of its session, the working folder first. */
-export function rootsOf({ cwd, folders = [] }: ProcessLaunch): readonly string[] {
-  return [cwd, ...folders];
-}
-
 /** How long an agent may take to say hello: they are slow to start on a loaded machine (acp.md §1). Milliseconds. */
 const INITIALIZE_LIMIT = 60_000;
 const PATIENCE = { end: 1500, term: 2000 };

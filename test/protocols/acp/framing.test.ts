@@ -48,15 +48,6 @@ test('5: a log line on stdout is left aside and not answered', async (t) => {
   assert.ok(driven.logged.some((line) => line.includes('Loaded cached credentials.')));
 });
 
-test('a list of messages is taken in and not answered', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
-  const before = made.agent.received.length;
-  made.agent.raw(`[${chunk('a')},${chunk('b')},7]\n`);
-  assert.equal(textOf(await finish()), 'ab');
-  assert.equal(made.agent.received.length, before);
-});
-
 test('6: an error frame without an id ends nothing', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { test } from 'node:test';
-import { acp } from '../../../src/protocols/acp/index.ts';
-import { drive, textOf } from '../../agents/drive.ts';
+import { textOf } from '../../agents/drive.ts';
 import { later, Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
@@ -237,18 +233,4 @@ test('a session that never becomes ready can be ended', async (t) => {
   const driven = start();
   await agent.got('session/new');
   await driven.stop();
-});
-
-test('more folders of the workspace are named to agents that take them, and are inside for its files', async (t) => {
-  const { agent, cwd } = await scene(t);
-  const other = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-more-')));
-  t.after(() => rmSync(other, { recursive: true, force: true }));
-  agent.is({ agentCapabilities: { sessionCapabilities: { additionalDirectories: {} } } });
-  const driven = drive({ protocol: acp, launch: { ...agent.launch(cwd), folders: [other] }, ports: { tools: [] } });
-  t.after(() => driven.stop());
-  await driven.ready();
-  assert.deepEqual((await agent.got('session/new')).params?.additionalDirectories, [other]);
-  const file = path.join(other, 'new.txt');
-  assert.deepEqual((await agent.ask('fs/write_text_file', { sessionId: SESSION, path: file, content: 'x' })).result, {});
-  assert.equal(readFileSync(file, 'utf8'), 'x');
 });

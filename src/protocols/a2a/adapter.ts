@@ -1,0 +1,244 @@
+import { Lifetime } from '../../base/lifetime.ts';
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { Content, Remedy } from '../../session/model.ts';
+import type { Adapter, Launch, Scene } from '../adapter.ts';
+import { isLoopback, readCard, UnfitAgent } from './card.ts';
+import { runCommand } from './commandRun.ts';
+import { type CommandTree, findCommands } from './commands.ts';
+import { Credentials } from './credentials.ts';
+import { leaveTask, type Memory, Past } from './memory.ts';
+import { promptParts } from './messages.ts';
+import { isOver } from './records.ts';
+import { lookUp } from './recover.ts';
+import { parse, Rpc, StatusError } from './rpc.ts';
+import { type Server, startServer } from './server.ts';
+import { TIMING, type Timing } from './timing.ts';
+import { Turn } from './turn.ts';
+import { isRecord } from './words.ts';
+
+/** A conversation with an A2A agent: somewhere on the network, or started here and spoken to over loopback. */
+export function openA2a(launch: Launch, scene: Scene, timing: Timing = TIMING): Adapter {
+  return new A2aAdapter(launch, scene, timing);
+}
+
+const CARDS = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
+
+class A2aAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #scene: Scene;
+  readonly #timing: Timing;
+  readonly #life = new Lifetime();
+  #end: () => void = () => {};
+  #server: Server | undefined;
+  #credentials: Credentials | undefined;
+  #memory: Memory | undefined;
+  #turn: Turn | undefined;
+  #tree: CommandTree | undefined;
+  #leaving = false;
+
+  constructor(launch: Launch, scene: Scene, timing: Timing) {
+    this.#scene = scene;
+    this.#timing = timing;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    const stop = () => this.dispose();
+    scene.signal.addEventListener('abort', stop, { once: true });
+    this.#life.onEnd(() => scene.signal.removeEventListener('abort', stop));
+    // Not from inside open: the caller does not have the adapter yet.
+    queueMicrotask(() => void this.#begin(launch).catch((error: unknown) => this.#fail(error)));
+  }
+
+  send(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return this.#prompt(intent.turnId, intent.content);
+      case 'command':
+        return this.#command(intent);
+      case 'cancel':
+        return this.#turn?.stop();
+      case 'answer':
+        if (!this.#credentials?.answer(intent.askId, intent.answer)) this.#turn?.answer(intent.askId, intent.answer);
+        return;
+      default:
+        return;
+    }
+  }
+
+  dispose(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    this.#turn?.leave();
+    this.#life.dispose();
+    const server = this.#server;
+    if (!server) return this.#end();
+    server.dispose();
+    void server.ended.then(() => this.#end());
+  }
+
+  async #begin(launch: Launch): Promise<void> {
+    if (this.#leaving) return;
+    const base = (launch.kind === 'http' ? launch.url : await this.#start(launch)).replace(/\/$/, '');
+    if (this.#leaving) return;
+    const headers = launch.kind === 'http' ? launch.headers : {};
+    const credentials = new Credentials(this.#scene, new URL(base).origin, headers);
+    this.#credentials = credentials;
+    const rpc = this.#life.own(new Rpc(this.#scene, credentials));
+    const more = launch.options?.extensions?.split(/[\s,]+/).filter(Boolean) ?? [];
+    const peer = readCard(await fetchCard(rpc, base), base, more);
+    credentials.learn(peer.schemes);
+    rpc.target = peer;
+    const memory: Memory = {
+      peer,
+      rpc,
+      cwd: launch.options?.workspace ?? launch.cwd,
+      base: new URL(base).origin,
+      newer: Object.keys(peer.schemes).length > 0 && peer.dialect === 'gemini',
+      camel: false,
+      task: undefined,
+      contextId: undefined,
+      completed: false,
+      settled: false,
+      tellPast: false,
+      notes: [],
+      remembered: new Set(),
+      past: new Past(this.#scene.past),
+    };
+    await this.#takeUp(memory);
+    const tree = await findCommands(memory).catch(() => undefined);
+    if (this.#leaving) return;
+    this.#memory = memory;
+    this.#tree = tree;
+    this.#ready(memory, new URL(base));
+  }
+
+  async #start(launch: Extract<Launch, { kind: 'process' }>): Promise<string> {
+    this.#scene.emit({ type: 'link.opening', note: say('Starting the agent') });
+    const server = await startServer(launch, this.#scene.log);
+    this.#server = server;
+    if (this.#leaving) {
+      server.dispose();
+      void server.ended.then(() => this.#end());
+      throw new Error('left');
+    }
+    void server.ended.then((closed) => this.#closed(closed.reason, closed.stderr || server.tail(), ['restart', 'showLog']));
+    const address = await server.address;
+    if (!server.onLoopback) {
+      this.#notice('warn', say('This agent may be reachable from the network: it could not be held to this machine.'));
+    }
+    return address;
+  }
+
+  /** Goes on with the task of an earlier time, where the agent still knows it. */
+  async #takeUp(memory: Memory): Promise<void> {
+    const key = parse(this.#scene.resume?.key ?? '');
+    if (!isRecord(key)) return;
+    if (typeof key.contextId === 'string') memory.contextId = key.contextId;
+    if (typeof key.taskId !== 'string') return;
+    memory.task = { id: key.taskId };
+    memory.settled = true;
+    const now = await lookUp(memory).catch(() => undefined);
+    if (now && (!isOver(now.state) || now.state === 'completed')) return;
+    const told = leaveTask(memory);
+    if (!memory.past.empty) this.#notice('info', told);
+  }
+
+  #ready(memory: Memory, url: URL): void {
+    const { peer } = memory;
+    for (const remark of peer.remarks) this.#notice('warn', remark);
+    if (peer.dialect === 'plain') {
+      this.#notice(
+        'info',
+        say('{0} is a plain A2A agent: you can talk to it, but its tools, approvals and diffs are not shown.', peer.name),
+      );
+    }
+    if (url.protocol === 'http:' && !isLoopback(url)) {
+      this.#notice(
+        'warn',
+        say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host),
+      );
+    }
+    if (this.#tree) this.#scene.emit({ type: 'commands.set', commands: this.#tree.commands });
+    this.#scene.emit({
+      type: 'link.ready',
+      agent: { protocol: 'a2a', name: peer.name, ...(peer.version ? { version: peer.version } : {}) },
+      offers: peer.dialect === 'plain' ? {} : { feedback: true, editableApprovals: true },
+    });
+  }
+
+  #prompt(turnId: string, content: readonly Content[]): void {
+    const memory = this.#memory;
+    if (!memory) return;
+    const turn = this.#newTurn(turnId, content, memory);
+    if (!turn) return;
+    const parts = promptParts(memory, content);
+    for (const one of content) if (one.type === 'text') memory.past.add('User', one.text);
+    void turn.prompt(parts);
+  }
+
+  #command({ turnId, path, args }: Extract<Intent, { type: 'command' }>): void {
+    const memory = this.#memory;
+    if (!memory) return;
+    const turn = this.#newTurn(turnId, [{ type: 'text', text: [`/${path.join(' ')}`, args].filter(Boolean).join(' ') }], memory);
+    if (turn) void runCommand(turn, { memory, tree: this.#tree, scene: this.#scene }, path, args);
+  }
+
+  #newTurn(turnId: string, content: readonly Content[], memory: Memory): Turn | undefined {
+    const { emit, now, log } = this.#scene;
+    if (this.#turn || this.#leaving) {
+      log.warn('A prompt came while a turn was running; it is left out.');
+      return undefined;
+    }
+    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    const turn = new Turn(turnId, { scene: this.#scene, memory, timing: this.#timing });
+    this.#turn = turn;
+    void turn.over.then((end) => {
+      if (this.#turn === turn) this.#turn = undefined;
+      if (this.#leaving) return;
+      if (memory.task || memory.contextId) {
+        emit({ type: 'resume.set', key: JSON.stringify({ taskId: memory.task?.id, contextId: memory.contextId }) });
+      }
+      emit({ type: 'turn.ended', turnId, at: now(), ...end });
+    });
+    return turn;
+  }
+
+  #notice(level: 'info' | 'warn', text: string): void {
+    this.#scene.emit({ type: 'notice', notice: { level, text } });
+  }
+
+  #fail(error: unknown): void {
+    const tail = this.#server?.tail();
+    const next: readonly Remedy[] =
+      error instanceof UnfitAgent || error instanceof StatusError ? ['restart', 'openSettings'] : ['restart', 'showLog'];
+    this.#closed(messageOf(error), tail, next);
+  }
+
+  #closed(reason: string, detail: string | undefined, next: readonly Remedy[]): void {
+    if (this.#leaving) return;
+    this.#scene.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
+    this.dispose();
+  }
+}
+
+async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
+  const direct = /\.json$/.test(base);
+  let last: unknown;
+  for (const url of direct ? [base] : CARDS.map((path) => `${base}${path}`)) {
+    try {
+      const answer = await rpc.fetch('GET', url, undefined, 'turn');
+      const value = parse(await answer.text(4 * 1024 * 1024));
+      if (value !== undefined) return value;
+      last = new UnfitAgent(say('There is no A2A agent at {0}: its card is not JSON.', base));
+    } catch (error) {
+      last =
+        error instanceof StatusError && error.status === 404
+          ? new UnfitAgent(say('There is no A2A agent at {0} (status {1}).', base, error.status))
+          : error;
+      if (!(last instanceof UnfitAgent)) throw last;
+    }
+  }
+  throw last;
+}

@@ -1,0 +1,220 @@
+import type { CallChange } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { AskId, CallId, Output, TurnId } from '../../session/model.ts';
+import type { Scene } from '../adapter.ts';
+import { tidy } from './geminiCalls.ts';
+import type { Choice, Snapshot } from './snapshot.ts';
+
+type Dialect = 'rfc' | 'gemini';
+interface Held {
+  readonly id: CallId;
+  readonly dialect: Dialect;
+  last: Snapshot;
+  live?: string;
+  askId?: AskId;
+  answered: boolean;
+  rejected: boolean;
+}
+
+/** What a person decided about a call. */
+export interface Decision {
+  readonly call: Snapshot;
+  readonly dialect: Dialect;
+  readonly choice: Choice | undefined;
+  readonly edited?: string;
+  readonly words?: string;
+}
+
+/**
+ * The calls of one turn. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not
+ * asked again (a2a.md §8).
+ */
+export class Calls {
+  readonly #scene: Scene;
+  readonly #turnId: TurnId;
+  readonly #remembered: ReadonlySet<string>;
+  readonly #held = new Map<string, Held>();
+
+  constructor(scene: Scene, turnId: TurnId, remembered: ReadonlySet<string>) {
+    this.#scene = scene;
+    this.#turnId = turnId;
+    this.#remembered = remembered;
+  }
+
+  /** How many stand still until a person answers. */
+  get waiting(): number {
+    return [...this.#held.values()].filter((held) => held.askId !== undefined).length;
+  }
+
+  get commandRuns(): boolean {
+    return [...this.#held.values()].some(({ last }) => last.kind === 'execute' && last.status === 'running');
+  }
+
+  knows(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  status(id: string): Snapshot['status'] | undefined {
+    return this.#held.get(id)?.last.status;
+  }
+
+  /** Takes one snapshot; gives back a decision that was made before, for calls of a kind the person always allows. */
+  take(call: Snapshot, dialect: Dialect): Decision | undefined {
+    const held = this.#held.get(call.id);
+    if (!held) return this.#begin(call, dialect);
+    if (isOver(held.last)) return undefined;
+    if (call.status === 'pending' && held.last.status === 'running') return undefined;
+    held.last = call.input === undefined && held.last.input !== undefined ? { ...call, input: held.last.input } : call;
+    return this.#show(held);
+  }
+
+  /** What a running call has printed so far. */
+  live(id: string, text: string): void {
+    const held = this.#held.get(id);
+    if (!held || isOver(held.last)) return;
+    held.live = tidy(text);
+    this.#changed(held, { output: outputOf(held) });
+  }
+
+  /** undefined when there is no such ask. */
+  answer(askId: AskId, answer: Answer): Decision | undefined {
+    const held = [...this.#held.values()].find((one) => one.askId === askId);
+    const request = held?.last.request;
+    if (!held || !request) return undefined;
+    const reject =
+      request.options.find((one) => one.effect === 'reject_once') ?? request.options.find((one) => one.effect === 'reject_always');
+    const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : reject;
+    if (answer.kind === 'option' && !chosen) return undefined;
+    this.#settle(held, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
+    held.rejected = chosen === undefined || chosen.effect.startsWith('reject');
+    if (!held.rejected) this.#changed(held, { status: 'pending' });
+    const edited = answer.kind === 'option' && !held.rejected && request.proposed !== undefined ? answer.edited : undefined;
+    const words =
+      answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOf(request.questions ?? [], answer.values) : undefined;
+    return {
+      call: held.last,
+      dialect: held.dialect,
+      choice: chosen,
+      ...(edited === undefined ? {} : { edited }),
+      ...(words ? { words } : {}),
+    };
+  }
+
+  /** Every open ask is withdrawn; gives back the calls that were waiting, as if they had been refused. */
+  refuseAll(): readonly Decision[] {
+    return [...this.#held.values()].flatMap((held): readonly Decision[] => {
+      if (held.askId === undefined) return [];
+      const choice = held.last.request?.options.find((one) => one.effect === 'reject_once');
+      this.#settle(held, 'cancelled');
+      held.rejected = true;
+      return [{ call: held.last, dialect: held.dialect, choice }];
+    });
+  }
+
+  #begin(call: Snapshot, dialect: Dialect): Decision | undefined {
+    const held: Held = { id: this.#scene.newId(), dialect, last: call, answered: false, rejected: false };
+    this.#held.set(call.id, held);
+    const { name, title, kind } = call;
+    this.#scene.emit({
+      type: 'part.added',
+      turnId: this.#turnId,
+      part: {
+        kind: 'call',
+        id: held.id,
+        call: { id: held.id, name, title, kind, status: 'pending', inputText: '', output: [], locations: [] },
+      },
+    });
+    return this.#show(held);
+  }
+
+  #show(held: Held): Decision | undefined {
+    const { last } = held;
+    const asks = last.status === 'waiting' && !held.answered && last.request !== undefined;
+    const status = last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && held.rejected ? 'rejected' : last.status;
+    this.#changed(held, {
+      title: last.title,
+      kind: last.kind,
+      status,
+      ...(last.input === undefined ? {} : { input: last.input }),
+      output: outputOf(held),
+      locations: locationsOf(last),
+      ...(last.error ? { error: last.error } : {}),
+    });
+    if (isOver(last)) this.#settle(held, 'withdrawn');
+    if (!asks || held.askId !== undefined) return undefined;
+    const before = this.#remembered.has(memoryKey(last)) ? last.request?.options.find((one) => one.remembered) : undefined;
+    if (before) {
+      held.answered = true;
+      this.#changed(held, { status: 'pending' });
+      return { call: last, dialect: held.dialect, choice: before };
+    }
+    this.#ask(held);
+    return undefined;
+  }
+
+  #ask(held: Held): void {
+    const { request, title, kind } = held.last;
+    if (!request) return;
+    const id = this.#scene.newId();
+    held.askId = id;
+    const head = { id, turnId: this.#turnId, callId: held.id, title };
+    if (request.questions) return this.#scene.emit({ type: 'ask.opened', ask: { ...head, kind: 'question', fields: request.questions } });
+    const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
+    const editable = request.proposed === undefined ? {} : { editable: true as const };
+    this.#scene.emit({
+      type: 'ask.opened',
+      ask: { ...head, kind: 'approval', toolKind: kind, detail: request.detail, options, ...editable },
+    });
+  }
+
+  #settle(held: Held, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    if (held.askId === undefined) return;
+    this.#scene.emit({ type: 'ask.closed', askId: held.askId, how });
+    delete held.askId;
+    held.answered = true;
+  }
+
+  #changed(held: Held, change: CallChange): void {
+    this.#scene.emit({ type: 'call.changed', turnId: this.#turnId, callId: held.id, change });
+  }
+}
+
+/** What a remembered allowance covers: the same tool with the same command, file or question. */
+export function memoryKey(call: Snapshot): string {
+  const detail = call.request?.detail;
+  const about =
+    detail?.type === 'command'
+      ? detail.command
+      : detail?.type === 'edit'
+        ? detail.diffs.map((diff) => diff.path).join('\n')
+        : JSON.stringify(call.input ?? null);
+  return `${call.name}\n${about}`;
+}
+
+function isOver(call: Snapshot): boolean {
+  return call.status === 'done' || call.status === 'failed' || call.status === 'cancelled';
+}
+
+function outputOf(held: Held): readonly Output[] {
+  const { last, live } = held;
+  const text = last.text ?? live;
+  return [
+    ...(last.diff ? [{ kind: 'diff' as const, diff: last.diff }] : []),
+    ...(text && last.status !== 'failed' ? [{ kind: 'content' as const, content: { type: 'text' as const, text } }] : []),
+    ...(last.json === undefined ? [] : [{ kind: 'json' as const, value: last.json }]),
+  ];
+}
+
+function locationsOf(call: Snapshot) {
+  if (call.diff) return [{ path: call.diff.path }];
+  const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
+  const path = input?.file_path ?? input?.path;
+  return typeof path === 'string' && /^(\/|[A-Za-z]:)/.test(path) ? [{ path }] : [];
+}
+
+function wordsOf(
+  questions: readonly { readonly id: string; readonly label: string }[],
+  values: Readonly<Record<string, readonly string[]>>,
+): string {
+  return questions.flatMap(({ id, label }) => (values[id]?.length ? [`${label} ${values[id].join(', ')}`] : [])).join('\n');
+}

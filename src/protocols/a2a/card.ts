@@ -1,0 +1,100 @@
+import { say } from '../../base/say.ts';
+import { type Card, card } from './schema.ts';
+import { fits, isOurExtension, newest, OURS, versionIn, versionText } from './version.ts';
+
+/** An agent, as its card describes it (a2a.md §4, §5). */
+export interface Peer {
+  readonly name: string;
+  readonly version?: string;
+  /** Where JSON-RPC is spoken. */
+  readonly endpoint: string;
+  readonly wire: '0.3' | '1.0';
+  readonly tenant?: string;
+  readonly streaming: boolean;
+  readonly push: boolean;
+  /** Its address, when both sides speak it. */
+  readonly extension?: string;
+  readonly dialect: 'rfc' | 'gemini' | 'plain';
+  /** What is good to know about it, one sentence each. */
+  readonly remarks: readonly string[];
+  readonly schemes: NonNullable<Card['securitySchemes']>;
+}
+
+/** The agent cannot be talked to; the message is for a person. */
+export class UnfitAgent extends Error {}
+
+/** Judges a card. `base` is the address it was fetched from. */
+export function readCard(value: unknown, base: string, more: readonly string[] = []): Peer {
+  const parsed = card.safeParse(value);
+  if (!parsed.success) throw new UnfitAgent(say('What {0} says about itself is no agent card.', base));
+  const facts = parsed.data;
+  const offered = (facts.capabilities?.extensions ?? []).filter((one) => isOurExtension(one.uri, more));
+  const usable = offered.filter((one) => fits(versionIn(one.uri)));
+  const unfit = offered.filter((one) => !fits(versionIn(one.uri)));
+  const required = unfit.find((one) => one.required);
+  const theirs = versionText(unfit[0] && versionIn(unfit[0].uri));
+  if (usable.length === 0 && required) {
+    throw new UnfitAgent(
+      say(
+        '{0} requires version {1} of its development-tool extension, and this build speaks {2}.',
+        facts.name,
+        versionText(versionIn(required.uri)),
+        versionText(OURS),
+      ),
+    );
+  }
+  const foreign = (facts.capabilities?.extensions ?? []).find((one) => one.required && !isOurExtension(one.uri, more));
+  if (foreign) throw new UnfitAgent(say('{0} requires an extension that is not known here: {1}', facts.name, foreign.uri));
+  const extension = newest(usable.map((one) => one.uri));
+  const gemini = extension === undefined && facts.name === 'Gemini SDLC Agent';
+  const remarks: string[] = [];
+  if (extension === undefined && unfit.length > 0) {
+    remarks.push(
+      say(
+        '{0} offers version {1} of its development-tool extension, and this build speaks {2}: it is only chatted with.',
+        facts.name,
+        theirs,
+        versionText(OURS),
+      ),
+    );
+  }
+  return {
+    name: facts.name,
+    ...(facts.version ? { version: facts.version } : {}),
+    ...interfaceOf(facts, base),
+    streaming: facts.capabilities?.streaming === true,
+    push: facts.capabilities?.pushNotifications === true,
+    ...(extension === undefined ? {} : { extension }),
+    dialect: extension === undefined ? (gemini ? 'gemini' : 'plain') : 'rfc',
+    remarks,
+    schemes: facts.securitySchemes ?? {},
+  };
+}
+
+function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' | 'tenant'> {
+  const offers = (facts.supportedInterfaces ?? []).filter((one) => one.protocolBinding.toUpperCase() === 'JSONRPC');
+  const newer = offers.find((one) => /^1\./.test(one.protocolVersion ?? '1.0'));
+  const older = offers.find((one) => /^0\.[23]/.test(one.protocolVersion ?? ''));
+  const chosen = newer ?? older;
+  if (chosen) {
+    return { endpoint: endpointOf(chosen.url, base), wire: newer ? '1.0' : '0.3', ...(chosen.tenant ? { tenant: chosen.tenant } : {}) };
+  }
+  const direct = (facts.preferredTransport ?? 'JSONRPC').toUpperCase() === 'JSONRPC' ? facts.url : undefined;
+  const url = direct ?? facts.additionalInterfaces?.find((one) => one.transport.toUpperCase() === 'JSONRPC')?.url;
+  if (url) return { endpoint: endpointOf(url, base), wire: '0.3' };
+  throw new UnfitAgent(say('{0} does not speak JSON-RPC; the other ways of A2A are not known here.', facts.name));
+}
+
+/** Cards of local agents say `localhost` where the server may listen on one family of addresses only: our host counts, their path. */
+function endpointOf(url: string, base: string): string {
+  const ours = new URL(base);
+  if (!URL.canParse(url, base)) throw new UnfitAgent(say('The card names an address that is none: {0}', url));
+  const theirs = new URL(url, base);
+  if (isLoopback(ours) && isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
+  if (theirs.origin === ours.origin) return theirs.href;
+  throw new UnfitAgent(say('The card at {0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
+}
+
+export function isLoopback(url: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\]|0\.0\.0\.0)$/.test(url.hostname);
+}

@@ -1,0 +1,189 @@
+import type { TurnId } from '../../session/model.ts';
+import type { Scene } from '../adapter.ts';
+import type { Calls, Decision } from './calls.ts';
+import { eventOf, meaningOf, type Said } from './meaning.ts';
+import type { Memory } from './memory.ts';
+import type { Incoming, TaskState } from './records.ts';
+import type { Message, Part } from './schema.ts';
+import type { Shown } from './shown.ts';
+
+interface HearingScene {
+  readonly scene: Scene;
+  readonly memory: Memory;
+  readonly turnId: TurnId;
+  readonly calls: Calls;
+  readonly shown: Shown;
+  /** A decision that was made before. */
+  readonly decided: (decision: Decision) => void;
+}
+
+const OUTPUT = /^tool-(.+)-output$/;
+
+/** What the records of a turn's streams come to. Two streams of one task carry the same records: words count from the newest only. */
+export class Hearing {
+  readonly #deps: HearingScene;
+  #newest = 0;
+  /** When the newest stream began to speak. */
+  #since: string | undefined;
+  #spoken = false;
+  #model = '';
+  state: TaskState | undefined;
+  /** What the agent says went wrong. */
+  failure: string | undefined;
+  /** The last text that came with a state. */
+  lastWords = '';
+  records = 0;
+  /** A plain message came: the agent keeps no task. */
+  answered = false;
+  /** Something beside words was shown. */
+  anything = false;
+
+  constructor(deps: HearingScene) {
+    this.#deps = deps;
+  }
+
+  streamBegan(): void {
+    this.#newest += 1;
+    this.#since = undefined;
+    this.#spoken = false;
+    this.state = undefined;
+  }
+
+  /** One record of the stream of that number, counted from 1. */
+  take(record: Incoming, stream: number): void {
+    const { memory } = this.#deps;
+    this.records += 1;
+    if (record.taskId !== undefined && record.kind !== 'message') {
+      // A failure before there was a task names one that nobody keeps.
+      if (memory.task === undefined || record.kind === 'task') memory.task = { id: record.taskId };
+    }
+    if (record.contextId !== undefined) memory.contextId = record.contextId;
+    const newest = stream === this.#newest;
+    if (newest && !this.#spoken) {
+      this.#spoken = true;
+      this.#since = record.timestamp;
+    }
+    if (newest && record.state !== undefined) this.state = record.state;
+    const words =
+      newest || !this.#spoken || (record.timestamp !== undefined && this.#since !== undefined && record.timestamp < this.#since);
+    switch (record.kind) {
+      case 'task':
+        return this.#task(record, words);
+      case 'artifact':
+        return this.#artifact(record, words);
+      case 'message':
+        this.answered = true;
+        return this.#said(record, words);
+      case 'status':
+        return this.#status(record, words);
+    }
+  }
+
+  /** What happened while nobody listened: the last state of every call, and words that were not shown. */
+  catchUp(record: Incoming): void {
+    this.state = record.state;
+    for (const message of record.history ?? []) this.#past(message);
+    if (record.parts.length > 0 && record.messageId !== undefined)
+      this.#past({ messageId: record.messageId, role: 'agent', parts: [...record.parts] });
+    for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
+  }
+
+  #status(record: Incoming, words: boolean): void {
+    const { error, retry, model } = eventOf(record.metadata);
+    if (model !== undefined) this.#named(model);
+    const text = record.parts.flatMap((part) => part.text ?? []).join('');
+    if (text) this.lastWords = text;
+    if (retry) return this.#deps.scene.log.info(`The agent tries again: ${error ?? ''}`);
+    const wrong = error ?? (record.state === 'failed' || record.state === 'rejected' ? text : undefined);
+    if (wrong) {
+      this.failure ??= wrong;
+      return;
+    }
+    this.#said(record, words);
+  }
+
+  #task(record: Incoming, words: boolean): void {
+    if (record.state === 'failed' || record.state === 'rejected') return this.#status(record, words);
+    // Agents that do not stream answer with the whole task.
+    const { shown } = this.#deps;
+    const text = record.parts.flatMap((part) => part.text ?? []).join('');
+    if (text !== '' && !shown.has(record.messageId, text)) this.#said(record, words);
+    for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
+  }
+
+  #artifact(record: Incoming, words: boolean): void {
+    const { id = '' } = record.artifact ?? {};
+    if (OUTPUT.test(id) && this.#output(id, record.parts)) return;
+    if (!words) return;
+    if (record.artifact?.append !== true) this.#deps.shown.close();
+    this.#said(record, words, id);
+  }
+
+  /** The whole screen so far, in spite of what the record says about appending (a2a.md §7). */
+  #output(id: string, parts: readonly Part[]): boolean {
+    const { calls, shown } = this.#deps;
+    const text = parts.at(-1)?.text;
+    const callId = OUTPUT.exec(id)?.[1];
+    if (callId !== undefined && calls.knows(callId)) {
+      if (typeof text === 'string') calls.live(callId, text);
+      return true;
+    }
+    const whole = parts.flatMap((part) => part.text ?? []).join('');
+    if (callId === undefined && whole !== '' && !shown.has(undefined, whole)) shown.say('text', whole, undefined, id);
+    return false;
+  }
+
+  #said(record: Incoming, words: boolean, of?: string): void {
+    const { peer } = this.#deps.memory;
+    // A plain agent's messages stand for themselves; the extension's are pieces of one text.
+    const apart = of ?? (peer.dialect === 'plain' ? record.messageId : undefined);
+    for (const one of meaningOf(record)) this.#show(one, words, record.messageId, apart);
+  }
+
+  #show(said: Said, words: boolean, messageId: string | undefined, of?: string): void {
+    const { calls, memory, shown, decided } = this.#deps;
+    if (said.type === 'call') {
+      if (said.newer) memory.newer = true;
+      if (said.dialect === 'rfc') memory.camel = said.camel;
+      this.anything = true;
+      if (!calls.knows(said.call.id)) shown.close();
+      const decision = calls.take(said.call, said.dialect);
+      if (decision) decided(decision);
+      if (said.call.status === 'done' && said.call.diff) memory.past.add('Changed', said.call.diff.path);
+      return;
+    }
+    if (!words) return;
+    switch (said.type) {
+      case 'text':
+      case 'thought':
+        return shown.say(said.type, said.text, messageId, of);
+      case 'link':
+        this.anything = true;
+        return shown.content({ type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) });
+      case 'data':
+        this.anything = true;
+        return shown.content({ type: 'raw', label: 'data', value: said.value });
+    }
+  }
+
+  #past(message: Message): void {
+    if (!/agent/i.test(message.role ?? '')) return;
+    const record: Incoming = {
+      kind: 'message',
+      final: false,
+      parts: message.parts ?? [],
+      ...(message.messageId ? { messageId: message.messageId } : {}),
+      ...(message.metadata ? { metadata: message.metadata } : {}),
+    };
+    for (const said of meaningOf(record)) {
+      const shown = said.type === 'text' || said.type === 'thought' ? this.#deps.shown.has(record.messageId, said.text) : false;
+      if (!shown && (said.type === 'call' || said.type === 'text' || said.type === 'thought')) this.#show(said, true, record.messageId);
+    }
+  }
+
+  #named(model: string): void {
+    if (model === this.#model) return;
+    this.#model = model;
+    this.#deps.scene.log.info(`The model is ${model}.`);
+  }
+}

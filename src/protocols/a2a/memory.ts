@@ -1,0 +1,74 @@
+import { say } from '../../base/say.ts';
+import type { Turn } from '../../session/model.ts';
+import type { Peer } from './card.ts';
+import type { Rpc } from './rpc.ts';
+
+/** What outlives a turn of one conversation. */
+export interface Memory {
+  readonly peer: Peer;
+  readonly rpc: Rpc;
+  readonly cwd: string;
+  /** The address the agent was found at, without a slash at its end. */
+  readonly base: string;
+  /** The shipped server in its later generation (a2a.md §5). */
+  newer: boolean;
+  /** The style the agent writes names in. */
+  camel: boolean;
+  task: { readonly id: string } | undefined;
+  contextId: string | undefined;
+  /** The last turn left the task in this state, which may take no more messages. */
+  completed: boolean;
+  /** Settings are sent with the first message of a task. */
+  settled: boolean;
+  /** A new task knows nothing of the conversation: it is told before the next prompt. */
+  tellPast: boolean;
+  /** What the agent has to be told with the next prompt. */
+  readonly notes: string[];
+  /** What the person allowed for the rest of the conversation. */
+  readonly remembered: Set<string>;
+  /** Who said what, for a task that has to be told. */
+  readonly past: Past;
+}
+
+const KEPT = 8000;
+
+/** The conversation in short: what a new task is told of an old one. */
+export class Past {
+  #lines: string[] = [];
+
+  constructor(turns: readonly Turn[] = []) {
+    for (const turn of turns) {
+      for (const one of turn.prompt) if (one.type === 'text') this.add('User', one.text);
+      for (const part of turn.parts) {
+        if (part.kind === 'text') this.add('Agent', part.text);
+        else if (part.kind === 'call' && part.call.status === 'done')
+          for (const output of part.call.output) if (output.kind === 'diff') this.add('Changed', output.diff.path);
+      }
+    }
+  }
+
+  get empty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  add(who: 'User' | 'Agent' | 'Changed', text: string): void {
+    if (text.trim() === '') return;
+    this.#lines.push(`${who}: ${text.trim()}`);
+  }
+
+  /** The newest of it, at most 8,000 characters. */
+  text(): string {
+    let whole = this.#lines.join('\n');
+    if (whole.length > KEPT) whole = `…${whole.slice(-KEPT)}`;
+    return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
+  }
+}
+
+/** The task is gone or takes nothing more: the next prompt begins another. Returns what to tell the person. */
+export function leaveTask(memory: Memory): string {
+  memory.task = undefined;
+  memory.completed = false;
+  memory.settled = false;
+  memory.tellPast = !memory.past.empty;
+  return say('The agent begins a new task with the next message; it is told what was said so far.');
+}

@@ -1,0 +1,92 @@
+import { messageOf } from '../../base/log.ts';
+import type { Scene } from '../adapter.ts';
+import type { Memory } from './memory.ts';
+import { type Incoming, isAtRest, toIncoming } from './records.ts';
+import { pause, RpcError } from './rpc.ts';
+
+/** How much of a task's history is asked for: without a number servers send none. */
+const HISTORY = 200;
+
+/** The task as the agent keeps it; undefined when it keeps none. Rejects when the agent cannot be reached. */
+export async function lookUp(memory: Memory): Promise<Incoming | undefined> {
+  if (!memory.task) return undefined;
+  try {
+    return toIncoming(await memory.rpc.call('tasks/get', { id: memory.task.id, historyLength: HISTORY }));
+  } catch (error) {
+    if (error instanceof RpcError && error.code === -32001) return undefined;
+    throw error;
+  }
+}
+
+export interface Recovery {
+  readonly scene: Scene;
+  readonly memory: Memory;
+  /** Milliseconds before each try. */
+  readonly retries: readonly number[];
+  readonly signal: AbortSignal;
+  /** Settles when the stream has ended, with what went wrong. */
+  readonly hear: (open: (take: (result: unknown) => void) => Promise<void>) => Promise<unknown>;
+  readonly caughtUp: (record: Incoming) => void;
+  readonly resting: () => boolean;
+}
+
+/**
+ * Takes up a task whose stream broke (a2a.md §11): `resting` when it has come to rest, `gone` when the agent does not know it any more, `lost`
+ * when it could not be reached. What was said meanwhile is not replayed by the agent; it is read from the task.
+ */
+export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone' | 'lost'> {
+  const { scene, memory, retries, signal } = recovery;
+  for (let at = 0; at < retries.length; at += 1) {
+    await pause((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), AbortSignal.any([signal, scene.signal]));
+    if (signal.aborted || scene.signal.aborted) return 'lost';
+    const before = { any: false };
+    const error = await recovery.hear((take) => subscribe(recovery, take, before));
+    if (signal.aborted) return 'lost';
+    if (recovery.resting()) return 'resting';
+    if (before.any) at = -1;
+    const unsupported = error instanceof RpcError && (error.code === -32004 || error.code === -32601 || error.code === -32603);
+    if (error instanceof RpcError && error.code === -32001) return 'gone';
+    if (!unsupported && error !== undefined) {
+      scene.log.info(`Subscribing again failed: ${messageOf(error)}`);
+      continue;
+    }
+    // It cannot be subscribed to: it is over, or this agent offers no subscription.
+    try {
+      const now = await lookUp(memory);
+      if (!now) return 'gone';
+      recovery.caughtUp(now);
+      if (isAtRest(now.state)) return 'resting';
+    } catch (failure) {
+      scene.log.info(`Looking at the task failed: ${messageOf(failure)}`);
+    }
+  }
+  return 'lost';
+}
+
+/** The first record is the task as it stands; what follows waits until everything missed has been read from it. */
+async function subscribe(recovery: Recovery, take: (result: unknown) => void, heard: { any: boolean }): Promise<void> {
+  const { memory } = recovery;
+  let waiting: unknown[] | undefined = [];
+  let reading: Promise<void> | undefined;
+  const goOn = (record: Incoming | undefined) => {
+    if (record) recovery.caughtUp(record);
+    const held = waiting ?? [];
+    waiting = undefined;
+    for (const one of held) take(one);
+  };
+  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, (result) => {
+    heard.any = true;
+    const record = reading === undefined ? toIncoming(result) : undefined;
+    if (waiting !== undefined && reading === undefined) {
+      if (record?.kind === 'task' && (record.history?.length ?? 0) > 0) {
+        reading = Promise.resolve();
+        return goOn(record);
+      }
+      reading = lookUp(memory).then(goOn, () => goOn(undefined));
+      if (record?.kind === 'task') return;
+    }
+    if (waiting) waiting.push(result);
+    else take(result);
+  });
+  await reading;
+}

@@ -1,0 +1,255 @@
+import { Lifetime } from '../../base/lifetime.ts';
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
+import type { HttpAnswer } from '../../transport/httpAnswer.ts';
+import { SseReader } from '../../transport/sse.ts';
+import type { Scene } from '../adapter.ts';
+import type { Credentials } from './credentials.ts';
+import { answer as rpcAnswer } from './schema.ts';
+
+/** The agent answered with an error of JSON-RPC. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+/** The server answered with a status that is no success. The message is for a person. */
+export class StatusError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Methods by their names in 0.3; the names of 1.0 stand beside. */
+const NEWER: Readonly<Record<string, string>> = {
+  'message/send': 'SendMessage',
+  'message/stream': 'SendStreamingMessage',
+  'tasks/get': 'GetTask',
+  'tasks/cancel': 'CancelTask',
+  'tasks/resubscribe': 'SubscribeToTask',
+  'tasks/pushNotificationConfig/set': 'CreateTaskPushNotificationConfig',
+  'tasks/pushNotificationConfig/delete': 'DeleteTaskPushNotificationConfig',
+};
+const WAIT_AT_MOST = 60_000;
+const HEAD = 500;
+
+export interface RpcTarget {
+  readonly endpoint: string;
+  readonly wire: '0.3' | '1.0';
+  readonly tenant?: string;
+  readonly extension?: string;
+}
+
+/**
+ * JSON-RPC over HTTP with two pools of sockets (a2a.md §3): the turn connection, one socket that is never closed from this side because a server
+ * may tie the running turn to it, and a second pool for what has to be said meanwhile.
+ */
+export class Rpc {
+  readonly #scene: Scene;
+  readonly #credentials: Credentials;
+  #turn = turnPool();
+  #side = new HttpClient({ holdIdle: true });
+  #id = 0;
+  #ended = false;
+  readonly #life = new Lifetime();
+  target: RpcTarget | undefined;
+
+  constructor(scene: Scene, credentials: Credentials) {
+    this.#scene = scene;
+    this.#credentials = credentials;
+    this.#life.onEnd(() => {
+      this.#ended = true;
+      this.#turn.client.dispose();
+      this.#side.dispose();
+    });
+  }
+
+  get turnIsFree(): boolean {
+    return this.#turn.uses === 0;
+  }
+
+  /** Closes every socket; what is under way rejects. The next request opens new ones. */
+  hangUp(): void {
+    const [turn, side] = [this.#turn, this.#side];
+    if (!this.#ended) {
+      this.#turn = turnPool();
+      this.#side = new HttpClient({ holdIdle: true });
+    }
+    turn.client.dispose();
+    side.dispose();
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  /** One call with one answer. Rejects with RpcError, StatusError or HttpFailure. */
+  async call(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> {
+    let result: unknown;
+    await this.#exchange(this.#side, method, params, 'application/json, text/event-stream', (one) => {
+      result = one;
+    });
+    return result;
+  }
+
+  /**
+   * One call whose answers come one after the other; settles when the body has ended. Takes the turn connection when it is free.
+   */
+  async stream(method: string, params: Readonly<Record<string, unknown>>, take: (result: unknown) => void): Promise<void> {
+    const pool = this.#turn;
+    if (pool.uses > 0) return this.#exchange(this.#side, method, params, 'text/event-stream', take);
+    pool.uses += 1;
+    try {
+      await this.#exchange(pool.client, method, params, 'text/event-stream', take);
+    } finally {
+      pool.uses -= 1;
+    }
+  }
+
+  /** A plain request beside JSON-RPC; the answer's body is yours to read. */
+  async fetch(method: 'GET' | 'POST', url: string, body?: unknown, on: 'turn' | 'side' = 'side'): Promise<HttpAnswer> {
+    return this.#send(on === 'turn' ? this.#turn.client : this.#side, {
+      method,
+      url,
+      headers: { accept: 'application/json, text/event-stream', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async #exchange(
+    client: HttpClient,
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    accept: string,
+    take: (result: unknown) => void,
+  ): Promise<void> {
+    const { target } = this;
+    if (!target) throw new Error('There is no agent yet.');
+    this.#id += 1;
+    const newer = target.wire === '1.0';
+    const message = {
+      jsonrpc: '2.0',
+      id: this.#id,
+      method: newer ? (NEWER[method] ?? method) : method,
+      params: { ...(target.tenant ? { tenant: target.tenant } : {}), ...params },
+    };
+    this.#scene.trace('out', message);
+    const answer = await this.#send(client, {
+      method: 'POST',
+      url: target.endpoint,
+      headers: {
+        'content-type': 'application/json',
+        accept,
+        ...(newer ? { 'A2A-Version': '1.0' } : {}),
+        ...(target.extension ? { [newer ? 'A2A-Extensions' : 'X-A2A-Extensions']: target.extension } : {}),
+      },
+      body: JSON.stringify(message),
+      headersWithin: null,
+    });
+    await this.#read(answer, take);
+  }
+
+  async #read(answer: HttpAnswer, take: (result: unknown) => void): Promise<void> {
+    let error: RpcError | undefined;
+    const one = (text: string) => {
+      const value = parse(text);
+      this.#scene.trace('in', value ?? text.slice(0, HEAD));
+      const parsed = rpcAnswer.safeParse(value);
+      if (!parsed.success) return this.#scene.log.warn('A record that is no JSON-RPC answer was left out.');
+      if (parsed.data.error) error ??= new RpcError(parsed.data.error.code, parsed.data.error.message);
+      else if (error === undefined) take(parsed.data.result);
+    };
+    if (answer.type === 'text/event-stream') {
+      const reader = new SseReader((event) => one(event.data), {
+        onTooLong: (limit) => this.#scene.log.warn(`A record of more than ${limit} characters was left out.`),
+      });
+      await answer.read((chunk) => reader.push(chunk));
+      reader.end();
+    } else {
+      const text = await answer.text(32 * 1024 * 1024);
+      if (parse(text) === undefined && text.trim() !== '') {
+        throw new StatusError(answer.status, say('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
+      }
+      if (text.trim() !== '') one(text);
+    }
+    if (error) throw error;
+  }
+
+  /** With the person's credentials once the server wants them, and once more when it asks to wait. */
+  async #send(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+    let asked = false;
+    let waited = false;
+    for (;;) {
+      const signed = this.#credentials.sign(request);
+      const answer = await client.request({ ...signed, signal: this.#scene.signal });
+      if (answer.ok) return answer;
+      if (answer.status === 401 && !asked) {
+        asked = true;
+        const words = head(await answer.text());
+        if (await this.#credentials.renew(words)) continue;
+        throw new StatusError(401, say('{0} wants credentials, and none were given.', originOf(request.url)));
+      }
+      const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#scene.now()) : undefined;
+      if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
+        waited = true;
+        answer.dispose();
+        await pause(wait, this.#scene.signal);
+        continue;
+      }
+      const text = await answer.text();
+      const parsed = rpcAnswer.safeParse(parse(text));
+      if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
+      throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
+    }
+  }
+}
+
+function turnPool() {
+  return { client: new HttpClient({ maxSockets: 1, holdIdle: true }), uses: 0 };
+}
+
+function whyRefused(url: string, status: number, words: string): string {
+  const origin = originOf(url);
+  if (status === 401) return say('{0} did not accept the credentials: {1}', origin, words);
+  if (status === 403) return say('{0} does not allow this: {1}', origin, words);
+  if (status === 404) return say('{0} knows no such address: {1}', origin, new URL(url).pathname);
+  return say('{0} answered with status {1}: {2}', origin, status, words);
+}
+
+function head(text: string): string {
+  return text.trim().slice(0, HEAD);
+}
+
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Settles early when the signal fires. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', over);
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    signal.addEventListener('abort', over, { once: true });
+    if (signal.aborted) over();
+  });
+}
+
+/** What went wrong, in words for a person. */
+export function wordsOf(error: unknown): string {
+  return error instanceof RpcError ? say('The agent says: {0}', error.message) : messageOf(error);
+}

@@ -1,0 +1,206 @@
+import * as z from 'zod/mini';
+
+// Agent cards, A2A 0.3 and 1.0 objects, and both dialects of the development-tool extension (a2a.md §4, §6, §7). Everything that may be
+// missing is nullish: servers in other languages write null.
+
+const LONGEST = 16 * 1024 * 1024;
+const id = z.string().check(z.maxLength(1024));
+const short = z.nullish(z.string().check(z.maxLength(64 * 1024)));
+const long = z.nullish(z.string().check(z.maxLength(LONGEST)));
+const flag = z.nullish(z.boolean());
+const record = z.record(z.string(), z.unknown());
+
+const extension = z.object({ uri: z.string().check(z.maxLength(4096)), required: flag });
+const scheme = record;
+export const card = z.object({
+  name: z.string().check(z.maxLength(1024)),
+  version: short,
+  url: short,
+  protocolVersion: short,
+  preferredTransport: short,
+  additionalInterfaces: z.nullish(z.array(z.object({ url: z.string(), transport: z.string() })).check(z.maxLength(100))),
+  supportedInterfaces: z.nullish(
+    z.array(z.object({ url: z.string(), protocolBinding: z.string(), protocolVersion: short, tenant: short })).check(z.maxLength(100)),
+  ),
+  capabilities: z.nullish(
+    z.object({ streaming: flag, pushNotifications: flag, extensions: z.nullish(z.array(extension).check(z.maxLength(100))) }),
+  ),
+  securitySchemes: z.nullish(z.record(z.string(), scheme)),
+});
+export type Card = z.infer<typeof card>;
+
+/** A part of either version: which one it is shows in the members that are there. */
+export const part = z.object({
+  kind: short,
+  text: long,
+  data: z.optional(z.unknown()),
+  file: z.nullish(z.object({ name: short, mimeType: short, bytes: long, uri: short })),
+  raw: long,
+  url: short,
+  filename: short,
+  mediaType: short,
+});
+export type Part = z.infer<typeof part>;
+const parts = z.nullish(z.array(part).check(z.maxLength(10_000)));
+
+export const message = z.object({
+  messageId: z.nullish(id),
+  role: short,
+  parts,
+  taskId: z.nullish(id),
+  contextId: z.nullish(id),
+  metadata: z.nullish(record),
+});
+export type Message = z.infer<typeof message>;
+const status = z.object({ state: short, timestamp: short, message: z.nullish(message) });
+const artifact = z.object({ artifactId: z.nullish(id), name: short, parts });
+export const task = z.object({
+  id,
+  contextId: z.nullish(id),
+  status,
+  history: z.nullish(z.array(message).check(z.maxLength(10_000))),
+  artifacts: z.nullish(z.array(artifact).check(z.maxLength(10_000))),
+  metadata: z.nullish(record),
+});
+export const statusUpdate = z.object({ taskId: id, contextId: z.nullish(id), status, final: flag, metadata: z.nullish(record) });
+export const artifactUpdate = z.object({ taskId: id, contextId: z.nullish(id), artifact, append: flag, metadata: z.nullish(record) });
+
+/** One JSON-RPC answer. */
+export const answer = z.object({
+  id: z.nullish(z.union([z.string(), z.number()])),
+  result: z.optional(z.unknown()),
+  error: z.nullish(z.object({ code: z.number(), message: z.string(), data: z.optional(z.unknown()) })),
+});
+
+// The RFC's objects, after their names have been brought into one style (a2a.md §6).
+
+export const fileDiff = z.object({
+  file_name: short,
+  file_path: short,
+  old_content: long,
+  new_content: long,
+  formatted_diff: long,
+});
+export const toolCall = z.object({
+  tool_call_id: id.check(z.minLength(1)),
+  status: z.nullish(z.union([z.string(), z.number()])),
+  tool_name: short,
+  description: short,
+  input_parameters: z.optional(z.unknown()),
+  live_content: long,
+  output: z.nullish(z.object({ text: long, diff: z.nullish(fileDiff), structured_data: z.optional(z.unknown()) })),
+  error: z.nullish(z.object({ message: long, type: short, status_code: z.nullish(z.number()) })),
+  confirmation_request: z.nullish(
+    z.object({
+      options: z.nullish(z.array(z.object({ id, name: short, description: short })).check(z.maxLength(50))),
+      execute_details: z.nullish(z.object({ command: long, working_directory: short })),
+      file_edit_details: z.nullish(fileDiff),
+      mcp_details: z.nullish(z.object({ server_name: short, tool_name: short })),
+      generic_details: z.nullish(z.object({ description: long })),
+    }),
+  ),
+});
+export type RfcToolCall = z.infer<typeof toolCall>;
+export type RfcFileDiff = z.infer<typeof fileDiff>;
+
+export const thought = z.object({ subject: long, description: long });
+
+interface CommandShape {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly arguments?: readonly ArgumentShape[] | null | undefined;
+  readonly sub_commands?: readonly unknown[] | null | undefined;
+}
+interface ArgumentShape {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly is_required?: boolean | null | undefined;
+}
+export const slashCommand: z.ZodMiniType<CommandShape> = z.object({
+  name: z.string().check(z.minLength(1), z.maxLength(200)),
+  description: short,
+  arguments: z.nullish(
+    z.array(z.object({ name: z.string().check(z.maxLength(200)), description: short, is_required: flag })).check(z.maxLength(50)),
+  ),
+  sub_commands: z.nullish(z.array(z.unknown()).check(z.maxLength(500))),
+});
+export const commandAnswer = z.object({
+  execution_id: z.nullish(id),
+  status: z.nullish(z.union([z.string(), z.number()])),
+  message: long,
+});
+
+// What the shipped server sends (a2a.md §7).
+
+const fileResult = {
+  fileName: short,
+  filePath: short,
+  fileDiff: long,
+  originalContent: long,
+  newContent: long,
+};
+export const confirmationDetails = z.object({
+  type: z.string(),
+  title: short,
+  ...fileResult,
+  command: long,
+  serverName: short,
+  toolName: short,
+  toolArgs: z.optional(z.unknown()),
+  prompt: long,
+  urls: z.nullish(z.array(z.string())),
+  questions: z.nullish(
+    z
+      .array(
+        z.object({
+          question: z.string(),
+          header: short,
+          options: z.nullish(z.array(z.object({ label: z.string(), description: short })).check(z.maxLength(100))),
+        }),
+      )
+      .check(z.maxLength(50)),
+  ),
+  planPath: short,
+});
+export type Confirmation = z.infer<typeof confirmationDetails>;
+export const geminiCall = z.object({
+  request: z.object({
+    callId: id.check(z.minLength(1)),
+    name: z.string(),
+    args: z.optional(z.unknown()),
+    display: z.nullish(z.object({ name: short, description: short })),
+    schedulerId: short,
+  }),
+  status: z.string(),
+  outcome: short,
+  confirmationDetails: z.nullish(confirmationDetails),
+  response: z.nullish(
+    z.object({
+      responseParts: z.optional(z.unknown()),
+      resultDisplay: z.optional(z.unknown()),
+      display: z.nullish(z.object({ result: z.optional(z.unknown()) })),
+      errorType: short,
+    }),
+  ),
+  tool: z.nullish(z.object({ displayName: short, kind: short })),
+});
+export type GeminiCall = z.infer<typeof geminiCall>;
+export const fileChange = z.object(fileResult);
+export const textChange = z.object({ type: z.string(), path: short, beforeText: long, afterText: long, text: long });
+export const wordsIn = z.array(
+  z.object({ functionResponse: z.nullish(z.object({ response: z.nullish(z.object({ output: long, error: long })) })) }),
+);
+
+/** Kinds of DevelopmentToolEvent, by their number. */
+export const eventKinds = ['unspecified', 'tool_call_confirmation', 'tool_call_update', 'text_content', 'state_change', 'thought'] as const;
+/** States of the RFC's tool calls, by their number. */
+export const callStates = ['unspecified', 'pending', 'executing', 'succeeded', 'failed', 'cancelled'] as const;
+export const commandStates = [
+  'unspecified',
+  'started',
+  'failed_to_start',
+  'awaiting_shell_confirmation',
+  'awaiting_action_confirmation',
+] as const;
+/** The extension this build implements, as parley-agent's card names it. */
+export const EXTENSION = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { Disposable } from '../../base/lifetime.ts';
+import type { Log } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import type { Closed } from '../../transport/channel.ts';
+import { processChannel } from '../../transport/process.ts';
+import type { Launch } from '../adapter.ts';
+
+type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+export interface Server extends Disposable {
+  /** Settles with the address once it is said; rejects with a sentence for a person when the process ends before. */
+  readonly address: Promise<string>;
+  readonly ended: Promise<Closed>;
+  /** False when it listens wherever it likes. */
+  readonly onLoopback: boolean;
+  /** The last lines it wrote. */
+  tail(): string;
+}
+
+const STARTS_WITHIN = 60_000;
+const LINES_KEPT = 200;
+const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
+/** Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (a2a.md §1). */
+const LOOPBACK_ONLY = `data:text/javascript,${encodeURIComponent(
+  "import net from 'node:net';const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};",
+)}`;
+
+/** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. */
+export async function startServer(launch: ProcessLaunch, log: Log): Promise<Server> {
+  const guarded = guard(launch);
+  const channel = processChannel(
+    { command: guarded.command, args: guarded.args, cwd: launch.cwd, env: { ...(await environmentFor(launch)), ...launch.env } },
+    { log, patience: { end: 0, term: 3000 } },
+  );
+  const kept: string[] = [];
+  const ended = new Promise<Closed>((resolve) => {
+    channel.onClosed(resolve);
+  });
+  const address = new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(say('The agent was started but did not say where it listens within {0} s.', STARTS_WITHIN / 1000))),
+      STARTS_WITHIN,
+    );
+    channel.onMessage((line) => {
+      kept.push(line);
+      if (kept.length > LINES_KEPT) kept.shift();
+      const url = SAID.exec(line)?.[1];
+      if (!url) return;
+      clearTimeout(timer);
+      resolve(url.replace('//localhost', '//127.0.0.1'));
+    });
+    void ended.then((closed) => {
+      clearTimeout(timer);
+      reject(new Error(closed.reason));
+    });
+  });
+  address.catch(() => {});
+  return { address, ended, onLoopback: guarded.guarded, tail: () => kept.join('\n'), dispose: () => channel.dispose() };
+}
+
+/** The same program under node with the guard, where it is a script. */
+function guard(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[]; readonly guarded: boolean } {
+  const { command, args } = launch;
+  const loaded = [`--import=${LOOPBACK_ONLY}`];
+  if (/^node(\.exe)?$/.test(path.basename(command)) || command === process.execPath)
+    return { command, args: [...loaded, ...args], guarded: true };
+  const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');
+  if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
+  return { command, args, guarded: false };
+}
+
+function found(command: string, search: string): string | undefined {
+  const places = path.isAbsolute(command) ? [command] : search.split(path.delimiter).map((folder) => path.join(folder, command));
+  for (const place of places) {
+    try {
+      accessSync(place, constants.X_OK);
+      return realpathSync(place);
+    } catch {
+      // The next one.
+    }
+  }
+  return undefined;
+}
+
+/** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
+async function environmentFor(launch: ProcessLaunch): Promise<Record<string, string>> {
+  const home = launch.env.HOME ?? homedir();
+  const outside = path.relative(home, launch.cwd).startsWith('..');
+  return {
+    CODER_AGENT_WORKSPACE_PATH: launch.cwd,
+    ...(outside ? { CODER_AGENT_ALLOWED_ROOT: launch.cwd } : {}),
+    ...((await hasGitIdentity(launch)) ? {} : IDENTITY),
+  };
+}
+
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Parley',
+  GIT_AUTHOR_EMAIL: 'parley@localhost',
+  GIT_COMMITTER_NAME: 'Parley',
+  GIT_COMMITTER_EMAIL: 'parley@localhost',
+};
+
+function hasGitIdentity(launch: ProcessLaunch): Promise<boolean> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, ...launch.env };
+    execFile('git', ['config', 'user.email'], { cwd: launch.cwd, timeout: 5000, env }, (error, out) =>
+      resolve(!error && out.trim() !== ''),
+    );
+  });
+}

@@ -1,0 +1,45 @@
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import { leaveTask } from './memory.ts';
+import { isOver } from './records.ts';
+import { lookUp } from './recover.ts';
+import { pause, RpcError } from './rpc.ts';
+import type { TurnScene } from './timing.ts';
+
+const NOT_FOUND = -32001;
+const NOT_CANCELABLE = -32002;
+
+/** Stops the running task (a2a.md §10). Settles when it has stopped, with what the person should know. Never rejects for what the agent does. */
+export async function stopTask(
+  { scene, memory, timing }: TurnScene,
+  commandRuns: boolean,
+  streaming: () => boolean,
+): Promise<string | undefined> {
+  const { task, rpc, peer } = memory;
+  const held = !rpc.turnIsFree;
+  const early = peer.dialect === 'gemini' && !memory.newer;
+  if (task && !early) await cancel();
+  if (peer.dialect !== 'gemini') {
+    const until = scene.now() + timing.patience;
+    while (streaming() && scene.now() < until && !scene.signal.aborted) await pause(50, scene.signal);
+    if (streaming()) rpc.hangUp();
+    return undefined;
+  }
+  // Closing the socket is what ends the turn, and with it a command.
+  rpc.hangUp();
+  if (early) {
+    const now = await lookUp(memory).catch(() => undefined);
+    if (!now || isOver(now.state)) leaveTask(memory);
+  } else leaveTask(memory);
+  return commandRuns && !held ? say('A command of the agent may still be running; restarting the agent ends it.') : undefined;
+
+  async function cancel(): Promise<void> {
+    try {
+      await rpc.call('tasks/cancel', { id: task?.id });
+      if (peer.dialect !== 'gemini') leaveTask(memory);
+    } catch (error) {
+      if (error instanceof RpcError && error.code === NOT_FOUND) leaveTask(memory);
+      else if (!(error instanceof RpcError && error.code === NOT_CANCELABLE)) scene.log.warn(`Cancelling failed: ${messageOf(error)}`);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { Scene } from '../adapter.ts';
+import type { Memory } from './memory.ts';
+
+export interface TurnScene {
+  readonly scene: Scene;
+  readonly memory: Memory;
+  readonly timing: Timing;
+}
+/** Milliseconds. */
+export interface Timing {
+  /** Between signs of life on the turn connection while an approval waits. */
+  readonly ping: number;
+  /** Of silence until the person is told that the agent is waited for. */
+  readonly silence: number;
+  /** That an agent has to end a stream after it was told to stop. */
+  readonly patience: number;
+  /** Before the tries to take up a lost stream. */
+  readonly retries: readonly number[];
+}
+export const TIMING: Timing = { ping: 2000, silence: 10_000, patience: 5000, retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000] };
