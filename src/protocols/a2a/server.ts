@@ -26,7 +26,7 @@ const LINES_KEPT = 200;
 const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
 /** Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (a2a.md §1). */
 const LOOPBACK_ONLY = `data:text/javascript,${encodeURIComponent(
-  "import net from 'node:net';const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};",
+  "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};",
 )}`;
 
 /** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. */
