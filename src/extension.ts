@@ -11,13 +11,14 @@ import { chatAnswers } from './editor/chatAnswers.ts';
 import { type CommandTable, commandTable, registerCommands } from './editor/commands.ts';
 import { keepContextKeys } from './editor/contextKeys.ts';
 import { editorFiles } from './editor/files.ts';
+import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
 import { outsidePorts } from './editor/outside.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
-import { approvalRules, approvalsOpenDiff, approvalsPopUp, onSettings } from './editor/settings.ts';
+import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { editorTools } from './editor/tools/index.ts';
@@ -108,6 +109,7 @@ export function activate(context: vscode.ExtensionContext): void {
   table = commandTable({ sessions, agents, starter, approvals, review, chat, inputs, secrets, output, extensionId, newId: randomUUID });
   life.own(registerCommands(table, log));
   life.own(keepContextKeys(sessions, review));
+  life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {

@@ -16,7 +16,8 @@ import type { QuickInputs } from './quickInputs.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
-import { setTrace } from './settings.ts';
+import { changeOptions, switchMode } from './sessionChoices.ts';
+import { setFollow, setTrace } from './settings.ts';
 import { runSlashCommand } from './slashCommand.ts';
 import type { Starter } from './starter.ts';
 
@@ -71,19 +72,14 @@ export function commandTable(deps: CommandDeps) {
     'parley.stop': () => active()?.send({ type: 'cancel' }),
     'parley.switchMode': async () => {
       const session = active();
-      const mode = session?.store.now.mode;
-      if (!session || !mode) return;
-      const modeId = await inputs.pick(
-        mode.all.map((one) => ({
-          label: one.name,
-          description: one.id === mode.current ? vscode.l10n.t('current') : '',
-          detail: one.description ?? '',
-          value: one.id,
-        })),
-        { title: vscode.l10n.t('Switch Mode'), placeholder: session.store.now.agent.name },
-      );
-      if (modeId !== undefined) session.send({ type: 'setMode', modeId });
+      if (session) await switchMode(session, inputs);
     },
+    'parley.sessionOptions': async () => {
+      const session = active();
+      if (session) await changeOptions(session, inputs);
+    },
+    'parley.follow': () => setFollow(true),
+    'parley.stopFollowing': () => setFollow(false),
     'parley.runSlashCommand': async () => {
       const session = active();
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();

@@ -20,6 +20,7 @@ export function keepContextKeys(desk: Desk, review: Review): Disposable {
     set('hasSession', session !== undefined);
     set('busy', session !== undefined && isBusy(session));
     set('hasModes', (session?.mode?.all.length ?? 0) > 1);
+    set('hasOptions', (session?.options?.length ?? 0) > 0);
     set('hasCommands', (session?.commands.length ?? 0) > 0);
     set('hasChanges', session?.turns.some((turn) => changedFiles(turn).length > 0) ?? false);
     set(

@@ -70,6 +70,14 @@ export function approvalsOpenDiff(): boolean {
   return vscode.workspace.getConfiguration('parley').get('approvals.openDiff') !== false;
 }
 
+export function followOn(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('follow') === true;
+}
+
+export async function setFollow(on: boolean): Promise<void> {
+  await vscode.workspace.getConfiguration('parley').update('follow', on || undefined, vscode.ConfigurationTarget.Global);
+}
+
 export function traceOn(): boolean {
   return vscode.workspace.getConfiguration('parley').get('trace') === 'messages';
 }

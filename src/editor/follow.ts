@@ -1,0 +1,170 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
+import type { Desk, Surface } from '../live/surface.ts';
+import type { SessionEvent } from '../session/events.ts';
+import type { Location } from '../session/model.ts';
+import { locationToFollow, runningTurn } from '../session/select.ts';
+import { BESIDE, placeFor } from './followPlace.ts';
+import { inWorkspace } from './reach.ts';
+import { Touched } from './touched.ts';
+
+export interface FollowDeps {
+  /** Whether the person turned it on. */
+  readonly on: () => boolean;
+  readonly onSetting: (listener: () => void) => Disposable;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Milliseconds between two files, so that a quick agent does not make the screen flicker. */
+const DWELL = 400;
+
+/** Shows the file and the line where the agent of the active session works, when that is turned on. The focus and the cursor stay where they are. */
+export function follow(deps: FollowDeps): Surface {
+  return (desk) => new Follower(desk, deps);
+}
+
+class Follower implements Disposable {
+  readonly #desk: Desk;
+  readonly #deps: FollowDeps;
+  readonly #life = new Lifetime();
+  readonly #touched: Touched;
+  readonly #mark = this.#life.own(
+    vscode.window.createTextEditorDecorationType({
+      isWholeLine: true,
+      backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+      overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.rangeHighlightForeground'),
+      overviewRulerLane: vscode.OverviewRulerLane.Full,
+    }),
+  );
+  #timer: NodeJS.Timeout | undefined;
+  #showing = false;
+  /** What was shown last, as text to compare. */
+  #shown = '';
+  #column: number | undefined;
+
+  constructor(desk: Desk, deps: FollowDeps) {
+    this.#desk = desk;
+    this.#deps = deps;
+    this.#touched = this.#life.own(new Touched(deps.now));
+    this.#life.own(desk.onChange((id, { event }) => id === desk.active && matters(event) && this.#look()));
+    this.#life.own(desk.onSessions(() => this.#look()));
+    this.#life.own(deps.onSetting(() => this.#look()));
+    this.#life.onEnd(() => clearTimeout(this.#timer));
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #look(): void {
+    if (this.#showing || this.#timer || this.#life.ended) return;
+    const wanted = this.#wanted();
+    if (!wanted) return this.#unmark();
+    if (wanted.key === this.#shown) return;
+    this.#showing = true;
+    this.#show(wanted)
+      .catch((error: unknown) => {
+        this.#deps.log.trace(`${wanted.location.path} is not followed: ${messageOf(error)}`);
+        return undefined;
+      })
+      .then((waitMs) => {
+        this.#showing = false;
+        if (waitMs === undefined) this.#shown = wanted.key;
+        this.#later(Math.max(DWELL, waitMs ?? 0));
+      });
+  }
+
+  #later(ms: number): void {
+    if (this.#life.ended) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#look();
+    }, ms);
+  }
+
+  /** Nothing while it is off, and nothing while the agent waits for the person: what they decide about stays in front. */
+  #wanted(): Wanted | undefined {
+    if (!this.#deps.on()) return undefined;
+    const { active } = this.#desk;
+    const session = active === undefined ? undefined : this.#desk.get(active)?.store.now;
+    if (!session || session.asks.length > 0) return undefined;
+    const location = locationToFollow(session);
+    const since = runningTurn(session)?.beganAt;
+    if (!location || since === undefined) return undefined;
+    const file = path.resolve(session.cwd, location.path);
+    return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
+  }
+
+  /** Milliseconds to wait when the person is in the way; undefined when it is done, or never will be. */
+  async #show({ location, file, cwd, since }: Wanted): Promise<number | undefined> {
+    const uri = vscode.Uri.file(file);
+    if (!inWorkspace(file) && !isBelow(cwd, file)) return undefined;
+    const { type } = await vscode.workspace.fs.stat(uri);
+    if ((type & vscode.FileType.File) === 0) return undefined;
+    const document = await vscode.workspace.openTextDocument(uri);
+    const place = placeFor(uri.toString(), {
+      visible: vscode.window.visibleTextEditors.flatMap((editor) =>
+        editor.viewColumn === undefined ? [] : [{ uri: editor.document.uri.toString(), column: editor.viewColumn }],
+      ),
+      columns: vscode.window.tabGroups.all.map((group) => group.viewColumn),
+      active: vscode.window.tabGroups.activeTabGroup.viewColumn,
+      own: this.#column,
+      touchedAt: this.#touched.at,
+      workedAt: this.#touched.workedAt,
+      since,
+      now: this.#deps.now(),
+    });
+    if ('waitMs' in place) return place.waitMs;
+    const line = Math.min(location.line ?? 1, document.lineCount) - 1;
+    this.#touched.ours(uri.toString());
+    const there = vscode.window.visibleTextEditors.find((one) => one.document === document && one.viewColumn === place.column);
+    const viewColumn = place.column === BESIDE ? vscode.ViewColumn.Beside : place.column;
+    const editor = there ?? (await vscode.window.showTextDocument(document, { viewColumn, preview: true, preserveFocus: true }));
+    this.#column = editor.viewColumn;
+    this.#unmark();
+    if (location.line === undefined || this.#life.ended) return undefined;
+    const range = document.lineAt(Math.max(0, line)).range;
+    this.#touched.ours(uri.toString());
+    editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    editor.setDecorations(this.#mark, [range]);
+    return undefined;
+  }
+
+  #unmark(): void {
+    this.#shown = '';
+    for (const editor of vscode.window.visibleTextEditors) editor.setDecorations(this.#mark, []);
+  }
+}
+
+interface Wanted {
+  readonly location: Location;
+  readonly file: string;
+  readonly cwd: string;
+  readonly since: number;
+  readonly key: string;
+}
+
+function isBelow(folder: string, file: string): boolean {
+  const within = path.relative(folder, file);
+  return within !== '' && !within.startsWith('..') && !path.isAbsolute(within);
+}
+
+/** What may change where the agent works. Growing text does not. */
+function matters(event: SessionEvent): boolean {
+  switch (event.type) {
+    case 'part.added':
+    case 'call.changed':
+    case 'parts.removed':
+    case 'turn.began':
+    case 'turn.ended':
+    case 'ask.opened':
+    case 'ask.closed':
+    case 'link.closed':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,68 @@
+import * as vscode from 'vscode';
+import type { DeskSession } from '../live/surface.ts';
+import type { OptionChoice, SessionOption } from '../session/model.ts';
+import { plainLabel } from './approvals/optionRows.ts';
+import type { Choice, QuickInputs } from './quickInputs.ts';
+
+/** Quick-pick of the agent's modes. */
+export async function switchMode(session: DeskSession, inputs: QuickInputs): Promise<void> {
+  const { mode, agent } = session.store.now;
+  if (!mode) return;
+  const modeId = await inputs.pick(
+    mode.all.map((one) => ({
+      label: plainLabel(one.name),
+      description: one.id === mode.current ? vscode.l10n.t('current') : '',
+      detail: one.description ?? '',
+      value: one.id,
+    })),
+    { title: vscode.l10n.t('Switch Mode'), placeholder: agent.name },
+  );
+  if (modeId !== undefined) session.send({ type: 'setMode', modeId });
+}
+
+/** Quick-pick of what can be chosen for the session (model, depth of thought, switches), then of its values. A switch is turned at once. */
+export async function changeOptions(session: DeskSession, inputs: QuickInputs): Promise<void> {
+  const { options = [], agent } = session.store.now;
+  const choices: Choice<SessionOption>[] = options.map((option) => ({
+    label: `$(${iconOf(option)}) ${plainLabel(option.name)}`,
+    description: plainLabel(shownValue(option)),
+    detail: option.description ?? '',
+    value: option,
+  }));
+  const title = vscode.l10n.t('Change Session Options');
+  const only = choices.length === 1 ? choices[0]?.value : undefined;
+  const chosen = only ?? (await inputs.pick(choices, { title, placeholder: agent.name }));
+  if (!chosen) return;
+  if (chosen.kind === 'switch') return session.send({ type: 'setOption', optionId: chosen.id, value: !chosen.on });
+  const value = await inputs.pick(rowsOf(chosen.choices, chosen.current), {
+    title: chosen.name,
+    placeholder: chosen.description ?? agent.name,
+  });
+  if (value !== undefined && value !== chosen.current) session.send({ type: 'setOption', optionId: chosen.id, value });
+}
+
+/** Choices under the headings of their groups. */
+function rowsOf(choices: readonly OptionChoice[], current: string): readonly Choice<string>[] {
+  const groups = [...new Set(choices.map((choice) => choice.group ?? ''))];
+  return groups.flatMap((group) => [
+    ...(group === '' ? [] : [{ label: group, kind: vscode.QuickPickItemKind.Separator, value: '' }]),
+    ...choices
+      .filter((choice) => (choice.group ?? '') === group)
+      .map(({ value, name, description }) => ({
+        label: plainLabel(name),
+        description: value === current ? vscode.l10n.t('current') : '',
+        detail: description ?? '',
+        value,
+      })),
+  ]);
+}
+
+function shownValue(option: SessionOption): string {
+  if (option.kind === 'switch') return option.on ? vscode.l10n.t('on') : vscode.l10n.t('off');
+  return option.choices.find((choice) => choice.value === option.current)?.name ?? option.current;
+}
+
+function iconOf(option: SessionOption): string {
+  if (option.kind === 'switch') return option.on ? 'check' : 'circle-slash';
+  return option.about === 'model' ? 'chip' : option.about === 'thought' ? 'lightbulb' : 'settings';
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { follow } from '../../src/editor/follow.ts';
+import type { Location, ToolCall } from '../../src/session/model.ts';
+import { command, FakeDesk } from './desk.ts';
+import { settled } from './settled.ts';
+
+describe('following the agent', () => {
+  let life: Lifetime;
+  let folder: string;
+  let desk: FakeDesk;
+  let on: boolean;
+  let settingChanged: () => void;
+  let calls = 0;
+
+  const works = (...locations: Location[]) => {
+    calls += 1;
+    const id = `c${calls}`;
+    const call: ToolCall = { id, name: 'read', title: 'read', kind: 'read', status: 'running', inputText: '', output: [], locations };
+    desk.say('a', { type: 'part.added', turnId: 'now', part: { kind: 'call', id, call } });
+  };
+  const visible = (name: string) => vscode.window.visibleTextEditors.find((one) => path.basename(one.document.uri.fsPath) === name);
+  const shows = (name: string, line: number) =>
+    visible(name)?.visibleRanges.some((range) => range.contains(new vscode.Position(line - 1, 0)));
+  const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => tab.label));
+
+  beforeEach(async () => {
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    life = new Lifetime();
+    folder = mkdtempSync(path.join(os.tmpdir(), 'parley-follow-'));
+    for (const name of ['a.txt', 'b.txt', 'c.txt']) writeFileSync(path.join(folder, name), `${name}\n`.repeat(500));
+    desk = new FakeDesk(folder, 'a');
+    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+    on = true;
+    const onSetting = (listener: () => void) => {
+      settingChanged = listener;
+      return { dispose() {} };
+    };
+    life.own(follow({ on: () => on, onSetting, now: Date.now, log: silentLog })(desk));
+  });
+  afterEach(async () => {
+    life.dispose();
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const begin = () => desk.say('a', { type: 'turn.began', turnId: 'now', at: Date.now(), prompt: [] });
+
+  it('shows the file and the line in one preview after the other; paths are those of the session', async () => {
+    begin();
+    works({ path: 'a.txt', line: 300 });
+    await settled(() => shows('a.txt', 300) === true);
+    works({ path: path.join(folder, 'b.txt'), line: 9999 });
+    await settled(() => shows('b.txt', 500) === true);
+    await settled(() => tabs().join() === 'b.txt');
+    works({ path: 'b.txt', line: 20 });
+    await settled(() => shows('b.txt', 20) === true);
+    assert.deepEqual(visible('b.txt')?.selection.active.line, 0, 'the cursor stays');
+  });
+
+  it('leaves alone the editor that the person works in', async () => {
+    begin();
+    const mine = await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, 'a.txt')), { preview: true });
+    await vscode.commands.executeCommand('type', { text: 'x' });
+    const at = mine.selection.active;
+    works({ path: 'b.txt', line: 250 });
+    await settled(() => shows('b.txt', 250) === true);
+    assert.equal(vscode.window.activeTextEditor?.document, mine.document);
+    assert.ok(visible('a.txt'), 'it is still on the screen');
+    assert.deepEqual(visible('a.txt')?.selection.active, at);
+    await vscode.commands.executeCommand('type', { text: 'y' });
+    assert.equal(mine.document.lineAt(0).text.slice(0, 2), 'xy');
+    works({ path: 'c.txt', line: 100 });
+    await settled(() => shows('c.txt', 100) === true);
+    assert.equal(vscode.window.tabGroups.all.length, 2, 'one column is enough');
+  });
+
+  it('opens nothing for what is missing, is no file or is elsewhere, nor while it is off or an ask waits', async () => {
+    begin();
+    on = false;
+    works({ path: 'a.txt', line: 1 });
+    desk.open(command('1'));
+    on = true;
+    settingChanged();
+    works({ path: 'gone.txt', line: 1 }, { path: '.' }, { path: '/etc/hostname' });
+    desk.close('1');
+    works({ path: 'gone.txt', line: 1 });
+    works({ path: 'c.txt' });
+    await settled(() => visible('c.txt') !== undefined);
+    assert.deepEqual(tabs(), ['c.txt']);
+  });
+});
