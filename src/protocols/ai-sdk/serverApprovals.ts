@@ -36,8 +36,10 @@ export class ServerApprovals {
     this.#begin = begin;
   }
 
+  /** Something is asked, or answered and not told yet. */
   get waiting(): boolean {
-    return this.#open.size > 0 || this.#answered.size > 0;
+    const { delivered } = this.#deps.conversation;
+    return this.#open.size > 0 || [...this.#answered].some((id) => !delivered.has(id));
   }
 
   get settled(): Promise<unknown> {

@@ -304,3 +304,35 @@ test('an approval for a tool of ours: it runs only when allowed', async (t) => {
   const part = server.bodies('/api/chat')[1]?.messages.at(-1)?.parts.at(-1);
   assert.deepEqual([part?.state, part?.output, part?.approval], ['output-available', '1', { id: 'a-c', approved: true }]);
 });
+
+test('a continuation that is cut after an answered approval fails with Retry; cut while asked, the answer still goes out', async (t) => {
+  const after = await talk(t, {
+    routes: {
+      '/api/chat': (reply, _, n) =>
+        n === 1
+          ? reply.all(start('m'), step, ...asking('c'), ...end)
+          : reply
+              .open()
+              .send(start('m'), output('c', 1), step, ...said('so'))
+              .cut(),
+    },
+  });
+  const id = after.say('go');
+  after.answer(await after.asked(), 'allow');
+  const turn = await after.ended(id);
+  assert.deepEqual([turn.status, turn.error?.next], ['failed', ['retry']]);
+  const during = await talk(t, {
+    routes: {
+      '/api/chat': (reply, _, n) =>
+        n === 1
+          ? reply
+              .open()
+              .send(start('m'), step, ...asking('c'))
+              .cut()
+          : reply.all(start('m'), output('c', 1), step, ...said('ok'), finish()),
+    },
+  });
+  const second = during.say('go');
+  during.answer(await during.asked(), 'allow');
+  assert.equal(textOf(await during.ended(second)), 'ok');
+});
