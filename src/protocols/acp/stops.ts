@@ -3,7 +3,6 @@ import type { Fault } from '../../session/model.ts';
 
 export interface Stop {
   readonly status: 'done' | 'cancelled' | 'failed';
-  readonly stop?: string;
   readonly error?: Fault;
 }
 
@@ -27,5 +26,5 @@ export function stopOf(reason: string): Stop {
 }
 
 function limit(message: string): Stop {
-  return { status: 'done', stop: message, error: { message, next: ['continue'] } };
+  return { status: 'done', error: { message, next: ['continue'] } };
 }
