@@ -21,6 +21,7 @@ import { Secrets } from './editor/secrets.ts';
 import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
+import { TerminalPanel } from './editor/terminalPanel.ts';
 import { editorTools } from './editor/tools/index.ts';
 import { Typing } from './editor/typing.ts';
 import { childTerminals } from './live/childTerminals.ts';
@@ -93,7 +94,8 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   let table: CommandTable | undefined;
-  const answers = chatAnswers({ sessions, agents, approvals, review, starter, newId: randomUUID, run: (id) => table?.[id]() });
+  const terminals = life.own(new TerminalPanel(sessions));
+  const answers = chatAnswers({ sessions, agents, approvals, review, starter, terminals, newId: randomUUID, run: (id) => table?.[id]() });
   const chat = life.own(
     new Chat(context.extensionUri, {
       desk: sessions,

@@ -39,6 +39,7 @@ export function actions({ host, mirror, ui, changed, say }: ActNeeds): Act {
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     revert: (turnId, path) => withSession((sessionId) => call('revert', { sessionId, turnId, path })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
+    openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
     showAsk: (askId) => withSession((sessionId) => call('showAsk', { sessionId, askId })),
     copy: (text) => {
       navigator.clipboard.writeText(text).then(

@@ -19,6 +19,7 @@ export interface Act {
   review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
   revert(turnId: string, path: string): void;
   remedy(remedy: Remedy): void;
+  openTerminal(terminalId: string): void;
   showAsk(askId: string): void;
   copy(text: string): void;
   insertAtCursor(text: string): void;

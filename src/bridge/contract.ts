@@ -69,6 +69,8 @@ export interface Calls {
   /** Takes back what a turn did to a file. */
   revert: { readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path: string }; readonly result: null };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
+  /** Shows a terminal of the session in the editor's terminal panel, to look at. */
+  openTerminal: { readonly params: { readonly sessionId: SessionId; readonly terminalId: string }; readonly result: null };
   /** Shows the native quick-pick of an open ask (again). */
   showAsk: { readonly params: { readonly sessionId: SessionId; readonly askId: string }; readonly result: null };
   /** Without a profile the default agent; `pick` asks which one. */

@@ -7,11 +7,13 @@ import type { Remedy, SessionId } from '../session/model.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { CommandId } from './commands.ts';
+import { closeSession, restartAgent } from './endWork.ts';
 import { FileFinder } from './findFiles.ts';
 import { inWorkspace, namedBy } from './reach.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Starter } from './starter.ts';
+import type { TerminalPanel } from './terminalPanel.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -19,13 +21,14 @@ export interface ChatAnswersDeps {
   readonly approvals: Approvals;
   readonly review: Review;
   readonly starter: Starter;
+  readonly terminals: TerminalPanel;
   readonly newId: () => string;
   readonly run: (command: CommandId) => unknown;
 }
 
 /** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
 export function chatAnswers(deps: ChatAnswersDeps): Answers {
-  const { sessions, agents, approvals, review, starter } = deps;
+  const { sessions, agents, approvals, review, starter, terminals } = deps;
   const files = new FileFinder();
   const known = (id: SessionId): LiveSession => {
     const session = sessions.get(id);
@@ -69,6 +72,10 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active, preview: false });
       return null;
     },
+    openTerminal: async ({ sessionId, terminalId }) => {
+      if (!terminals.show(known(sessionId).id, terminalId)) throw new Error(vscode.l10n.t('The terminal is gone.'));
+      return null;
+    },
     showAsk: async ({ sessionId, askId }) => {
       known(sessionId);
       approvals.show(sessionId, askId);
@@ -85,7 +92,7 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       return null;
     },
     closeSession: async ({ sessionId }) => {
-      await sessions.close(known(sessionId).id);
+      await closeSession(sessions, known(sessionId));
       return null;
     },
     remedy: async ({ sessionId, remedy }) => {
@@ -108,7 +115,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
     case 'continue':
       return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue.') }] });
     case 'restart':
-      return session.restart();
+      return restartAgent(session);
     case 'signIn': {
       const text = vscode.l10n.t('Sign in with the agent’s own program in a terminal, then restart the agent.');
       const open = vscode.l10n.t('Open Terminal');

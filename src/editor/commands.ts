@@ -9,6 +9,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import { fileContents, selectionContent } from './attach.ts';
 import type { Chat } from './chat.ts';
 import { configureModel } from './configureModel.ts';
+import { closeSession, restartAgent } from './endWork.ts';
 import type { Output } from './output.ts';
 import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
@@ -66,9 +67,13 @@ export function commandTable(deps: CommandDeps) {
       if (chosen === 'switched') await chat.focus();
     },
     'parley.closeSession': async () => {
-      if (sessions.active !== undefined) await sessions.close(sessions.active);
+      const session = active();
+      if (session) await closeSession(sessions, session);
     },
-    'parley.restartAgent': () => active()?.restart(),
+    'parley.restartAgent': async () => {
+      const session = active();
+      if (session) await restartAgent(session);
+    },
     'parley.stop': () => active()?.send({ type: 'cancel' }),
     'parley.switchMode': async () => {
       const session = active();

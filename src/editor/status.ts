@@ -3,6 +3,10 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Desk } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { runningTurn, titleOf } from '../session/select.ts';
+import { plainLabel } from './approvals/optionRows.ts';
+
+/** UTF-16 units that the status bar has room for. */
+const LONGEST = 60;
 
 /** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
 export function showStatus(desk: Desk, waiting: (count: number) => void): Disposable {
@@ -23,7 +27,12 @@ export function showStatus(desk: Desk, waiting: (count: number) => void): Dispos
     shown = words;
     if (!session) return item.hide();
     item.text = words;
-    item.tooltip = [session.agent.name, titleOf(session), asks > 0 ? vscode.l10n.t('Click to see what waits.') : '']
+    item.tooltip = [
+      session.agent.name,
+      session.link.state === 'opening' ? session.link.note : '',
+      titleOf(session),
+      asks > 0 ? vscode.l10n.t('Click to see what waits.') : '',
+    ]
       .filter(Boolean)
       .join('\n');
     item.accessibilityInformation = { label: words.replace(/\$\([^)]*\)\s*/g, ''), role: 'button' };
@@ -41,15 +50,31 @@ function describe(session: Session, asks: number): string {
   const { name } = session.agent;
   if (asks > 0)
     return `$(bell-dot) ${asks === 1 ? vscode.l10n.t('{0}: 1 approval waits', name) : vscode.l10n.t('{0}: {1} approvals wait', name, asks)}`;
-  if (session.link.state === 'opening') return `$(loading~spin) ${vscode.l10n.t('{0}: starting', name)}`;
+  if (session.link.state === 'opening') {
+    const note = plainLabel(session.link.note ?? '');
+    return `$(loading~spin) ${note === '' ? vscode.l10n.t('{0}: starting', name) : shortened(`${name}: ${note}`)}`;
+  }
   if (session.link.state === 'closed') return `$(debug-disconnect) ${vscode.l10n.t('{0}: not running', name)}`;
   const turn = runningTurn(session);
   if (turn?.stopping) return `$(loading~spin) ${vscode.l10n.t('{0}: stopping', name)}`;
   return turn ? `$(loading~spin) ${vscode.l10n.t('{0}: at work', name)}` : `$(comment-discussion) ${name}`;
 }
 
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
 /** What of a session the status bar shows, to compare. */
 function markOf(session: Session): string {
   const turn = session.turns.at(-1);
-  return [session.link.state, session.agent.name, session.title, turn?.status, turn?.stopping, session.asks.length].join('\n');
+  const { link } = session;
+  return [
+    link.state,
+    link.state === 'opening' ? link.note : '',
+    session.agent.name,
+    session.title,
+    turn?.status,
+    turn?.stopping,
+    session.asks.length,
+  ].join('\n');
 }

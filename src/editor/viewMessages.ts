@@ -53,6 +53,7 @@ const calls = z.discriminatedUnion('method', [
   call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
   call('revert', z.strictObject({ sessionId: id, turnId: id, path: short })),
   call('insertAtCursor', z.strictObject({ text })),
+  call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('showAsk', z.strictObject({ sessionId: id, askId: id })),
   call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
   call('switchSession', z.strictObject({ sessionId: id })),

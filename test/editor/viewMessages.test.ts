@@ -29,6 +29,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   review: { sessionId: 's', askId: 'a' },
   revert: { sessionId: 's', turnId: 't', path: 'a' },
   insertAtCursor: { text: 'x' },
+  openTerminal: { sessionId: 's', terminalId: 'x' },
   showAsk: { sessionId: 's', askId: 'a' },
   newSession: { pick: true },
   switchSession: { sessionId: 's' },

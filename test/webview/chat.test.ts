@@ -114,6 +114,8 @@ test('terminal output is shown without control sequences, and the end of it', as
   await stage.press('npm test', '[data-turn=t1]');
   assert.equal(stage.find('.terminal-output').textContent, '✓ starts\n✓ stops\n100%\n2 passed');
   assert.match(stage.text('.terminal'), /Exit code 0/);
+  await stage.press('Open in the terminal panel');
+  assert.equal(stage.calls('openTerminal').length, 1);
 });
 
 test('changed files are listed after the turn; taking back asks once more', async () => {

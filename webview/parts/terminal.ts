@@ -27,7 +27,11 @@ export function terminalView(view: View, key: string, terminal: Terminal | undef
         : nothing
     }
     ${shown.length === 0 ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown.map(lineView)}</pre>`}
-    <div class="faint">${exitText(terminal)}</div>
+    <div class="faint terminal-end">
+      <span>${exitText(terminal)}</span>
+      <button class="icon-button" type="button" title=${t('Open in the terminal panel')} aria-label=${t('Open in the terminal panel')}
+        @click=${() => view.act.openTerminal(terminal.id)}>${iconOf('open')}</button>
+    </div>
   </div>`;
 }
 

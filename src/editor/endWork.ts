@@ -1,0 +1,26 @@
+import * as vscode from 'vscode';
+import type { LiveSession } from '../live/liveSession.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { DeskSession } from '../live/surface.ts';
+import { isBusy } from '../session/select.ts';
+
+/** Shows a sentence with one button; answers with the button's text when it was pressed. */
+export type Warn = (text: string, action: string) => PromiseLike<string | undefined>;
+
+const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
+
+/** Ends the agent and closes the session. While it works the person is asked first. */
+export async function closeSession(sessions: Pick<Sessions, 'close'>, session: DeskSession, ask = warn): Promise<void> {
+  if (await mayEnd(session, vscode.l10n.t('Close Session'), ask)) await sessions.close(session.id);
+}
+
+/** Starts the agent again. While it works the person is asked first. */
+export async function restartAgent(session: DeskSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
+  if (await mayEnd(session, vscode.l10n.t('Restart Agent'), ask)) await session.restart();
+}
+
+async function mayEnd({ store }: DeskSession, action: string, ask: Warn): Promise<boolean> {
+  const { now } = store;
+  if (!isBusy(now) || now.link.state === 'closed') return true;
+  return (await ask(vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name), action)) === action;
+}

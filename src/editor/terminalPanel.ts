@@ -1,0 +1,109 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Desk } from '../live/surface.ts';
+import type { SessionId, Terminal } from '../session/model.ts';
+import { plainLabel } from './approvals/optionRows.ts';
+
+/** UTF-16 units of a command that a tab shows. */
+const LONGEST_NAME = 60;
+
+/** Terminals of agents in the editor's own terminal panel: what they have put out and what comes. Only for looking; closing one ends nothing. */
+export class TerminalPanel implements Disposable {
+  readonly #desk: Desk;
+  readonly #life = new Lifetime();
+  readonly #open = new Map<string, vscode.Terminal>();
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    this.#life.own(
+      vscode.window.onDidCloseTerminal((closed) => {
+        for (const [key, one] of this.#open) if (one === closed) this.#open.delete(key);
+      }),
+    );
+    this.#life.onEnd(() => {
+      for (const one of this.#open.values()) one.dispose();
+    });
+  }
+
+  /** Shows it, once however often it is asked for. False when the session has no such terminal. */
+  show(sessionId: SessionId, terminalId: string): boolean {
+    const key = `${sessionId}\n${terminalId}`;
+    const terminal = this.#find(sessionId, terminalId);
+    if (!terminal) return false;
+    const known = this.#open.get(key);
+    const shown =
+      known ??
+      vscode.window.createTerminal({
+        name: nameOf(terminal),
+        iconPath: new vscode.ThemeIcon('robot'),
+        isTransient: true,
+        pty: this.#pty(sessionId, terminalId),
+      });
+    this.#open.set(key, shown);
+    shown.show(true);
+    return true;
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #find(sessionId: SessionId, terminalId: string): Terminal | undefined {
+    const terminals = this.#desk.get(sessionId)?.store.now.terminals;
+    return terminals && Object.hasOwn(terminals, terminalId) ? terminals[terminalId] : undefined;
+  }
+
+  /** What is typed goes nowhere. */
+  #pty(sessionId: SessionId, terminalId: string): vscode.Pseudoterminal {
+    const life = new Lifetime();
+    const written = life.own(new vscode.EventEmitter<string>());
+    const write = (text: string) => written.fire(text);
+    let ended = false;
+    const end = (terminal: Terminal | undefined) => {
+      if (ended || (terminal && !terminal.exit)) return;
+      ended = true;
+      write(faint(`\r\n${exitText(terminal)}`));
+    };
+    return {
+      onDidWrite: written.event,
+      open: () => {
+        const terminal = this.#find(sessionId, terminalId);
+        if (terminal?.command) write(faint(`$ ${plainLabel(terminal.command)}\r\n`));
+        if (terminal && terminal.dropped > 0) write(faint(`${vscode.l10n.t('Earlier output was dropped.')}\r\n`));
+        if (terminal) write(lines(terminal.tail));
+        end(terminal);
+        life.own(
+          this.#desk.onChange((id, { event, now }) => {
+            if (id !== sessionId || event.type !== 'terminal.changed' || event.terminal.id !== terminalId) return;
+            if (event.grew) write(lines(event.grew));
+            end(now.terminals[terminalId]);
+          }),
+        );
+        life.own(this.#desk.onSessions(() => this.#desk.get(sessionId) ?? end(undefined)));
+      },
+      close: () => life.dispose(),
+    };
+  }
+}
+
+function nameOf({ command }: Terminal): string {
+  const name = plainLabel(command);
+  if (name === '') return vscode.l10n.t('Agent terminal');
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+}
+
+/** A pipe ends lines with \n only; a terminal wants to be told to go back to the margin. */
+function lines(text: string): string {
+  return text.replace(/\r?\n/g, '\r\n');
+}
+
+function faint(text: string): string {
+  return `\u001b[2m${text}\u001b[22m`;
+}
+
+function exitText(terminal: Terminal | undefined): string {
+  if (!terminal?.exit) return vscode.l10n.t('The session was closed.');
+  const { code, signal } = terminal.exit;
+  if (signal !== null) return vscode.l10n.t('Ended by {0}', signal);
+  return code === null ? vscode.l10n.t('Ended') : vscode.l10n.t('Exit code {0}', code);
+}
