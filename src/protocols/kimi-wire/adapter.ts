@@ -9,7 +9,14 @@ import { pastSessions } from './history.ts';
 import { type ProcessLaunch, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
 import { probe } from './probe.ts';
 
-export const LIMITS: Limits = { notes: [3_000, 10_000, 30_000], silence: 60_000, offerRestart: 10_000, restart: 30_000, grace: 2_000 };
+export const LIMITS: Limits = {
+  notes: [3_000, 10_000, 30_000],
+  silence: 60_000,
+  offerRestart: 10_000,
+  restart: 30_000,
+  grace: 2_000,
+  closing: 5_000,
+};
 
 export interface World {
   readonly open: (spec: ProcessSpec) => Channel;

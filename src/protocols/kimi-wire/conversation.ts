@@ -30,6 +30,8 @@ export interface Limits {
   readonly restart: number;
   /** How long a running turn may take to end when the session does. */
   readonly grace: number;
+  /** A connection that breaks during the handshake: how long the process may take to end, and so to say why. */
+  readonly closing: number;
 }
 
 export interface ConversationDeps {
@@ -58,6 +60,7 @@ export class Conversation {
   #greeting: Greeting | undefined;
   #replaying = false;
   #over = false;
+  #letGo: () => void = () => {};
 
   constructor(channel: Channel, deps: ConversationDeps) {
     const { scene } = deps;
@@ -124,6 +127,8 @@ export class Conversation {
       if (this.#deps.history) await this.#replay(greeting);
       if (!this.#over) this.#ready(greeting);
     } catch (error) {
+      // A process that has just ended shows first as a write that fails; its exit code and its last words come with the end of the channel.
+      if (!failureOf(error)) await this.#closing();
       if (this.#over) return;
       const message = failureOf(error)?.message ?? messageOf(error);
       this.#deps.scene.log.error(`The handshake failed: ${message}`, error);
@@ -162,6 +167,7 @@ export class Conversation {
   closed(): void {
     this.#said.flush();
     this.#over = true;
+    this.#letGo();
     this.#handshake.dispose();
     this.#own.dispose();
     this.#requests.dispose();
@@ -172,10 +178,23 @@ export class Conversation {
   end(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#letGo();
     this.#handshake.dispose();
     void this.#own.stop(this.#deps.limits.grace).then(() => {
       this.#requests.dispose();
       this.#channel.dispose();
+    });
+  }
+
+  /** Settles when the channel has closed, or is given up waiting for. */
+  #closing(): Promise<void> {
+    if (this.#over) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#deps.limits.closing);
+      this.#letGo = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 
