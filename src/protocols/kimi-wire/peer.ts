@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { failure, failureOf, openRpc, type Rpc } from '../../transport/jsonrpc.ts';
+import { readInitialize } from './oddAnswers.ts';
 import { codes, Envelope, type Methods, methods } from './schema.ts';
 
 export interface PeerDeps {
@@ -47,6 +48,8 @@ export class Peer {
       if (failureOf(error)?.code === codes.unknownMethod) this.#missing.add(method);
       throw error;
     }
+    if (method === 'initialize')
+      result = readInitialize(result, (what) => this.#deps.log.warn(`Left out of the handshake's answer: ${what}`));
     const parsed = methods[method].result.safeParse(result);
     if (!parsed.success)
       throw failure(codes.internal, `The agent's answer to ${method} is not one: ${parsed.error.issues[0]?.message ?? ''}`);

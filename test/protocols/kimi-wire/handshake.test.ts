@@ -124,6 +124,45 @@ test('version oddities: "1", "1.10.0-dev", "1.99", a missing member', async () =
   assert.equal(offers(nameless)?.steer, undefined);
 });
 
+test('odd members of the answer are left out and told in the log; the session goes on with the rest', async () => {
+  const server = new Server({ tools: [tool('open_in_ide'), tool('show_diff')] });
+  await server.answer('initialize', {
+    protocol_version: 1.6,
+    server: { name: 'Odd', version: 3 },
+    slash_commands: [
+      { name: 'a' },
+      5,
+      null,
+      { description: 'no name' },
+      { name: 'b', description: null, aliases: null },
+      { name: 'c', description: 7, aliases: ['d', 8] },
+    ],
+    external_tools: { accepted: ['open_in_ide', 4], rejected: [{ reason: 'no name' }, { name: 'show_diff', reason: 9 }, 'show_diff'] },
+    capabilities: { supports_question: 'yes' },
+    hooks: { supported_events: ['Stop', 3], configured: [] },
+  });
+  const { session } = server.desk;
+  assert.deepEqual(session.agent, { protocol: 'kimi-wire', name: 'Odd' });
+  assert.deepEqual(session.commands, [
+    { name: 'a', description: '', aliases: [] },
+    { name: 'b', description: '', aliases: [] },
+    { name: 'c', description: '', aliases: ['d'] },
+  ]);
+  assert.deepEqual(offers(server)?.tools, { accepted: ['open_in_ide'], rejected: [{ name: 'show_diff', reason: 'rejected' }] });
+  assert.equal(offers(server)?.feedback, true);
+  const told = server.desk.logged.filter((line) => line.startsWith('Left out of the handshake'));
+  assert.ok(told.some((line) => line.endsWith('slash_commands.1: 5')));
+  assert.ok(told.some((line) => line.endsWith('external_tools.rejected.0: {"reason":"no name"}')));
+});
+
+test('every member of the answer is of a wrong shape: the session begins all the same', async () => {
+  const server = new Server({ tools: [tool('open_in_ide')] });
+  const members = { protocol_version: [], server: [], slash_commands: {}, external_tools: [], capabilities: [], hooks: 1 };
+  await server.answer('initialize', members);
+  assert.equal(server.desk.session.link.state, 'ready');
+  assert.deepEqual(offers(server)?.tools?.accepted, ['open_in_ide']);
+});
+
 test('versions are compared by number: 1.10 is newer than 1.9 and 1.2', () => {
   const [ten, nine, one] = ['1.10', '1.9', '1'].map((text) => parseVersion(text));
   assert.ok(ten && nine && one);
@@ -184,6 +223,6 @@ test('a handshake that is refused for another reason closes the link and says wh
 
 test('a result that is none closes the link instead of hanging', async () => {
   const server = new Server();
-  await server.answer('initialize', { slash_commands: 'many' });
+  await server.answer('initialize', 'many');
   assert.equal(server.desk.session.link.state, 'closed');
 });
