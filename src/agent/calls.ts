@@ -15,7 +15,7 @@ export interface CallScene {
   readonly findTool: (name: string) => Tool | undefined;
   readonly toolNames: () => readonly string[];
   /** Asks a person, or knows the answer. Throws Rejected. */
-  readonly permit: (request: ApprovalRequest, signal: AbortSignal) => Promise<void>;
+  readonly permit: (request: ApprovalRequest, signal: AbortSignal) => Promise<string | undefined>;
   /** May refuse a call before it runs, with a reason, and hears of every end. */
   readonly watch: CallWatch;
 }

@@ -80,7 +80,10 @@ export interface ApprovalRequest {
   /** The sub-agent that asks. */
   readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string };
 }
-export type ApprovalAnswer = { readonly allow: true; readonly forSession: boolean } | { readonly allow: false; readonly feedback?: string };
+/** `edited` is what the person made of the text of a single proposed file. */
+export type ApprovalAnswer =
+  | { readonly allow: true; readonly forSession: boolean; readonly edited?: string }
+  | { readonly allow: false; readonly feedback?: string };
 
 /** The reason a request is withdrawn with when its answer came from elsewhere. */
 export class Settled {

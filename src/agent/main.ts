@@ -45,6 +45,7 @@ const faces: Readonly<Record<string, (options: Options) => void>> = {
   'kimi-wire': serveWire,
   'ai-sdk': (options) => void serveAiSdk(options),
   acp: serveAcp,
+  a2a: (options) => void serveA2aAgent(options),
 };
 
 async function serveAiSdk(options: Options): Promise<void> {
@@ -56,6 +57,23 @@ async function serveAiSdk(options: Options): Promise<void> {
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       origins: options.origins,
+      ...(token === '' ? {} : { token }),
+    });
+    endWithSignals(served);
+    process.stdout.write(`Listening on ${served.url}\n`);
+  } catch (error) {
+    refuse(messageOf(error));
+  }
+}
+
+async function serveA2aAgent(options: Options): Promise<void> {
+  const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  try {
+    const { serveA2a } = await import('./faces/a2a/serve.ts');
+    const served = await serveA2a({
+      model: modelOf(options),
+      workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+      port: options.port,
       ...(token === '' ? {} : { token }),
     });
     endWithSignals(served);

@@ -28,7 +28,7 @@ export const usage = `Usage: parley-agent [options]
        parley-agent info [--json]
 
   --wire                     serve Wire on stdin and stdout (default)
-  --face NAME                serve another protocol: acp, or ai-sdk (HTTP on this machine)
+  --face NAME                serve another protocol: acp, or ai-sdk and a2a (HTTP on this machine)
   --port, -p N               the port to listen on, for faces that listen (default: any that is free)
   --allow-origin URL         a web page's origin that may talk to a face that listens; may be repeated
   --work-dir, -w DIR         the folder to work in (default: the current one)

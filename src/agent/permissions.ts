@@ -20,10 +20,10 @@ export class Permissions {
     return [...this.#granted];
   }
 
-  /** Returns when it is allowed; throws Rejected, or what the signal was aborted with. */
-  async ask(face: Face, request: ApprovalRequest, signal: AbortSignal): Promise<void> {
+  /** Returns when it is allowed, with the text the person put in the place of the proposed one; throws Rejected, or what the signal was aborted with. */
+  async ask(face: Face, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
-    if (this.allowsAll || this.#granted.has(request.action)) return;
+    if (this.allowsAll || this.#granted.has(request.action)) return undefined;
     const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
     this.#waiting.add(waiting);
     let answer: ApprovalAnswer;
@@ -38,6 +38,7 @@ export class Permissions {
     }
     if (!answer.allow) throw new Rejected(answer.feedback);
     if (answer.forSession) this.#allowForSession(request.action);
+    return answer.edited;
   }
 
   #allowForSession(action: string): void {

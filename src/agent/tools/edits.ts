@@ -20,7 +20,7 @@ export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outc
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
   const verb = before ? say('Edit', '编辑') : say('Create', '创建');
   const leads = place.real === place.path ? '' : say(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
-  await scene.permit({
+  const edited = await scene.permit({
     action: place.inside ? 'edit file' : 'edit file outside of working directory',
     description: `${verb} \`${name}\`${place.inside ? '' : leads}`,
     shown,
@@ -30,6 +30,9 @@ export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outc
   if (now?.text !== before?.text || again.real !== place.real) {
     throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
   }
-  await writeTextFile(place.real, encodeText(edit.after, before ?? { eol: '\n', bom: false }));
-  return done('', edit.message, shown);
+  const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
+  await writeTextFile(place.real, encodeText(after, before ?? { eol: '\n', bom: false }));
+  if (after === edit.after) return done('', edit.message, shown);
+  const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
+  return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);
 }

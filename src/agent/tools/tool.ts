@@ -30,8 +30,11 @@ export interface ToolScene {
   readonly callId: string;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  /** Returns when a person (or an earlier answer for the session) allowed it; throws Rejected otherwise. */
-  permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<void>;
+  /**
+   * Returns when a person (or an earlier answer for the session) allowed it, with the text they put in the place of a proposed file's; throws
+   * Rejected otherwise.
+   */
+  permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<string | undefined>;
   /** Runs a command line, where the client shows it if it can. */
   runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd>;
   /** Text for the person to see at once, repeated in the outcome. */

@@ -45,4 +45,70 @@ describe("Gemini CLI's A2A server", () => {
     );
     assert.match(readFileSync(path.join(peer.place.cwd, 'notes.md'), 'utf8'), /# Notes/);
   });
+
+  test('a call that is refused is not made, and the conversation goes on', async () => {
+    agent.onAsk(choose('reject_once'));
+    const turn = await agent.prompt('SCN-SHELL');
+    assert.notEqual(turn.status, 'running');
+    assert.deepEqual(
+      callsOf(turn).map((call) => call.status),
+      ['rejected'],
+      callLines(turn).join('\n'),
+    );
+    assert.equal((await agent.prompt('hello')).status, 'done');
+  });
+
+  test('a command that is allowed runs and shows what it prints', async () => {
+    agent.onAsk(choose('allow_once'));
+    const turn = await agent.prompt('SCN-SHELL');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    const [call] = callsOf(turn);
+    assert.equal(call?.status, 'done');
+    assert.match(JSON.stringify(call?.output), /three/);
+  });
+
+  test('what the person made of a proposed edit is what the file holds', async () => {
+    agent.onAsk((ask) => {
+      const answer = choose('allow_once')(ask);
+      if (ask.kind !== 'approval' || ask.editable !== true || answer?.kind !== 'option') return answer;
+      return { ...answer, edited: '{\n  "name": "mine",\n  "debug": true\n}\n' };
+    });
+    const turn = await agent.prompt('SCN-EDIT');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    assert.match(readFileSync(path.join(peer.place.cwd, 'src', 'config.json'), 'utf8'), /mine/);
+  });
+
+  test('its slash commands are found and run', async () => {
+    const names = agent.now().commands.map((command) => command.name);
+    assert.ok(names.includes('memory'), names.join(' '));
+    const turn = await agent.prompt('/memory show');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    assert.notEqual(textOf(turn), '');
+  });
+
+  test('a running command is ended by stop, and the conversation goes on', async () => {
+    agent.onAsk(choose('allow_once'));
+    const turnId = agent.begin('SCN-LONGSHELL');
+    await agent.until('a running command', (now) =>
+      now.turns.some((turn) => turn.id === turnId && callsOf(turn).some((call) => call.status === 'running')),
+    );
+    agent.live.send({ type: 'cancel' });
+    const turn = await agent.ended(turnId);
+    assert.equal(turn.status, 'cancelled');
+    assert.equal((await agent.prompt('hello')).status, 'done');
+  });
+
+  test('a server that is killed in the middle of a turn is started again, and told what was said', async () => {
+    agent.onAsk(() => undefined);
+    agent.begin('SCN-WRITE');
+    await agent.until('an ask', (now) => now.asks.length > 0);
+    await agent.live.stop();
+    assert.equal(agent.now().asks.length, 0);
+    await agent.live.restart();
+    await agent.ready();
+    const turn = await agent.prompt('hello again');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    const last = (await peer.model.requests()).findLast((request) => request.lastUser?.includes('hello again'));
+    assert.ok(last, 'the model was asked');
+  });
 });

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Part, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import type { ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
+import { messageOf } from '../../../base/log.ts';
+import { EXTENSION } from '../../../protocols/a2a/schema.ts';
+import { Cancelled, Conversation } from '../../conversation.ts';
+import type { ApprovalAnswer } from '../../face.ts';
+import { type Model, ModelError } from '../../models/model.ts';
+import type { Workspace } from '../../workspace/paths.ts';
+import { type Kind, TaskFace } from './taskFace.ts';
+
+type State = TaskStatusUpdateEvent['status']['state'];
+
+/** One context: its conversation, at most one turn, and the stream that turn is told on just now. */
+export class Run {
+  readonly #face: TaskFace;
+  readonly #conversation: Conversation;
+  #turn: Promise<void> | undefined;
+  #bus: ExecutionEventBus | undefined;
+  #ids = { taskId: '', contextId: '' };
+  /** Said while no stream was open. */
+  #held: TaskStatusUpdateEvent[] = [];
+  readonly #modelName: string;
+
+  constructor(model: Model, workspace: Workspace) {
+    this.#modelName = model.name;
+    this.#face = new TaskFace({
+      text: (text) => this.#publish('TEXT_CONTENT', 'working', [{ kind: 'text', text }]),
+      data: (kind, data) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
+      suspend: () => this.#final('input-required'),
+    });
+    this.#conversation = new Conversation({ face: this.#face, model, workspace });
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** A prompt or a decision; settles when its stream has nothing more to say. */
+  async take(request: RequestContext, bus: ExecutionEventBus): Promise<void> {
+    const { taskId, contextId, userMessage, task } = request;
+    if (!task) {
+      const status = { state: 'submitted' as const, timestamp: new Date().toISOString() };
+      bus.publish({ kind: 'task', id: taskId, contextId, status, history: [userMessage] });
+    }
+    const decisions = userMessage.parts.flatMap(decisionIn);
+    if (decisions.length > 0) {
+      this.#attach(bus, taskId, contextId);
+      let known = false;
+      for (const { id, answer } of decisions) known = this.#face.answer(id, answer) || known;
+      // Nobody waits for this decision: the state is told, and nothing else happens.
+      if (!known && this.#face.waiting > 0) this.#final('input-required');
+      else if (!known && !this.busy) this.#final('completed');
+      return;
+    }
+    if (this.busy) {
+      this.#conversation.cancel();
+      await this.#turn;
+    }
+    this.#attach(bus, taskId, contextId);
+    const text = userMessage.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
+    this.#publish('STATE_CHANGE', 'working', []);
+    this.#turn = this.#toEnd(text);
+    await this.#turn;
+  }
+
+  /** Ends the turn that runs; settles when it is over. */
+  async stop(bus?: ExecutionEventBus): Promise<void> {
+    if (bus && this.#bus === undefined) this.#attach(bus, this.#ids.taskId, this.#ids.contextId);
+    this.#conversation.cancel();
+    await this.#turn;
+  }
+
+  #attach(bus: ExecutionEventBus, taskId: string, contextId: string): void {
+    this.#bus = bus;
+    this.#ids = { taskId, contextId };
+    for (const event of this.#held.splice(0)) bus.publish(event);
+  }
+
+  async #toEnd(text: string): Promise<void> {
+    let state: State = 'completed';
+    let error: string | undefined;
+    try {
+      await this.#conversation.prompt([{ type: 'text', text }]);
+    } catch (thrown) {
+      state = thrown instanceof Cancelled ? 'canceled' : 'failed';
+      if (state === 'failed') error = thrown instanceof ModelError ? thrown.message : `The agent failed: ${messageOf(thrown)}`;
+    } finally {
+      this.#face.end();
+      this.#turn = undefined;
+      this.#final(state, error);
+    }
+  }
+
+  #final(state: State, error?: string): void {
+    this.#publish('STATE_CHANGE', state, error === undefined ? [] : [{ kind: 'text', text: error }], true, error);
+    this.#bus?.finished();
+    this.#bus = undefined;
+  }
+
+  #publish(kind: Kind, state: State, parts: Part[], final = false, error?: string): void {
+    const { taskId, contextId } = this.#ids;
+    const event: TaskStatusUpdateEvent = {
+      kind: 'status-update',
+      taskId,
+      contextId,
+      final,
+      status: {
+        state,
+        timestamp: new Date().toISOString(),
+        message: { kind: 'message', role: 'agent', messageId: randomUUID(), taskId, contextId, parts },
+      },
+      metadata: { [EXTENSION]: { kind, model: this.#modelName, ...(error === undefined ? {} : { error }) } },
+    };
+    if (this.#bus) this.#bus.publish(event);
+    else this.#held.push(event);
+  }
+}
+
+function decisionIn(part: Part): readonly { readonly id: string; readonly answer: ApprovalAnswer }[] {
+  if (part.kind !== 'data') return [];
+  const data = part.data as Readonly<Record<string, unknown>>;
+  const id = data.tool_call_id ?? data.toolCallId;
+  const option = data.selected_option_id ?? data.selectedOptionId;
+  if (typeof id !== 'string' || typeof option !== 'string') return [];
+  // Only what was offered is an allowance.
+  if (option !== 'proceed_once' && option !== 'proceed_always') return [{ id, answer: { allow: false } }];
+  const file = (data.file_details ?? data.fileDetails) as Readonly<Record<string, unknown>> | undefined;
+  const edited = file?.new_content ?? file?.newContent;
+  return [{ id, answer: { allow: true, forSession: option === 'proceed_always', ...(typeof edited === 'string' ? { edited } : {}) } }];
+}
