@@ -28,6 +28,7 @@ const reserved: Readonly<Record<string, string>> = {
   lit: 'webview/',
   'vscode-languageclient': 'src/editor/',
   ai: 'src/agent/',
+  '@a2a-js/sdk': 'src/agent/',
 };
 
 const sources = sourcesUnder('src', 'webview');

@@ -102,13 +102,29 @@ describe("Gemini CLI's A2A server", () => {
     agent.onAsk(() => undefined);
     agent.begin('SCN-WRITE');
     await agent.until('an ask', (now) => now.asks.length > 0);
-    await agent.live.stop();
+    process.kill(peer.pid(), 'SIGKILL');
+    await closed(agent);
     assert.equal(agent.now().asks.length, 0);
+    assert.equal(agent.now().turns.at(-1)?.status, 'failed');
+    agent.onAsk(choose('reject_once'));
     await agent.live.restart();
     await agent.ready();
     const turn = await agent.prompt('hello again');
     assert.equal(turn.status, 'done', JSON.stringify(turn.error));
-    const last = (await peer.model.requests()).findLast((request) => request.lastUser?.includes('hello again'));
-    assert.ok(last, 'the model was asked');
+    const told = (await peer.model.requests()).some((request) => request.lastUser?.includes('hello again'));
+    assert.ok(told, 'the new server was asked');
+    assert.ok(agent.frames.some(({ way, message }) => way === 'out' && JSON.stringify(message).includes('begun with an earlier task')));
   });
 });
+
+function closed(agent: Drive): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (agent.now().link.state !== 'closed') return;
+      listener.dispose();
+      resolve();
+    };
+    const listener = agent.live.store.onChange(check);
+    check();
+  });
+}

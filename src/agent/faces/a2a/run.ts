@@ -36,6 +36,11 @@ export class Run {
     return this.#turn !== undefined;
   }
 
+  /** The turn stands still until a person decides, and no stream is open. */
+  get suspended(): boolean {
+    return this.busy && this.#bus === undefined;
+  }
+
   /** A prompt or a decision; settles when its stream has nothing more to say. */
   async take(request: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const { taskId, contextId, userMessage, task } = request;
@@ -53,10 +58,7 @@ export class Run {
       else if (!known && !this.busy) this.#final('completed');
       return;
     }
-    if (this.busy) {
-      this.#conversation.cancel();
-      await this.#turn;
-    }
+    await this.stop();
     this.#attach(bus, taskId, contextId);
     const text = userMessage.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
     this.#publish('STATE_CHANGE', 'working', []);
@@ -64,11 +66,11 @@ export class Run {
     await this.#turn;
   }
 
-  /** Ends the turn that runs; settles when it is over. */
-  async stop(bus?: ExecutionEventBus): Promise<void> {
-    if (bus && this.#bus === undefined) this.#attach(bus, this.#ids.taskId, this.#ids.contextId);
+  /** Ends the turn that runs; settles when it is over. What no stream is open for is not told later. */
+  async stop(): Promise<void> {
     this.#conversation.cancel();
     await this.#turn;
+    this.#held = [];
   }
 
   #attach(bus: ExecutionEventBus, taskId: string, contextId: string): void {

@@ -52,7 +52,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       lastContext = contextId;
       await run.take(request, bus);
     },
-    cancelTask: async (taskId, bus) => runs.get(contexts.get(taskId) ?? '')?.stop(bus),
+    cancelTask: async (taskId) => runs.get(contexts.get(taskId) ?? '')?.stop(),
   };
   const server = http.createServer((request, response) => {
     handle(request, response).catch((error: unknown) => answer(response, 500, { error: messageOf(error) }));
@@ -126,6 +126,10 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     const target = isRecord(params) && isRecord(params.message) ? params.message.taskId : undefined;
     const known = typeof target === 'string' ? await tasks.load(target) : undefined;
     if (known?.status.state === 'completed') await tasks.save({ ...known, status: { state: 'input-required' } });
+    // A turn that waits for a person has no stream, and the library only marks its task.
+    const stopped = method === 'tasks/cancel' && isRecord(params) ? contexts.get(String(params.id)) : undefined;
+    const run = stopped === undefined ? undefined : runs.get(stopped);
+    if (run?.suspended) await run.stop();
     const result = await rpc.handle(body ?? text);
     if (Symbol.asyncIterator in result) return stream(response, result);
     answer(response, 200, result);
