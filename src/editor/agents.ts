@@ -11,7 +11,7 @@ import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import { otherFolders } from './folder.ts';
 import type { Secrets } from './secrets.ts';
-import { addAgent, agentsSetting, defaultAgent, modelSettings } from './settings.ts';
+import { addAgent, agentsSetting, defaultAgent, modelSettings, openSettings } from './settings.ts';
 
 export const BUNDLED_AGENT = 'parley-agent';
 
@@ -112,7 +112,7 @@ export class Agents {
     const open = vscode.l10n.t('Open Settings');
     const message = vscode.l10n.t('Some agents in the settings cannot be used: {0}', problems.join('; '));
     void vscode.window.showWarningMessage(message, open).then((choice) => {
-      if (choice === open) void vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
+      if (choice === open) void openSettings('parley.agents');
     });
   }
 }

@@ -18,7 +18,7 @@ import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import { changeOptions, switchMode } from './sessionChoices.ts';
-import { setFollow, setTrace } from './settings.ts';
+import { openSettings, setFollow, setTrace } from './settings.ts';
 import { runSlashCommand } from './slashCommand.ts';
 import type { Starter } from './starter.ts';
 
@@ -116,7 +116,7 @@ export function commandTable(deps: CommandDeps) {
       await deps.secrets.setModelKey(undefined);
       void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
     },
-    'parley.openSettings': () => vscode.commands.executeCommand('workbench.action.openSettings', `@ext:${deps.extensionId}`),
+    'parley.openSettings': () => openSettings(`@ext:${deps.extensionId}`),
     'parley.showLog': () => deps.output.show(),
     'parley.toggleTrace': async () => {
       const on = !deps.output.tracing;

@@ -4,6 +4,7 @@ import type { Profile } from '../live/profiles.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
+import { openSettings } from './settings.ts';
 
 type Pick = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
@@ -22,7 +23,7 @@ export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Pr
   });
   if (chosen === undefined) return undefined;
   if (chosen === 'settings') {
-    await vscode.commands.executeCommand('workbench.action.openSettings', 'parley.agents');
+    await openSettings('parley.agents');
     return undefined;
   }
   if ('profile' in chosen) return chosen.profile;

@@ -106,3 +106,12 @@ function personal(key: string): unknown {
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
+
+/**
+ * Opens the settings where they count: what is kept per machine is set on the machine the window works on, so a remote window has its own page
+ * for it, and the page of the person's own settings would show none of ours.
+ */
+export async function openSettings(query: string): Promise<void> {
+  if (vscode.env.remoteName === undefined) await vscode.commands.executeCommand('workbench.action.openSettings', query);
+  else await vscode.commands.executeCommand('workbench.action.openRemoteSettings', { query });
+}

@@ -17,12 +17,13 @@ export function showStatus(desk: Desk, waiting: (count: number) => void): Dispos
   let count = -1;
   const update = () => {
     const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
-    const asks = desk.all.reduce((sum, id) => sum + (desk.get(id)?.store.now.asks.length ?? 0), 0);
+    const waitingIn = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []).filter((one) => one.asks.length > 0);
+    const asks = waitingIn.reduce((sum, one) => sum + one.asks.length, 0);
     if (asks !== count) {
       count = asks;
       waiting(asks);
     }
-    const words = session ? describe(session, asks) : '';
+    const words = session ? (describeWaiting(waitingIn) ?? describe(session)) : '';
     if (words === shown) return;
     shown = words;
     if (!session) return item.hide();
@@ -46,10 +47,21 @@ export function showStatus(desk: Desk, waiting: (count: number) => void): Dispos
   return life;
 }
 
-function describe(session: Session, asks: number): string {
+/** Who waits for the person, in whichever session; undefined when nobody does. */
+function describeWaiting(sessions: readonly Session[]): string | undefined {
+  const asks = sessions.flatMap((session) => session.asks);
+  if (asks.length === 0) return undefined;
+  const names = new Set(sessions.map((session) => session.agent.name));
+  const name = names.size === 1 ? ([...names][0] ?? '') : 'Parley';
+  const approvals = asks.every((ask) => ask.kind === 'approval');
+  if (asks.length === 1) {
+    return `$(bell-dot) ${approvals ? vscode.l10n.t('{0}: 1 approval waits', name) : vscode.l10n.t('{0}: 1 question waits', name)}`;
+  }
+  return `$(bell-dot) ${approvals ? vscode.l10n.t('{0}: {1} approvals wait', name, asks.length) : vscode.l10n.t('{0}: {1} requests wait', name, asks.length)}`;
+}
+
+function describe(session: Session): string {
   const { name } = session.agent;
-  if (asks > 0)
-    return `$(bell-dot) ${asks === 1 ? vscode.l10n.t('{0}: 1 approval waits', name) : vscode.l10n.t('{0}: {1} approvals wait', name, asks)}`;
   if (session.link.state === 'opening') {
     const note = plainLabel(session.link.note ?? '');
     return `$(loading~spin) ${note === '' ? vscode.l10n.t('{0}: starting', name) : shortened(`${name}: ${note}`)}`;

@@ -212,6 +212,7 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   #emit(event: SessionEvent): void {
+    const broke = runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;
     this.#deps.journal?.record(event);
     switch (event.type) {
@@ -225,6 +226,8 @@ export class LiveSession implements DeskSession, Disposable {
         return this.#drain();
       case 'link.closed':
         this.#gate.sweep();
+        // What was to follow a turn that broke off was typed in the belief that it would not.
+        if (broke) this.#held = true;
         return this.#forget();
       case 'link.ready':
         return this.#drain();

@@ -106,7 +106,7 @@ test('text that names a command of the agent is that command; other slashes are 
   ]);
 });
 
-test('the agent dies in the middle of a turn: the transcript and the queue survive, restart goes on with the same conversation', async () => {
+test('the agent dies in the middle of a turn: transcript and queue survive, restart goes on, and the queue waits for the person', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();
   script.last().say({ type: 'resume.set', key: 'agent-session' });
@@ -119,6 +119,8 @@ test('the agent dies in the middle of a turn: the transcript and the queue survi
   await live.restart();
   script.last().ready();
   assert.deepEqual(script.last().scene.resume, { key: 'agent-session', history: false });
+  assert.deepEqual([said(), now().queue.length], [['t1'], 1]);
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
   assert.deepEqual(said(), ['t1', 't2']);
   assert.equal(now().turns.length, 2);
 });

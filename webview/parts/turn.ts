@@ -1,7 +1,7 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Part, Session, Turn } from '../../src/session/model.ts';
+import type { Fault, Part, Session, Turn } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
@@ -93,6 +93,13 @@ export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
 }
 
+/** While the link says above why it is closed, the turn need not say it again. */
+function shortened({ link }: Session, error: Fault): Fault {
+  return link.state === 'closed' && link.reason === error.message
+    ? { ...error, message: t('The agent went away before it had answered.') }
+    : error;
+}
+
 function activityView(turn: Turn, waits: boolean): TemplateResult {
   if (waits && !turn.stopping) return html`<div class="activity">${iconOf('hand')}<span>${t('Waiting for you')}</span></div>`;
   const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
@@ -100,7 +107,7 @@ function activityView(turn: Turn, waits: boolean): TemplateResult {
 }
 
 function endView(view: View, turn: Turn): unknown {
-  return html`${turn.error ? faultView(view, turn.id, turn.error) : nothing}
+  return html`${turn.error ? faultView(view, turn.id, shortened(view.session, turn.error)) : nothing}
     ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)}`;

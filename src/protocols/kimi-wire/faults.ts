@@ -6,13 +6,13 @@ import { codes } from './schema.ts';
 const NEXT: Readonly<Record<number, readonly Remedy[]>> = {
   [codes.noModel]: ['configureModel', 'signIn'],
   [codes.modelService]: ['retry'],
-  [codes.loginExpired]: ['signIn'],
+  [codes.loginExpired]: ['configureModel', 'signIn'],
   [codes.internal]: ['retry', 'showLog'],
   [codes.wrongState]: ['retry', 'restart'],
 };
 const PLAIN: Readonly<Record<number, () => string>> = {
   [codes.noModel]: () => say('The agent has no model configured.'),
-  [codes.loginExpired]: () => say('The login of the agent has expired.'),
+  [codes.loginExpired]: () => say('The login or the key of the agent was refused.'),
   [codes.modelCannot]: () => say('The model cannot do this.'),
 };
 

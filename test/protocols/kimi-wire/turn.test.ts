@@ -147,7 +147,7 @@ const failures: readonly (readonly [number, readonly string[] | undefined])[] = 
   [-32001, ['configureModel', 'signIn']],
   [-32002, undefined],
   [-32003, ['retry']],
-  [-32004, ['signIn']],
+  [-32004, ['configureModel', 'signIn']],
   [-31999, ['showLog']],
 ];
 test('every error code fails the turn with a way on, and the next prompt goes out', async () => {
