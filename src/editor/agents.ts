@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { ProfileLine } from '../bridge/contract.ts';
-import { type FoundAgent, findAgents } from '../live/findAgents.ts';
+import { discoverAgents, type FoundAgent, findAgents } from '../live/findAgents.ts';
 import { type KnownAgent, knownAgents } from '../live/knownAgents.ts';
 import { loginPath } from '../live/loginPath.ts';
 import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
@@ -43,12 +44,23 @@ export class Agents {
   /** The agents many people have that are not in the settings yet, and where they are on this computer. */
   async known(): Promise<readonly FoundAgent[]> {
     const mine = this.all();
-    const others = knownAgents.filter((agent) => !mine.some((one) => one.id === agent.id || one.command === agent.command));
-    return findAgents(others, await loginPath(), VERSIONS_WAIT);
+    const searched = await loginPath();
+    const commands = mine.flatMap((one) => one.command ?? []);
+    const asked = await discoverAgents(this.#deps.protocols(), { cwd: homedir(), path: searched, commands }, VERSIONS_WAIT);
+    const names = new Set(asked.map(({ agent }) => agent.command));
+    const others = knownAgents.filter(
+      (agent) => !names.has(agent.command) && !mine.some((one) => one.id === agent.id || one.command === agent.command),
+    );
+    return [
+      // One that is in the settings with a protocol it does not speak is offered with the one it does.
+      ...asked.filter(({ agent }) => !mine.some((one) => one.command === agent.command && one.protocol === agent.protocol)),
+      ...(await findAgents(others, searched, VERSIONS_WAIT)),
+    ];
   }
 
   /** Puts a known agent into the settings, so that its sessions can be gone on with. */
-  async add({ id, name, protocol, command, args }: KnownAgent): Promise<Profile> {
+  async add({ name, protocol, command, args, ...agent }: KnownAgent): Promise<Profile> {
+    const id = this.find(agent.id) ? `${agent.id}-${protocol}` : agent.id;
     await addAgent({ id, name, protocol, command, args });
     return this.find(id) ?? { id, name, protocol, command, args, env: {}, headers: {} };
   }

@@ -41,7 +41,7 @@ function choicesOf(agents: Agents, known: readonly FoundAgent[]): readonly Choic
     value: { profile },
   }));
   const here = known.filter((one) => one.file !== undefined);
-  const away = known.filter((one) => one.file === undefined);
+  const away = known.filter((one) => one.file === undefined && one.agent.npm !== undefined);
   if (here.length > 0) choices.push(heading(vscode.l10n.t('Found on this computer')));
   for (const one of here) choices.push(knownChoice(one, one.version ?? '', one.file ?? ''));
   if (away.length > 0) choices.push(heading(vscode.l10n.t('Not installed')));

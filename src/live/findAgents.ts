@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
-import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
-import type { KnownAgent } from './knownAgents.ts';
+import type { Protocol, Search } from '../protocols/adapter.ts';
+import { versionOf, whereIs } from '../transport/programs.ts';
+import { type KnownAgent, knownAgents } from './knownAgents.ts';
 
 export interface FoundAgent {
   readonly agent: KnownAgent;
@@ -11,15 +11,11 @@ export interface FoundAgent {
   readonly version?: string;
 }
 
-/** How long a program may take to say its version, in milliseconds. */
-const PATIENCE = 15_000;
-const versions = new Map<string, Promise<string | undefined>>();
-
 /** Which of the agents are on this PATH. Versions that are not known after `wait` milliseconds are left out; asking goes on for the next time. */
 export async function findAgents(agents: readonly KnownAgent[], searched: string, wait: number): Promise<readonly FoundAgent[]> {
   return Promise.all(
     agents.map(async (agent): Promise<FoundAgent> => {
-      const file = await find(agent.command, searched);
+      const file = await whereIs(agent.command, searched);
       if (file === undefined) return { agent };
       const version = await Promise.race([versionOf(file, searched), later(wait)]);
       return { agent, file, ...(version === undefined ? {} : { version }) };
@@ -27,33 +23,30 @@ export async function findAgents(agents: readonly KnownAgent[], searched: string
   );
 }
 
-/** The first folder of the PATH that has the program. */
-async function find(command: string, searched: string): Promise<string | undefined> {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
-  for (const folder of searched.split(path.delimiter)) {
-    if (!path.isAbsolute(folder)) continue;
-    for (const ending of endings) {
-      const file = path.join(folder, command + ending);
-      const there = await access(file, constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (there) return file;
-    }
+/**
+ * Agents whose programs share their names with others, so that the protocols ask them what they are. One program under two names of the same
+ * folder counts once, under the first.
+ */
+export async function discoverAgents(
+  protocols: Readonly<Record<string, Protocol>>,
+  search: Search,
+  wait: number,
+): Promise<readonly FoundAgent[]> {
+  const signal = new AbortController().signal;
+  const asked = await Promise.all(Object.values(protocols).map((protocol) => protocol.discover?.(search, signal) ?? []));
+  const found = new Map<string, FoundAgent>();
+  for (const { command, version: said, ...one } of asked.flat()) {
+    const file = await whereIs(command, search.path);
+    if (file === undefined) continue;
+    const version = said ?? (await Promise.race([versionOf(file, search.path), later(wait)]));
+    const known = knownAgents.find((agent) => agent.protocol === one.protocol && agent.command === command);
+    const { name: word } = path.parse(command);
+    const id = knownAgents.some((agent) => agent.id === word) ? `${word}-${one.protocol}` : word;
+    const agent = known ?? { id, ...one, command };
+    const key = JSON.stringify([agent.name, version ?? command, path.dirname(file)]);
+    if (!found.has(key)) found.set(key, { agent, file, ...(version === undefined ? {} : { version }) });
   }
-  return undefined;
-}
-
-function versionOf(file: string, searched: string): Promise<string | undefined> {
-  let version = versions.get(file);
-  if (!version) {
-    version = new Promise((resolve) => {
-      const options = { timeout: PATIENCE, env: { ...process.env, PATH: searched }, shell: /\.(cmd|bat)$/i.test(file), windowsHide: true };
-      execFile(file, ['--version'], options, (error, stdout) => resolve(error ? undefined : /\d+\.\d+\.\d+[\w.-]*/.exec(stdout)?.[0]));
-    });
-    versions.set(file, version);
-  }
-  return version;
+  return [...found.values()];
 }
 
 function later(ms: number): Promise<undefined> {

@@ -6,7 +6,7 @@ export interface KnownAgent {
   readonly command: string;
   readonly args: readonly string[];
   /** The package of the npm registry that brings the command. */
-  readonly npm: string;
+  readonly npm?: string;
 }
 
 /** acp.md §15. */

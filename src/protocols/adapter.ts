@@ -16,7 +16,13 @@ export interface Protocol {
    */
   open(launch: Launch, scene: Scene): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
-  readonly discover?: (cwd: string, signal: AbortSignal) => Promise<readonly Found[]>;
+  readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
+}
+/** Where to look for agents: the PATH, and what the person's own profiles start. Programs are asked in `cwd`. */
+export interface Search {
+  readonly cwd: string;
+  readonly path: string;
+  readonly commands: readonly string[];
 }
 /** An agent that is installed: what to start, and the protocol it speaks, which need not be the one that was looked for. */
 export interface Found {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { findAgents } from '../../src/live/findAgents.ts';
+import { discoverAgents, findAgents } from '../../src/live/findAgents.ts';
 import { knownAgents } from '../../src/live/knownAgents.ts';
 import { forgetLoginPath, loginPath } from '../../src/live/loginPath.ts';
 import { protocols } from '../../src/protocols/registry.ts';
@@ -44,6 +44,29 @@ test('one that does not say its version in time is found all the same, and says 
   writeFileSync(gate, '');
   const [later] = await findAgents(gemini, searched, 10_000);
   assert.equal(later?.version, '2.0.0');
+});
+
+test('programs that share a name are offered with the protocol each speaks, and one program once', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const [python, other] = [folder(t), folder(t)];
+  const info = `[ "$1 $2" = "info --json" ] && echo '{"kimi_cli_version":"1.49.0","wire_protocol_version":"1.10"}'`;
+  program(path.join(python, 'kimi'), info);
+  program(path.join(python, 'kimi-cli'), info);
+  const offered = async (...folders: readonly string[]) => {
+    const search = { cwd: python, path: [...folders, '/bin', '/usr/bin'].join(path.delimiter), commands: [] };
+    const found = await discoverAgents(protocols, search, 10_000);
+    return found.map(({ agent, file, version }) => [agent.id, agent.name, agent.protocol, agent.args.join(' '), file, version]);
+  };
+  assert.deepEqual(await offered(python), [['kimi-kimi-wire', 'Kimi CLI', 'kimi-wire', '', path.join(python, 'kimi'), '1.49.0']]);
+  const code = path.join(other, 'kimi');
+  program(code, `[ "$1" = --version ] && { echo 2.1.0; exit; }; echo "error: unknown option '--json'" >&2; exit 1`);
+  program(path.join(python, 'kimi-legacy'), info);
+  assert.deepEqual(await offered(other, python), [
+    ['kimi', 'Kimi Code', 'acp', 'acp', code, '2.1.0'],
+    ['kimi-cli', 'Kimi CLI', 'kimi-wire', '', path.join(python, 'kimi-cli'), '1.49.0'],
+  ]);
+  assert.deepEqual(await offered(), []);
 });
 
 test("the login shell's PATH comes behind our own, whatever its files print", { skip: process.platform === 'win32' }, async (t) => {

@@ -3,10 +3,11 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
+import { versionOf, whereIs } from '../../transport/programs.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
 import { Conversation, type Limits } from './conversation.ts';
 import { pastSessions } from './history.ts';
-import { type ProcessLaunch, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
+import { isKimiCode, type ProcessLaunch, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
 import { probe } from './probe.ts';
 
 export const LIMITS: Limits = {
@@ -101,7 +102,13 @@ export class WireAdapter implements Adapter {
     const next = this.#next;
     this.#next = undefined;
     if (next && !this.#over) return next();
-    if (!this.#over) this.#emit({ type: 'link.closed', ...whyClosed(closed, spec.command), at: this.#scene.now() });
+    void this.#tellEnd(closed, spec);
+  }
+
+  async #tellEnd(closed: Closed, spec: ProcessSpec): Promise<void> {
+    const { command } = spec;
+    const program = isKimiCode(closed) && !this.#over ? { command, ...(await fileAndVersion(spec)) } : { command };
+    this.#emit({ type: 'link.closed', ...whyClosed(closed, program), at: this.#scene.now() });
     this.#over = true;
     this.#gone();
   }
@@ -116,4 +123,18 @@ export class WireAdapter implements Adapter {
   #emit(event: SessionEvent): void {
     if (!this.#over) this.#scene.emit(event);
   }
+}
+
+/** Which program it was that was started; its version when it says so soon. */
+async function fileAndVersion({ command, env }: ProcessSpec) {
+  const searched = env.PATH ?? process.env.PATH ?? '';
+  const file = await whereIs(command, searched);
+  if (file === undefined) return {};
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), 3_000);
+  });
+  const version = await Promise.race([versionOf(file, searched), late]);
+  clearTimeout(timer);
+  return { file, version };
 }

@@ -41,15 +41,27 @@ export function refusedSessionFlag(closed: Closed): boolean {
   return closed.code === 2 && /(no such option|unrecognized argument|unexpected argument).{0,40}--session/is.test(closed.stderr);
 }
 
+/** The program of the same name that has no Wire (wire.md §1). */
+export function isKimiCode(closed: Closed): boolean {
+  return /unknown option '?--wire/i.test(closed.stderr);
+}
+
 /** Why it closed, for a person, and what they can do about it. */
 export function whyClosed(
   closed: Closed,
-  command: string,
+  program: { readonly command: string; readonly file?: string | undefined; readonly version?: string | undefined },
 ): { readonly reason: string; readonly detail?: string; readonly next: readonly Remedy[] } {
   const stderr = closed.stderr.trim();
   const detail = stderr === '' ? {} : { detail: stderr };
-  if (/unknown option '?--wire/i.test(stderr)) {
-    const reason = say('"{0}" is Kimi Code, which does not speak Wire. Add it as an ACP agent instead: "{0} acp".', command);
+  if (isKimiCode(closed)) {
+    const { command, file, version } = program;
+    const name = version === undefined ? 'Kimi Code' : `Kimi Code ${version}`;
+    const reason = say(
+      '{0} is {1}, which does not speak Wire. Choose it again among the agents, as ACP: "{2} acp".',
+      file ?? command,
+      name,
+      command,
+    );
     return { reason, ...detail, next: ['pickAgent', 'openSettings', 'showLog'] };
   }
   const isUnstartable = closed.failure === 'missing' || closed.failure === 'forbidden' || closed.failure === 'noFolder';

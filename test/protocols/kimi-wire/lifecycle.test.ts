@@ -190,8 +190,9 @@ test('what is started: --wire and a session of our own, unless the arguments say
 
 test('kimi that is Kimi Code: named as such, with the way to use it', () => {
   const closed = { reason: 'x', failure: 'ended', code: 1, stderr: "error: unknown option '--wire'\n" } as const;
-  const why = whyClosed(closed, 'kimi');
-  assert.match(why.reason, /"kimi" is Kimi Code.*"kimi acp"/);
+  const why = whyClosed(closed, { command: 'kimi', file: '/opt/bin/kimi', version: '2.1.0' });
+  assert.match(why.reason, /^\/opt\/bin\/kimi is Kimi Code 2\.1\.0,.*"kimi acp"/);
+  assert.match(whyClosed(closed, { command: 'kimi' }).reason, /^kimi is Kimi Code,/);
   assert.deepEqual(why.next, ['pickAgent', 'openSettings', 'showLog']);
 });
 
@@ -245,14 +246,27 @@ test('discovery: what is on the PATH, with the protocol each speaks', { skip: !p
   };
   program('kimi', `echo "error: unknown option '--json'" >&2; exit 1`);
   program('kimi-legacy', `echo '{"kimi_cli_version":"1.49.0","wire_protocol_version":"1.10"}'`);
-  const before = process.env.PATH;
-  process.env.PATH = `${bin}:/bin:/usr/bin`;
-  try {
-    assert.deepEqual(await discover(folder, new AbortController().signal), [
-      { protocol: 'acp', command: 'kimi', args: ['acp'], name: 'Kimi Code' },
-      { protocol: 'kimi-wire', command: 'kimi-legacy', args: [], name: 'Kimi CLI', version: '1.49.0' },
-    ]);
-  } finally {
-    process.env.PATH = before;
-  }
+  const own = join(folder, 'kimi');
+  writeFileSync(own, `#!/bin/sh\necho "No such command 'info'" >&2; exit 2\n`);
+  chmodSync(own, 0o755);
+  const search = { cwd: folder, path: `${bin}:/bin:/usr/bin`, commands: [own, '/bin/sh'] };
+  assert.deepEqual(await discover(search, new AbortController().signal), [
+    { protocol: 'acp', command: 'kimi', args: ['acp'], name: 'Kimi Code' },
+    { protocol: 'kimi-wire', command: 'kimi-legacy', args: [], name: 'Kimi CLI', version: '1.49.0' },
+    { protocol: 'kimi-wire', command: own, args: [], name: own },
+  ]);
+});
+
+test('a started program that is Kimi Code: its file, its version, and where to choose it again', { skip: !posix }, async () => {
+  const { desk: first, folder } = processDesk({});
+  await first.ready;
+  const file = join(folder, 'kimi');
+  writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && { echo 2.1.0; exit; }\necho "error: unknown option '--wire'" >&2; exit 1\n`);
+  chmodSync(file, 0o755);
+  const { desk } = processDesk({}, { command: 'kimi', args: [], env: { PATH: `${folder}:/bin:/usr/bin` } });
+  await desk.until(() => desk.session.link.state === 'closed');
+  const { link } = desk.session;
+  assert.ok(link.state === 'closed');
+  assert.ok(link.reason.startsWith(`${file} is Kimi Code 2.1.0, which does not speak Wire.`), link.reason);
+  assert.equal(link.next?.[0], 'pickAgent');
 });
