@@ -98,6 +98,13 @@ export class EnvelopeLines {
     this.#message({ annotations: [annotation] }, null);
   }
 
+  /** What was not said yet of a turn that was cancelled is not said any more. */
+  drop(): void {
+    this.#text = '';
+    this.#thought = '';
+    this.#calls = [];
+  }
+
   /** The last line of a turn. */
   finish(reason: string): void {
     this.#flushThought();

@@ -36,6 +36,8 @@ export class EnvelopeServer implements QwenServer {
   #prompt = '';
   #greeted = false;
   #turn: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #cancelling = false;
   /** Text of a command that may yet turn out to be its whole result. */
   #commandText: string | undefined;
 
@@ -113,10 +115,14 @@ export class EnvelopeServer implements QwenServer {
     if (typeof message.prompt_id === 'string') this.#prompt = message.prompt_id;
     if (input.origin === 'tool_response') return;
     const text = textIn(input);
-    if (this.#turn) return this.#refuse('A turn is in progress.');
-    this.#turn = this.#run(text, record(input.command)).finally(() => {
-      this.#turn = undefined;
+    if (this.#turn && !this.#cancelling) return this.#refuse('A turn is in progress.');
+    // A turn that was cancelled may still be winding up.
+    const turn = (this.#turn ?? Promise.resolve()).then(() => this.#run(text, record(input.command)));
+    this.#cancelling = false;
+    this.#turn = turn.finally(() => {
+      if (this.#next === turn) this.#turn = undefined;
     });
+    this.#next = turn;
   }
 
   async #run(text: string, command: Readonly<Record<string, unknown>>): Promise<void> {
@@ -126,7 +132,8 @@ export class EnvelopeServer implements QwenServer {
     try {
       await this.#conversation.prompt([{ type: 'text', text }]);
     } catch (error) {
-      if (error instanceof Cancelled) return this.#lines.finish('stop');
+      // The end of a cancelled turn is told by `result/cancel`, once nothing more comes of it.
+      if (error instanceof Cancelled) return this.#lines.drop();
       this.#lines.metadata({ error: { message: messageOf(error), retryable: true } });
       this.#commandText = undefined;
       return this.#lines.finish('stop');
@@ -186,15 +193,10 @@ export class EnvelopeServer implements QwenServer {
   }
 
   #cancel(message: Readonly<Record<string, unknown>>): void {
-    const running = this.#conversation.cancel();
-    this.#options.write({
-      type: 'result/cancel',
-      session_id: this.#session,
-      prompt_id: message.prompt_id ?? this.#prompt,
-      status: running ? 'ok' : 'noop',
-      ...(running ? {} : { message: 'Nothing was running.' }),
-    });
-    if (running) this.#lines.annotate({ type: 'x-qwen-session-event', event: 'USER_CANCELLED', message: 'Cancelled.' });
+    const answer = { type: 'result/cancel', session_id: this.#session, prompt_id: message.prompt_id ?? this.#prompt };
+    if (!this.#conversation.cancel()) return this.#options.write({ ...answer, status: 'noop', message: 'Nothing was running.' });
+    this.#cancelling = true;
+    void this.#turn?.then(() => this.#options.write({ ...answer, status: 'ok' }));
   }
 
   /** Recoverable: the process goes on. */

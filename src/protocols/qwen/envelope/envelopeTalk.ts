@@ -5,7 +5,6 @@ import type { Content, TurnId } from '../../../session/model.ts';
 import type { Hint } from '../../adapter.ts';
 import { Approvals } from '../approvals.ts';
 import { Incoming } from '../control.ts';
-import { isRecord } from '../detect.ts';
 import { EditorTools } from '../editorTools.ts';
 import { promptOf } from '../message/prompt.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
@@ -27,6 +26,7 @@ import * as schema from './schema.ts';
 const HANDSHAKE = 2_000;
 const STOP_LIMIT = 5_000;
 const SECOND_STOP = 1_000;
+const TRAIL = 1_000;
 
 /** The envelope dialect: the RFC's OpenAI-shaped lines with their control channel, hints and heartbeat (qwen.md §4). */
 export class EnvelopeTalk implements Talk {
@@ -48,6 +48,9 @@ export class EnvelopeTalk implements Talk {
   #session: string;
   #prompt = 0;
   #ready = false;
+  /** The model has spoken in this turn; a turn was cancelled a moment ago. */
+  #heard = false;
+  #trailing = false;
   #checked = false;
   #waits = new Set<NodeJS.Timeout>();
   #stop: { again: boolean } | undefined;
@@ -79,6 +82,8 @@ export class EnvelopeTalk implements Talk {
       calls: this.#calls,
       tools: this.#tools,
       yesNo: this.#yesNo,
+      turns: this.#turns,
+      log: scene.log,
     });
     const asking = () => this.#approvals.waiting || this.#yesNo.waiting;
     this.#flow = new Flow(
@@ -92,7 +97,11 @@ export class EnvelopeTalk implements Talk {
       calls: this.#calls,
       log: scene.log,
       asking,
-      onFinished: (how) => this.#endTurn(this.#turns.running?.stopping ? 'cancelled' : how),
+      onFinished: (how) => {
+        // An end that trickles in after a cancel is not the end of the next turn.
+        if (this.#trailing && !this.#heard) return;
+        this.#endTurn(this.#turns.running?.stopping ? 'cancelled' : how);
+      },
     });
     this.#answer = new Answer({ emit, turns: this.#turns, calls: this.#calls, notes: this.#notes, newId: scene.newId });
     this.#commands = new CommandResults({
@@ -256,12 +265,13 @@ export class EnvelopeTalk implements Talk {
         return this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
       }
     }
-    for (const fault of told?.control_errors ?? []) this.#refusedReply(fault);
+    for (const fault of told?.control_errors ?? []) this.#requests.refused(fault);
     if (line.usage) {
       const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
       this.#emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
     }
     const { anything, anew, finish, whole } = this.#answer.take(line);
+    this.#heard ||= anew;
     if (anything) this.#flow.active(anew);
     this.#runOurs(whole);
     if (told?.error) {
@@ -282,15 +292,6 @@ export class EnvelopeTalk implements Talk {
     const reason = fault.code ? `${fault.message} (${fault.code})` : fault.message;
     this.#endTurn('failed', { error: { message: reason } });
     this.#setup.giveUp(reason, { again: false, next: ['restart', 'showLog'] });
-  }
-
-  /** An answer of ours that the agent could not use. */
-  #refusedReply(fault: unknown): void {
-    const known = isRecord(fault) ? fault : {};
-    const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
-    this.#setup.scene.log.warn(`The agent could not use an answer: ${text}`);
-    this.#turns.note('warn', say('The agent could not use an answer: {0}', text));
-    if (typeof known.request_id === 'string') this.#approvals.withdraw(known.request_id);
   }
 
   /** Calls of editor tools that come as ordinary calls are ours to run; the others are the agent's own (qwen.md §4.4). */
@@ -332,6 +333,7 @@ export class EnvelopeTalk implements Talk {
 
   #next(): void {
     this.#prompt += 1;
+    this.#heard = false;
     this.#stop = undefined;
     this.#hints.cancel();
   }
@@ -375,6 +377,8 @@ export class EnvelopeTalk implements Talk {
     if (!this.#turns.running) return;
     if (result?.status === 'noop' && !this.#turns.running.stopping) return;
     this.#endTurn('cancelled');
+    this.#trailing = true;
+    this.#later(TRAIL, () => (this.#trailing = false));
   }
 
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {

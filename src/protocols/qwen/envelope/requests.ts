@@ -1,3 +1,4 @@
+import type { Log } from '../../../base/log.ts';
 import { say } from '../../../base/say.ts';
 import type { Approvals, Decision } from '../approvals.ts';
 import { type Incoming, readRequest } from '../control.ts';
@@ -5,6 +6,7 @@ import { isRecord } from '../detect.ts';
 import type { EditorTools } from '../editorTools.ts';
 import { type Peer, qwenCode } from '../peers.ts';
 import type { AgentMessage } from '../talk.ts';
+import type { Turns } from '../turns.ts';
 import type { YesNo } from './asks.ts';
 import type { Calls } from './calls.ts';
 import * as schema from './schema.ts';
@@ -19,6 +21,8 @@ export interface RequestDeps {
   readonly calls: Calls;
   readonly tools: EditorTools;
   readonly yesNo: YesNo;
+  readonly turns: Turns;
+  readonly log: Log;
 }
 
 /** `control_request` lines of the envelope dialect, flat and nested; each is answered, an error means no (qwen.md §4.8). */
@@ -57,6 +61,15 @@ export class Requests {
       default:
         return this.#fail(id, `unsupported control request ${subtype}`);
     }
+  }
+
+  /** An answer of ours that the agent could not use. */
+  refused(fault: unknown): void {
+    const known = isRecord(fault) ? fault : {};
+    const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
+    this.#deps.log.warn(`The agent could not use an answer: ${text}`);
+    this.#deps.turns.note('warn', say('The agent could not use an answer: {0}', text));
+    if (typeof known.request_id === 'string') this.#deps.approvals.withdraw(known.request_id);
   }
 
   #permission(id: string, payload: Readonly<Record<string, unknown>>): void {
