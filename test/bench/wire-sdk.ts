@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { silentLog } from '../../src/base/log.ts';
+import { kimiWire } from '../../src/protocols/kimi-wire/index.ts';
+import { drive } from '../agents/drive.ts';
+import { peerFolder } from '../agents/lab.ts';
+
+/**
+ * Messages of one recording per second: our adapter alone, our adapter into a live session, and the official SDK, whose events are read and
+ * left. The SDK is the one that `npm run test:agents -- kimi-wire --install` puts in place.
+ */
+
+const ROUNDS = 1_000;
+const PIECES = 45;
+const MESSAGES = ROUNDS * (PIECES + 5) + 2;
+
+/** An agent that answers the handshake and then says the whole recording at once. */
+const player = `
+const line = (message) => JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n';
+const event = (type, payload) => line({ method: 'event', params: { type, payload } });
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
+  const { id, method, params } = JSON.parse(text);
+  if (id === undefined || method === undefined) return;
+  if (method === 'initialize') return process.stdout.write(line({ id, result: { protocol_version: '1.10', server: { name: 'Player', version: '1' }, slash_commands: [] } }));
+  if (method !== 'prompt') return process.stdout.write(line({ id, result: {} }));
+  if (JSON.stringify(params.user_input).includes('first')) return process.stdout.write(event('TurnBegin', { user_input: 'first' }) + event('TurnEnd', {}) + line({ id, result: { status: 'finished' } }));
+  let out = event('TurnBegin', { user_input: 'go' });
+  for (let n = 1; n <= ${ROUNDS}; n += 1) {
+    out += event('StepBegin', { n });
+    for (let piece = 0; piece < ${PIECES}; piece += 1) out += event('ContentPart', { type: 'text', text: 'some words of text, ' });
+    out += event('ToolCall', { type: 'function', id: 'c' + n, function: { name: 'Shell', arguments: null }, extras: null });
+    out += event('ToolCallPart', { arguments_part: '{"command":"true"}' });
+    out += event('StatusUpdate', { context_usage: 0.1, token_usage: { input_other: 1, output: 1, input_cache_read: 0, input_cache_creation: 0 }, message_id: 'm' + n });
+    out += event('ToolResult', { tool_call_id: 'c' + n, return_value: { is_error: false, output: 'ok', message: '', display: [] } });
+  }
+  process.stdout.write(out + event('TurnEnd', {}) + line({ id, result: { status: 'finished' } }));
+});
+process.stdin.on('end', () => process.exit(0));
+`;
+
+const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-wire-'));
+writeFileSync(path.join(base, 'player.cjs'), player);
+const program = path.join(base, 'player');
+writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${path.join(base, 'player.cjs')}' "$@"\n`);
+chmodSync(program, 0o755);
+const launch = { kind: 'process', command: program, args: [], env: {}, cwd: base } as const;
+
+async function withSession(): Promise<number> {
+  const agent = drive({ protocol: kimiWire, launch });
+  await agent.ready();
+  const began = performance.now();
+  await agent.prompt('go');
+  const took = performance.now() - began;
+  await agent.stop();
+  return took;
+}
+
+/** Without a session behind it: what the SDK does as well, and decoding. */
+function alone(): Promise<number> {
+  return new Promise((resolve) => {
+    let began = 0;
+    const adapter = kimiWire.open(launch, {
+      emit: (event) => {
+        if (event.type === 'link.ready') {
+          // The adapter is told of its own readiness before it takes a prompt.
+          setImmediate(() => {
+            began = performance.now();
+            adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
+          });
+        }
+        if (event.type !== 'turn.ended') return;
+        const took = performance.now() - began;
+        adapter.dispose();
+        void adapter.ended.then(() => resolve(took));
+      },
+      ports: {
+        tools: [],
+        files: { read: async () => '', write: async () => {} },
+        terminals: { create: () => Promise.reject(new Error('none')) },
+      },
+      client: { name: 'bench', version: '0' },
+      now: Date.now,
+      newId: randomUUID,
+      signal: new AbortController().signal,
+      trace: () => {},
+      log: silentLog,
+    });
+  });
+}
+
+interface SdkTurn extends AsyncIterable<{ readonly type: string }> {
+  readonly result: Promise<unknown>;
+}
+interface Sdk {
+  createSession(options: object): { prompt(text: string): SdkTurn; close(): Promise<void> };
+}
+
+/** Its process starts with the first prompt, so the one that is measured is the second. */
+async function theirs(sdk: Sdk): Promise<number> {
+  const session = sdk.createSession({ workDir: base, sessionId: randomUUID(), executable: program, env: {} });
+  for await (const event of session.prompt('first')) if (event.type === 'TurnEnd') continue;
+  let seen = 0;
+  const began = performance.now();
+  const turn = session.prompt('go');
+  for await (const event of turn) if (event.type !== 'error') seen += 1;
+  await turn.result;
+  const took = performance.now() - began;
+  await session.close();
+  if (seen < MESSAGES / 2) throw new Error(`the SDK told of ${seen} events only`);
+  return took;
+}
+
+async function median(run: () => Promise<number>): Promise<number> {
+  const values: number[] = [];
+  for (let n = 0; n < 5; n += 1) values.push(await run());
+  return values.toSorted((a, b) => a - b)[2] ?? 0;
+}
+const perSecond = (took: number) => `${Math.round(MESSAGES / (took / 1000)).toLocaleString('en')} messages/s (${Math.round(took)} ms)`;
+const times = (one: number, other: number) => `${(other / one).toFixed(2)} times as fast`;
+
+const adapter = await median(alone);
+const whole = await median(withSession);
+console.log(`${MESSAGES} messages, adapter alone: ${perSecond(adapter)}`);
+console.log(`${MESSAGES} messages, adapter and live session: ${perSecond(whole)}`);
+const file = path.join(peerFolder('kimi-agent-sdk'), '@moonshot-ai/kimi-agent-sdk/dist/index.mjs');
+if (existsSync(file)) {
+  const sdk = (await import(pathToFileURL(file).href)) as Sdk;
+  const official = await median(() => theirs(sdk));
+  console.log(`${MESSAGES} messages, @moonshot-ai/kimi-agent-sdk: ${perSecond(official)}`);
+  console.log(`beside the SDK: adapter alone ${times(adapter, official)}, with the session ${times(whole, official)}`);
+} else console.log('@moonshot-ai/kimi-agent-sdk is not installed');
+rmSync(base, { recursive: true, force: true });
+process.exit(0);
