@@ -19,13 +19,12 @@ interface HearingScene {
 
 const OUTPUT = /^tool-(.+)-output$/;
 
-/** What the records of a turn's streams come to. Two streams of one task carry the same records: words count from the newest only. */
+/** What the records of a turn's streams come to. Two streams of one task carry the same records: words count once. */
 export class Hearing {
   readonly #deps: HearingScene;
   #newest = 0;
-  /** When the newest stream began to speak. */
-  #since: string | undefined;
-  #spoken = false;
+  /** How often each stream has said a thing, by its number; under 0 how often it has been shown. */
+  readonly #heard = new Map<string, Map<number, number>>();
   #model = '';
   state: TaskState | undefined;
   /** What the agent says went wrong. */
@@ -44,8 +43,6 @@ export class Hearing {
 
   streamBegan(): void {
     this.#newest += 1;
-    this.#since = undefined;
-    this.#spoken = false;
     this.state = undefined;
   }
 
@@ -59,13 +56,8 @@ export class Hearing {
     }
     if (record.contextId !== undefined) memory.contextId = record.contextId;
     const newest = stream === this.#newest;
-    if (newest && !this.#spoken) {
-      this.#spoken = true;
-      this.#since = record.timestamp;
-    }
     if (newest && record.state !== undefined) this.state = record.state;
-    const words =
-      newest || !this.#spoken || (record.timestamp !== undefined && this.#since !== undefined && record.timestamp < this.#since);
+    const words = this.#isNew(record, stream) ?? newest;
     switch (record.kind) {
       case 'task':
         return this.#task(record, words);
@@ -86,6 +78,19 @@ export class Hearing {
     if (record.parts.length > 0 && record.messageId !== undefined)
       this.#past({ messageId: record.messageId, role: 'agent', parts: [...record.parts] });
     for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
+  }
+
+  /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to know it again. */
+  #isNew(record: Incoming, stream: number): boolean | undefined {
+    if (record.messageId === undefined || record.timestamp === undefined) return undefined;
+    const key = `${record.messageId}\n${record.timestamp}\n${record.parts.map((part) => part.text ?? '').join('')}`;
+    const counts = this.#heard.get(key) ?? new Map<number, number>();
+    this.#heard.set(key, counts);
+    const count = (counts.get(stream) ?? 0) + 1;
+    counts.set(stream, count);
+    if (count <= (counts.get(0) ?? 0)) return false;
+    counts.set(0, count);
+    return true;
   }
 
   #status(record: Incoming, words: boolean): void {

@@ -44,6 +44,7 @@ export class Turn {
   readonly #edits = new Map<string, { readonly path: string; readonly text: string }>();
   readonly #followUps: string[] = [];
   readonly #clock: NodeJS.Timeout;
+  #writing: Promise<void> = Promise.resolve();
   #streams: Stream[] = [];
   #heardAt: number;
   #signInAsk: AskId | undefined;
@@ -230,10 +231,11 @@ export class Turn {
         if (!record) return scene.log.trace('A record of a kind that is not known was left out.');
         stream.records += 1;
         this.#hearing.take(record, mine);
-        void this.#writeEdits();
+        this.#writing = this.#writing.then(() => this.#writeEdits());
         if (record.final && mine === this.#streams.length) {
           stream.ended = true;
-          queueMicrotask(() => this.#settle());
+          // What is being written belongs to the turn.
+          void this.#writing.then(() => this.#settle());
         }
       });
     } catch (thrown) {
@@ -250,7 +252,8 @@ export class Turn {
     if (this.#ended || this.#stop.signal.aborted) return;
     if (error instanceof RpcError || error instanceof StatusError) return this.#refused(error);
     if (this.#streams.some((one) => !one.ended)) return;
-    if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered) return this.#settle();
+    if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered)
+      return void this.#writing.then(() => this.#settle());
     void this.#lost(error);
   }
 
