@@ -184,17 +184,15 @@ export class Rpc {
 
   /** With the person's credentials once the server wants them, and once more when it asks to wait. */
   async #send(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
-    let asked = false;
     let waited = false;
     for (;;) {
       const signed = this.#credentials.sign(request);
       const answer = await client.request({ ...signed, signal: this.#scene.signal });
       if (answer.ok) return answer;
-      if (answer.status === 401 && !asked) {
-        asked = true;
+      if (answer.status === 401) {
         const words = head(await answer.text());
         if (await this.#credentials.renew(words)) continue;
-        throw new StatusError(401, say('{0} wants credentials, and none were given.', originOf(request.url)));
+        throw new StatusError(401, whyRefused(request.url, 401, words));
       }
       const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#scene.now()) : undefined;
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
+import { talk, textOf } from './talk.ts';
+
+test('401: stored credentials are tried, then the person is asked once; they go to this origin only', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const agent = await fakeAgent(t, {
+    card: { securitySchemes: { k: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
+    before: (request, response) => {
+      if (request.method !== 'POST') return false;
+      const key = request.headers['x-key'] as string | undefined;
+      seen.push(key);
+      if (key === 'right') return false;
+      response.writeHead(401).end('who are you?');
+      return true;
+    },
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [] }),
+      'message/stream': (_, reply) => {
+        reply.record(status('working', 'TEXT_CONTENT', [text('Hi.')]));
+        reply.record(over());
+        reply.end();
+      },
+    },
+  });
+  const kept = new Map<string, string>();
+  const session = talk(t, agent.url, { secrets: { get: async () => 'old', set: async (name, value) => void kept.set(name, value) } });
+  const ask = await session.asked();
+  assert.equal(ask.kind === 'question' && ask.fields[0]?.kind, 'secret');
+  session.answer(ask, { kind: 'fields', values: { secret: ['right'] } });
+  await session.opened();
+  assert.equal(textOf(await session.prompt('hi')), 'Hi.');
+  assert.deepEqual(seen.slice(0, 3), [undefined, 'old', 'right']);
+  assert.deepEqual([...kept.values()], ['right']);
+});
+
+test('403 is not asked about; the words of the server are shown', async (t) => {
+  const agent = await fakeAgent(t, {
+    before: (request, response) => {
+      if (request.method !== 'POST') return false;
+      response.writeHead(403).end('not for you');
+      return true;
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turn = await session.prompt('hi');
+  assert.equal(turn.status, 'failed');
+  assert.match(turn.error?.message ?? '', /not for you/);
+});
+
+test('503 with a time to wait is waited for once', async (t) => {
+  let refused = 0;
+  const agent = await fakeAgent(t, {
+    before: (request, response, body) => {
+      if (!body.includes('message/stream') || refused > 0) return false;
+      refused += 1;
+      response.writeHead(503, { 'retry-after': '0' }).end();
+      return request.method === 'POST';
+    },
+    on: {
+      'message/stream': (_, reply) => {
+        reply.record(over());
+        reply.end();
+      },
+    },
+  });
+  assert.equal((await talk(t, agent.url).prompt('hi')).status, 'done');
+  assert.equal(refused, 1);
+});
+
+test('a redirect to another origin is not followed', async (t) => {
+  const other = await fakeAgent(t, {});
+  const agent = await fakeAgent(t, {
+    before: (request, response) => {
+      if (request.method !== 'POST') return false;
+      response.writeHead(307, { location: `${other.url}/` }).end();
+      return true;
+    },
+  });
+  const session = talk(t, agent.url, { headers: { authorization: 'Bearer mine' } });
+  const turn = await session.prompt('hi');
+  assert.equal(turn.status, 'failed');
+  assert.equal(other.asked.length, 0);
+});
+
+test('no agent at the address: the link closes with a reason', async (t) => {
+  const agent = await fakeAgent(t, {
+    before: (_, response) => {
+      response.writeHead(404).end('nothing here');
+      return true;
+    },
+  });
+  const now = await talk(t, agent.url).opened();
+  assert.equal(now.link.state, 'closed');
+  assert.match(now.link.state === 'closed' ? now.link.reason : '', /no A2A agent/);
+});
+
+test('broken records are left out, and the rest of the stream is heard', async (t) => {
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': (_, reply) => {
+        reply.record(task('submitted'));
+        reply.raw('data: {"jsonrpc": \n\n: ping\n\ndata: 7\n\nevent: x\nid: 9\n');
+        reply.record({ kind: 'status-update', taskId: 5 });
+        reply.record({ kind: 'never-heard-of' });
+        reply.record(status('working', 'TEXT_CONTENT', [text('Still here.')]));
+        reply.record(over());
+        reply.end();
+      },
+    },
+  });
+  const turn = await talk(t, agent.url).prompt('hi');
+  assert.deepEqual([turn.status, textOf(turn)], ['done', 'Still here.']);
+});
+
+test('an empty answer to a prompt is a lost connection, and nothing is sent twice', async (t) => {
+  const agent = await fakeAgent(t, { on: { 'message/stream': (_, reply) => reply.end() } });
+  const turn = await talk(t, agent.url).prompt('hi');
+  assert.equal(turn.status, 'failed');
+  assert.equal(agent.requests('message/stream').length, 1);
+});
+
+test('a JSON error in answer to a stream is told', async (t) => {
+  const agent = await fakeAgent(t, { on: { 'message/stream': (_, reply) => reply.error(-32603, 'Something broke') } });
+  const turn = await talk(t, agent.url).prompt('hi');
+  assert.match(turn.error?.message ?? '', /Something broke/);
+});
+
+test('a plain agent can be chatted with, and the person is told what it lacks', async (t) => {
+  const agent = await fakeAgent(t, {
+    card: { capabilities: { streaming: false } },
+    on: {
+      'message/send': (_, reply, at) =>
+        reply.json(
+          at === 0
+            ? { kind: 'message', role: 'agent', messageId: 'm', contextId: 'c9', parts: [text('Just words.')] }
+            : task('completed', { artifacts: [{ artifactId: 'a', parts: [text('A work.')] }] }),
+        ),
+    },
+  });
+  const session = talk(t, agent.url);
+  const now = await session.opened();
+  assert.match(JSON.stringify(now.notices), /plain A2A agent/);
+  assert.equal(textOf(await session.prompt('hi')), 'Just words.');
+  assert.equal(textOf(await session.prompt('make')), 'A work.');
+  assert.match(JSON.stringify(agent.requests('message/send')[1]?.params), /"contextId":"c9"/);
+});
+
+test('stop: the task is cancelled and the stream read to its end', async (t) => {
+  let open: { record(result: unknown): void; end(): void } | undefined;
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': (_, reply) => {
+        open = reply;
+        reply.record(task('submitted'));
+        reply.record(status('working', 'TEXT_CONTENT', [text('Slow.')]));
+      },
+      'tasks/cancel': (_, reply) => {
+        reply.json(task('canceled'));
+        open?.record(over('canceled'));
+        open?.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  const turnId = session.begin('go');
+  await session.until('words', (now) => now.turns.some((turn) => turn.parts.length > 0));
+  session.live.send({ type: 'cancel' });
+  assert.equal((await session.ended(turnId)).status, 'cancelled');
+  assert.equal(agent.requests('tasks/cancel')[0]?.params.id, 't1');
+});
