@@ -10,7 +10,9 @@ import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
 import { leaveTask, type Memory, Past } from './memory.ts';
 import { promptParts } from './messages.ts';
-import { isOver } from './records.ts';
+import { missed } from './missed.ts';
+import { openPushDoor } from './pushDoor.ts';
+import { type Incoming, isOver } from './records.ts';
 import { lookUp } from './recover.ts';
 import { parse, Rpc, StatusError } from './rpc.ts';
 import { type Server, startServer } from './server.ts';
@@ -90,6 +92,7 @@ class A2aAdapter implements Adapter {
     const peer = readCard(await fetchCard(rpc, base), base, more);
     credentials.learn(peer.schemes);
     rpc.target = peer;
+    const push = peer.push && launch.options?.push !== 'off' ? await this.#openPushDoor() : undefined;
     const memory: Memory = {
       peer,
       rpc,
@@ -105,13 +108,29 @@ class A2aAdapter implements Adapter {
       notes: [],
       remembered: new Set(),
       past: new Past(this.#scene.past),
+      ...(push ? { push } : {}),
     };
-    await this.#takeUp(memory);
+    const now = await this.#takeUp(memory);
     const tree = await findCommands(memory).catch(() => undefined);
     if (this.#leaving) return;
     this.#memory = memory;
     this.#tree = tree;
     this.#ready(memory, new URL(base));
+    if (now) this.#catchUp(memory, now);
+  }
+
+  /** What the agent did while nobody listened becomes a turn. */
+  #catchUp(memory: Memory, now: Incoming): void {
+    if (this.#turn || this.#leaving || memory.peer.dialect === 'gemini') return;
+    const record = missed(memory, now);
+    if (record) this.#newTurn(this.#scene.newId(), [], memory)?.catchUp(record);
+  }
+
+  async #news(): Promise<void> {
+    const memory = this.#memory;
+    if (!memory || this.#turn || this.#leaving) return;
+    const now = await lookUp(memory).catch(() => undefined);
+    if (now) this.#catchUp(memory, now);
   }
 
   async #start(launch: Extract<Launch, { kind: 'process' }>): Promise<string> {
@@ -131,18 +150,33 @@ class A2aAdapter implements Adapter {
     return address;
   }
 
+  async #openPushDoor() {
+    try {
+      return this.#life.own(
+        await openPushDoor(
+          (taskId) => this.#memory?.task?.id === taskId,
+          () => void this.#news(),
+        ),
+      );
+    } catch (error) {
+      this.#scene.log.info(`No place for notifications: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+
   /** Goes on with the task of an earlier time, where the agent still knows it. */
-  async #takeUp(memory: Memory): Promise<void> {
+  async #takeUp(memory: Memory): Promise<Incoming | undefined> {
     const key = parse(this.#scene.resume?.key ?? '');
-    if (!isRecord(key)) return;
+    if (!isRecord(key)) return undefined;
     if (typeof key.contextId === 'string') memory.contextId = key.contextId;
-    if (typeof key.taskId !== 'string') return;
+    if (typeof key.taskId !== 'string') return undefined;
     memory.task = { id: key.taskId };
     memory.settled = true;
     const now = await lookUp(memory).catch(() => undefined);
-    if (now && (!isOver(now.state) || now.state === 'completed')) return;
+    if (now && (!isOver(now.state) || now.state === 'completed')) return now;
     const told = leaveTask(memory);
     if (!memory.past.empty) this.#notice('info', told);
+    return undefined;
   }
 
   #ready(memory: Memory, url: URL): void {

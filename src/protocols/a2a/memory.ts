@@ -1,6 +1,7 @@
 import { say } from '../../base/say.ts';
 import type { Turn } from '../../session/model.ts';
 import type { Peer } from './card.ts';
+import type { PushDoor } from './pushDoor.ts';
 import type { Rpc } from './rpc.ts';
 
 /** What outlives a turn of one conversation. */
@@ -26,6 +27,8 @@ export interface Memory {
   readonly notes: string[];
   /** What the person allowed for the rest of the conversation. */
   readonly remembered: Set<string>;
+  /** Where the agent may say that there is news. */
+  readonly push?: PushDoor;
   /** Who said what, for a task that has to be told. */
   readonly past: Past;
 }
@@ -49,6 +52,11 @@ export class Past {
 
   get empty(): boolean {
     return this.#lines.length === 0;
+  }
+
+  /** These words have been shown. */
+  has(text: string): boolean {
+    return this.#lines.some((line) => line.includes(text.trim()));
   }
 
   add(who: 'User' | 'Agent' | 'Changed', text: string): void {

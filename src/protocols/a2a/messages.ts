@@ -45,8 +45,10 @@ export function toMessage(memory: Memory, parts: readonly Fields[], reference?: 
   const { peer, task, contextId } = memory;
   const newer = peer.wire === '1.0';
   const metadata = memory.settled ? undefined : settingsOf(memory);
+  const push = memory.settled ? undefined : memory.push?.config(peer.wire);
   memory.settled = true;
   return {
+    ...(push ? { configuration: newer ? { taskPushNotificationConfig: push } : { pushNotificationConfig: push } } : {}),
     message: {
       ...(newer ? {} : { kind: 'message' }),
       role: newer ? 'ROLE_USER' : 'user',

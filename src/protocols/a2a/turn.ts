@@ -4,9 +4,10 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault, Remedy, TurnId } from '../../session/model.ts';
 import { Calls, type Decision, memoryKey } from './calls.ts';
 import { Hearing } from './hearing.ts';
+import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
 import { confirmation, dataPart, textPart, toMessage } from './messages.ts';
-import { isAtRest, isOver, toIncoming } from './records.ts';
+import { type Incoming, isAtRest, isOver, toIncoming } from './records.ts';
 import { lookUp, resubscribe } from './recover.ts';
 import { pause, RpcError, StatusError, wordsOf } from './rpc.ts';
 import { makeTask } from './shippedTask.ts';
@@ -40,11 +41,9 @@ export class Turn {
   readonly #shown: Shown;
   readonly #hearing: Hearing;
   readonly #stop = new AbortController();
-  /** Proposals the person changed, for servers that cannot be told: written after the call is done. */
-  readonly #edits = new Map<string, { readonly path: string; readonly text: string }>();
+  readonly #edits: LateEdits;
   readonly #followUps: string[] = [];
   readonly #clock: NodeJS.Timeout;
-  #writing: Promise<void> = Promise.resolve();
   #streams: Stream[] = [];
   #heardAt: number;
   #signInAsk: AskId | undefined;
@@ -60,6 +59,7 @@ export class Turn {
     this.#calls = new Calls(scene, id, memory.remembered);
     this.#shown = new Shown(scene, id);
     this.#hearing = new Hearing({ scene, memory, turnId: id, calls: this.#calls, shown: this.#shown, decided: (one) => this.#say(one) });
+    this.#edits = new LateEdits({ scene, memory, calls: this.#calls, shown: this.#shown });
     this.#heardAt = scene.now();
     this.#clock = setInterval(() => this.#tick(), timing.ping);
     this.over = new Promise((resolve) => {
@@ -90,6 +90,14 @@ export class Turn {
       return this.#closed(await this.#open(toMessage(memory, [...past, ...parts])));
     }
     this.#closed(error);
+  }
+
+  /** Shows what happened while nobody listened, and goes on listening where the task goes on. */
+  catchUp(record: Incoming): void {
+    this.#hearing.records += 1;
+    this.#hearing.catchUp(record);
+    if (isAtRest(this.#hearing.state)) this.#settle();
+    else void this.#lost(undefined);
   }
 
   /** Hears a stream that somebody else opens. */
@@ -196,7 +204,7 @@ export class Turn {
     if (decision.edited !== undefined && proposed !== undefined) {
       const text = likeProposal(decision.edited, proposed);
       if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
-      else if (text !== proposed && call.diff) this.#edits.set(call.id, { path: call.diff.path, text });
+      else if (text !== proposed && call.diff) this.#edits.add(call.id, call.diff.path, text);
     }
     this.#send([dataPart(memory, confirmation(memory, call, dialect, choice.sends, edited))]);
   }
@@ -231,11 +239,11 @@ export class Turn {
         if (!record) return scene.log.trace('A record of a kind that is not known was left out.');
         stream.records += 1;
         this.#hearing.take(record, mine);
-        this.#writing = this.#writing.then(() => this.#writeEdits());
+        const written = this.#edits.written();
         if (record.final && mine === this.#streams.length) {
           stream.ended = true;
           // What is being written belongs to the turn.
-          void this.#writing.then(() => this.#settle());
+          void written.then(() => this.#settle());
         }
       });
     } catch (thrown) {
@@ -253,7 +261,7 @@ export class Turn {
     if (error instanceof RpcError || error instanceof StatusError) return this.#refused(error);
     if (this.#streams.some((one) => !one.ended)) return;
     if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered)
-      return void this.#writing.then(() => this.#settle());
+      return void this.#edits.written().then(() => this.#settle());
     void this.#lost(error);
   }
 
@@ -337,26 +345,6 @@ export class Turn {
     this.#quiet();
     if (end === 'resting') return this.#settle();
     this.#end({ status: 'failed', error: { message: end === 'gone' ? leaveTask(memory) : why, next: ['retry', 'continue'] } });
-  }
-
-  async #writeEdits(): Promise<void> {
-    const { scene, memory } = this.#deps;
-    for (const [callId, edit] of this.#edits) {
-      const status = this.#calls.status(callId);
-      if (status === 'failed' || status === 'cancelled') this.#edits.delete(callId);
-      if (status !== 'done') continue;
-      this.#edits.delete(callId);
-      try {
-        await scene.ports.files.write(edit.path, edit.text);
-        memory.notes.push(`(The user changed your proposal for ${edit.path} before accepting it; the file holds the user's version.)`);
-        this.#shown.notice(
-          'info',
-          say('Your version of {0} was written after the agent’s: this agent cannot be told of changes beforehand.', edit.path),
-        );
-      } catch (error) {
-        this.#shown.notice('error', say('Your version of {0} could not be written: {1}', edit.path, messageOf(error)));
-      }
-    }
   }
 
   /** Something was heard. */

@@ -1,0 +1,76 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Disposable } from '../../base/lifetime.ts';
+import { toIncoming } from './records.ts';
+import { parse } from './rpc.ts';
+import type { Fields } from './words.ts';
+
+const BODY_LIMIT = 16 * 1024 * 1024;
+const BODY_WITHIN = 10_000;
+
+/** Where an agent of this conversation may say that there is news (a2a.md §12); closed when disposed. */
+export interface PushDoor extends Disposable {
+  readonly url: string;
+  /** What the agent is told, in the spelling of its version. */
+  config(wire: '0.3' | '1.0'): Fields;
+}
+
+/**
+ * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; what a call with it says is only a
+ * hint, so `onNews` has to look for itself. `isOurs` judges the id of the task.
+ */
+export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: () => void): Promise<PushDoor> {
+  const path = `/a2a/${secret()}`;
+  const [token, credentials] = [secret(), secret()];
+  const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
+    receive(request, response).catch(() => response.destroy());
+  });
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const say = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
+    if (request.url !== path) return say(404);
+    if (request.method !== 'POST') return say(405);
+    const { 'x-a2a-notification-token': given, authorization = '' } = request.headers;
+    if (!same(String(given ?? ''), token) && !same(authorization, `Bearer ${credentials}`)) return say(401);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > BODY_LIMIT) return say(413);
+      chunks.push(chunk);
+    }
+    const record = toIncoming(parse(Buffer.concat(chunks).toString('utf8')));
+    if (!record) return say(400);
+    if (record.taskId === undefined || !isOurs(record.taskId)) return say(403);
+    say(200);
+    onNews();
+  };
+  server.listen(0, '127.0.0.1');
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', reject);
+  });
+  server.unref();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  return {
+    url,
+    config: (wire) => ({
+      url,
+      token,
+      authentication: { ...(wire === '1.0' ? { scheme: 'Bearer' } : { schemes: ['Bearer'] }), credentials },
+    }),
+    dispose() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function same(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
