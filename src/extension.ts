@@ -24,6 +24,7 @@ import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
 import { editorTools } from './editor/tools/index.ts';
 import { Typing } from './editor/typing.ts';
+import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { Journal } from './live/journal.ts';
 import { Sessions } from './live/sessions.ts';
@@ -112,6 +113,7 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(registerCommands(table, log));
   life.own(keepContextKeys(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
+  life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {

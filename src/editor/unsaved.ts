@@ -1,0 +1,30 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Disposable } from '../base/lifetime.ts';
+import type { Desk } from '../live/surface.ts';
+import type { Warn } from './endWork.ts';
+
+const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
+
+/**
+ * Says so when an agent wants to change a file that has unsaved text in the editor: most agents change the file on disk, and the two would part
+ * without a word. One button saves; whatever the person does, the ask stays as it is.
+ */
+export function warnOfUnsaved(desk: Desk, ask = warn): Disposable {
+  return desk.onChange((_, { event, now }) => {
+    if (event.type !== 'ask.opened' || event.ask.kind !== 'approval' || event.ask.detail.type !== 'edit') return;
+    const paths = new Set(event.ask.detail.diffs.map((diff) => path.resolve(now.cwd, diff.path)));
+    const unsaved = vscode.workspace.textDocuments.filter(
+      (document) => document.isDirty && document.uri.scheme === 'file' && paths.has(document.uri.fsPath),
+    );
+    if (unsaved.length > 0) void offerToSave(unsaved, now.agent.name, ask);
+  });
+}
+
+async function offerToSave(documents: readonly vscode.TextDocument[], agent: string, ask: Warn): Promise<void> {
+  const names = documents.map((document) => vscode.workspace.asRelativePath(document.uri)).join(', ');
+  const save = vscode.l10n.t('Save');
+  const text = vscode.l10n.t('{0} wants to change {1}, which has unsaved changes. The proposal may not contain them.', agent, names);
+  if ((await ask(text, save)) !== save) return;
+  for (const document of documents) await document.save();
+}
