@@ -37,6 +37,7 @@ export class ChatLink implements Disposable {
   #greeted = false;
   #calls = 0;
   #list = '';
+  #sentAt = Number.NEGATIVE_INFINITY;
   /** What was put in before the page could take it. */
   #early: ToView[] = [];
 
@@ -85,11 +86,16 @@ export class ChatLink implements Disposable {
     else this.#early = [...this.#early, message].slice(-100);
   }
 
+  /** At most once a frame; the first after a rest goes at once, with what else the same moment brings. */
   #soon(run: () => void): void {
-    const timer = setTimeout(() => {
-      this.#life.release(stop);
-      run();
-    }, FRAME);
+    const timer = setTimeout(
+      () => {
+        this.#life.release(stop);
+        this.#sentAt = performance.now();
+        run();
+      },
+      Math.max(0, this.#sentAt + FRAME - performance.now()),
+    );
     const stop = this.#life.own({ dispose: () => clearTimeout(timer) });
   }
 

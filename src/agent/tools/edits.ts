@@ -19,10 +19,11 @@ export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outc
   const name = shortPath(scene.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
   const verb = before ? say('Edit', '编辑') : say('Create', '创建');
+  const outside = say(', outside of the workspace', '，在工作区之外');
   const leads = place.real === place.path ? '' : say(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
   const edited = await scene.permit({
     action: place.inside ? 'edit file' : 'edit file outside of working directory',
-    description: `${verb} \`${name}\`${place.inside ? '' : leads}`,
+    description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}`,
     shown,
   });
   const now = await readTextFile(place.real, name);
