@@ -17,6 +17,7 @@ try {
   console.log(`the same inside one block of code: ${perPiece(figures.perPieceInCode)}`);
   console.log(stream('200,000 characters, 100 pieces a second', figures.paced));
   console.log(stream('1,000,000 characters, 1,000 pieces a second', figures.burst));
+  console.log(`a session of 2,000 tool calls: ${figures.longSessionMB.toFixed(1)} MB of heap in the view`);
 } finally {
   await browser.close();
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { END_MARK, oneFence, pieces, reply } from './corpus.ts';
+import { longSession } from './longSession.ts';
 
 /** What the built view (dist/webview) costs while a reply streams in. CPU is the main thread's, in milliseconds. */
 export interface ViewFigures {
@@ -15,6 +16,8 @@ export interface ViewFigures {
   readonly paced: StreamFigures;
   /** 1,000,000 characters, 1,000 pieces a second. */
   readonly burst: StreamFigures;
+  /** MB of heap after a session of 2,000 tool calls has come, beyond what the empty view has. */
+  readonly longSessionMB: number;
 }
 export interface StreamFigures {
   readonly absorbed: number;
@@ -52,6 +55,7 @@ export async function measureView(browser: Browser): Promise<ViewFigures> {
       perPieceInCode: await costs(browser, url, oneFence(310_000), [10_000, 100_000, 300_000]),
       paced: await streamed(browser, url, reply(200_000), 4_000, 100),
       burst: await streamed(browser, url, reply(1_000_000), 20_000, 1_000),
+      longSessionMB: await longSessionHeap(browser, url),
     };
   } finally {
     server.close();
@@ -96,6 +100,25 @@ function streamed(browser: Browser, url: string, text: string, count: number, ra
     const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0;
     return { ...figures, cpu: (await cpu(cdp)) - before, heapMB: heap / 1_048_576 };
   });
+}
+
+function longSessionHeap(browser: Browser, url: string): Promise<number> {
+  return withPage(browser, url, async (page, cdp) => {
+    const before = await heap(cdp);
+    await page.evaluate((session) => {
+      postMessage({ type: 'sessions', list: [], profiles: [], active: session.id });
+      postMessage({ type: 'snapshot', sessionId: session.id, seq: 1, session });
+    }, longSession().now);
+    await page.waitForSelector('.call');
+    return (await heap(cdp)) - before;
+  });
+}
+
+/** MB in use after the garbage is gone. */
+async function heap(cdp: CDPSession): Promise<number> {
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { metrics } = await cdp.send('Performance.getMetrics');
+  return (metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0) / 1_048_576;
 }
 
 async function withPage<T>(browser: Browser, url: string, use: (page: Page, cdp: CDPSession) => Promise<T>): Promise<T> {
@@ -143,6 +166,7 @@ async function serve(): Promise<{ readonly url: string; readonly server: Server 
 }
 
 /** What test/webview/bench/page.ts puts into the page. */
+declare function postMessage(message: unknown): void;
 declare const bench: {
   prefix(text: string): Promise<void>;
   updates(list: readonly string[]): Promise<void>;
