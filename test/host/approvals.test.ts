@@ -27,7 +27,7 @@ describe('approvals as quick-picks', () => {
     for (const name of names) await vscode.commands.executeCommand(key[name]);
   };
   const start = (...ids: readonly string[]) => {
-    desk = new FakeDesk('/work', ...ids);
+    desk = new FakeDesk('/project', ...ids);
     approvals = life.own(
       new Approvals({
         desk,
@@ -165,7 +165,7 @@ describe('approvals as quick-picks', () => {
   it('an ask waits until one of our own inputs is closed', async () => {
     life.dispose();
     life = new Lifetime();
-    desk = new FakeDesk('/work', 'a');
+    desk = new FakeDesk('/project', 'a');
     const inputs = life.own(new QuickInputs());
     const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, restsIn: () => 0, openDiff: () => {}, openText: () => {} };
     life.own(new Approvals({ ...deps, edited: async () => undefined }));
@@ -213,13 +213,13 @@ describe('approvals as quick-picks', () => {
       detail: {
         type: 'edit',
         diffs: [
-          { path: '/work/x.ts', ...diff },
-          { path: '/work/y.ts', ...diff },
+          { path: '/project/x.ts', ...diff },
+          { path: '/project/y.ts', ...diff },
         ],
       },
     });
     await press('enter', 'down', 'enter');
-    assert.deepEqual(diffs, ['1 /work/x.ts', '1 /work/y.ts']);
+    assert.deepEqual(diffs, ['1 /project/x.ts', '1 /project/y.ts']);
     assert.deepEqual(desk.answers, []);
   });
 

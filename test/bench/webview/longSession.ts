@@ -6,7 +6,7 @@ const PER_TURN = 50;
 
 /** A session of 2,000 finished tool calls, made event by event. */
 export function longSession(): Store {
-  const store = new Store(newSession('long', { protocol: 'bench', name: 'bench' }, '/work'));
+  const store = new Store(newSession('long', { protocol: 'bench', name: 'bench' }, '/project'));
   for (let at = 0; at < CALLS; at += 1) {
     const turnId = `turn${Math.floor(at / PER_TURN)}`;
     const callId = `call${at}`;
@@ -38,7 +38,7 @@ export function longSession(): Store {
       change: {
         status: 'done',
         output: [{ kind: 'content', content: { type: 'text', text } }],
-        locations: [{ path: `/work/src/file${at}.ts` }],
+        locations: [{ path: `/project/src/file${at}.ts` }],
       },
     });
     if (at % PER_TURN === PER_TURN - 1) store.apply({ type: 'turn.ended', turnId, at, status: 'done' });
