@@ -212,7 +212,8 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   #emit(event: SessionEvent): void {
-    const broke = runningTurn(this.store.now) !== undefined;
+    // Asked before the event changes it, and only where it matters: most events are growth.
+    const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;
     this.#deps.journal?.record(event);
     switch (event.type) {
