@@ -5,9 +5,6 @@ import type { Exit, Ports, VisibleProgram } from '../protocols/ports.ts';
 export const outsidePorts: Required<Pick<Ports, 'openLink' | 'runVisibly'>> = {
   openLink: async (url) => {
     if (!/^https?:\/\//i.test(url)) return false;
-    const open = vscode.l10n.t('Open');
-    const text = vscode.l10n.t('The agent wants to open an address in the browser.');
-    if ((await vscode.window.showInformationMessage(text, { modal: true, detail: url }, open)) !== open) return false;
     return vscode.env.openExternal(vscode.Uri.parse(url, true));
   },
   runVisibly: (program) => runInTerminal(program),

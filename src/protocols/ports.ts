@@ -5,7 +5,7 @@ export interface Ports {
   readonly tools: readonly Tool[];
   readonly files: Files;
   readonly terminals: Terminals;
-  /** Opens an address outside the editor, after the person agreed. False when nothing was opened. */
+  /** Opens an address outside the editor. The caller has asked the person before. False when nothing was opened. */
   readonly openLink?: (url: string) => Promise<boolean>;
   /** Runs a program in a terminal that the person sees and types into, as a login needs; settles with its end. */
   readonly runVisibly?: (program: VisibleProgram) => Promise<Exit>;

@@ -81,6 +81,9 @@ for (const protocol of chosen) {
 }
 if (values.install) process.exit(0);
 
+// Our tools reach the agents through bundles.
+execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit', shell: process.platform === 'win32' });
+
 const files = chosen
   .flatMap((protocol) => readdirSync(path.join(here, protocol)).map((name) => path.join(here, protocol, name)))
   .filter((file) => file.endsWith('.test.ts') && file.includes(values.only ?? ''));

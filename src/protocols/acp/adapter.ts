@@ -79,7 +79,14 @@ export class AcpAdapter implements Adapter {
         if (turn && call) this.#placing.wrote(turn, call, diff);
       },
     });
-    this.#terminals = new TerminalRequests({ terminals: ports.terminals, roots: [launch.cwd], emit, newId: scene.newId });
+    this.#terminals = new TerminalRequests({
+      terminals: ports.terminals,
+      asks: this.#asks,
+      roots: [launch.cwd],
+      turnId: () => this.#turns.current?.id,
+      emit,
+      newId: scene.newId,
+    });
     this.#vigil = new Vigil(emit, () => (this.#asks.size > 0 ? undefined : this.#line?.connection.heardAt));
     void this.#open();
   }

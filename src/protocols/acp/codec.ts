@@ -72,7 +72,8 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
     return id == null ? [] : settings.modeChanged(id);
   },
   config_option_update: ({ configOptions }, { settings }) => settings.replaceConfig(configOptions),
-  session_info_update: ({ title }) => (title == null ? [] : [{ type: 'title.set', title: title.slice(0, 500) }]),
+  // Absent is unchanged, null clears.
+  session_info_update: ({ title }) => (title === undefined ? [] : [{ type: 'title.set', title: (title ?? '').slice(0, 500) }]),
   usage_update: ({ used, size, cost }) => [
     {
       type: 'usage.set',

@@ -30,7 +30,7 @@ export function requestHandlers(parts: RequestScene): Readonly<Record<string, Re
     'session/request_permission': handler(permissionRequest, (request, signal) => permission(parts, request, signal)),
     'fs/read_text_file': handler(readRequest, (request, signal) => files.read(request, signal)),
     'fs/write_text_file': handler(writeRequest, (request, signal) => files.write(request, signal)),
-    'terminal/create': handler(terminalRequest, (request) => terminals.create(request)),
+    'terminal/create': handler(terminalRequest, (request, signal) => terminals.create(request, signal)),
     'terminal/output': handler(terminalName, ({ terminalId }) => terminals.output(terminalId)),
     'terminal/wait_for_exit': handler(terminalName, ({ terminalId }) => terminals.exited(terminalId)),
     'terminal/kill': handler(terminalName, ({ terminalId }) => terminals.kill(terminalId)),

@@ -1,6 +1,9 @@
+import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
+import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { placeOf } from './paths.ts';
 
@@ -12,7 +15,9 @@ const MOST = 64;
 
 export interface TerminalScene {
   readonly terminals: Terminals;
+  readonly asks: OpenAsks;
   readonly roots: readonly string[];
+  readonly turnId: () => string | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly newId: () => string;
 }
@@ -30,17 +35,21 @@ export class TerminalRequests {
   readonly #scene: TerminalScene;
   readonly #open = new Map<string, TerminalHandle>();
   readonly #released = new Set<string>();
+  /** Folders outside the workspace that the person let commands run in, or not. */
+  readonly #outside = new Map<string, boolean>();
   #ended = false;
 
   constructor(scene: TerminalScene) {
     this.#scene = scene;
   }
 
-  async create(request: Request): Promise<{ terminalId: string }> {
+  async create(request: Request, signal: AbortSignal): Promise<{ terminalId: string }> {
     if (this.#open.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} terminals are open.`);
     const cwd = request.cwd ?? this.#scene.roots[0];
-    if (cwd !== undefined) await checkFolder(cwd, this.#scene.roots);
     const args = request.args ?? [];
+    if (cwd !== undefined && (await this.#isOutside(cwd)) && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
+      throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
+    }
     const spec: TerminalSpec = {
       command: request.command,
       // Without arguments the command is a line for the shell; with them it is never put together for one.
@@ -90,6 +99,44 @@ export class TerminalRequests {
     this.#open.clear();
   }
 
+  async #isOutside(cwd: string): Promise<boolean> {
+    try {
+      return (await placeOf(cwd, this.#scene.roots)) === 'outside';
+    } catch (error) {
+      throw refusal(INVALID_PARAMS, messageOf(error));
+    }
+  }
+
+  /** A folder is asked about once; no answer is none. */
+  async #mayRun(command: string, cwd: string, signal: AbortSignal): Promise<boolean> {
+    const folder = path.resolve(cwd);
+    const known = this.#outside.get(folder);
+    if (known !== undefined) return known;
+    const turnId = this.#scene.turnId();
+    const allowed = await this.#scene.asks.ask<boolean | undefined>(
+      {
+        ask: (id) => ({
+          kind: 'approval',
+          id,
+          ...(turnId === undefined ? {} : { turnId }),
+          title: say('Run a command outside the workspace'),
+          toolKind: 'execute',
+          detail: { type: 'command', command, cwd: folder },
+          options: [
+            // Not an option that rules of the person may choose: those are about the workspace.
+            { id: 'allow', label: say('Allow commands in this folder'), effect: 'allow_always' },
+            { id: 'reject', label: say('Reject'), effect: 'reject_once' },
+          ],
+        }),
+        reply: (answer) => answer.kind === 'option' && answer.optionId === 'allow',
+        cancelled: undefined,
+      },
+      signal,
+    );
+    if (allowed !== undefined) this.#outside.set(folder, allowed);
+    return allowed ?? false;
+  }
+
   #find(id: string): TerminalHandle {
     const handle = this.#open.get(id);
     if (!handle) throw refusal(NOT_FOUND, `There is no terminal ${id}`);
@@ -125,16 +172,6 @@ export class TerminalRequests {
       this.#scene.emit({ type: 'terminal.changed', terminal: { id, exit: { code: exit.code, signal: exit.signal } }, ...grew });
     });
   }
-}
-
-async function checkFolder(cwd: string, roots: readonly string[]): Promise<void> {
-  let place: Awaited<ReturnType<typeof placeOf>>;
-  try {
-    place = await placeOf(cwd, roots);
-  } catch (error) {
-    throw refusal(INVALID_PARAMS, messageOf(error));
-  }
-  if (place === 'outside') throw refusal(INVALID_PARAMS, `Terminals start inside the workspace, not in ${cwd}`);
 }
 
 function toStatus(exit: Exit) {

@@ -224,7 +224,30 @@ test('56: a command that cannot be started is a terminal that says so; a whole l
   const line = await command(made.agent, { command: 'echo a', args: ['b c'] });
   await line.wait();
   assert.equal((await line.output()).output, 'a b c\n');
-  const { error } = await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'ls', cwd: '/' });
-  assert.match(error?.message ?? '', /inside the workspace/);
   await finish();
+});
+
+test('a command outside the workspace is asked about with its folder, once a folder; no answer is no leave', async (t) => {
+  const made = await scene(t);
+  const away = outside(t);
+  const { driven, finish } = await inTurn(made);
+  const start = (cwd: string) => made.agent.ask('terminal/create', { sessionId: SESSION, command: 'pwd', cwd });
+  const allowed = start(away);
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.ok(asks[0]?.kind === 'approval');
+  assert.deepEqual(asks[0].detail, { type: 'command', command: 'pwd', cwd: away });
+  assert.ok(
+    asks[0].options.every((option) => option.effect !== 'allow_once'),
+    'no rule of the person answers it',
+  );
+  driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'allow' } });
+  assert.equal((await allowed).error, undefined);
+  assert.equal((await start(away)).error, undefined, 'the folder is known');
+  assert.deepEqual(driven.now().asks, []);
+  const refused = start('/');
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  driven.live.send({ type: 'cancel' });
+  assert.match((await refused).error?.message ?? '', /did not allow/);
+  assert.equal((await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'pwd', cwd: 'src' })).error?.code, -32602);
+  await finish('cancelled');
 });

@@ -80,7 +80,7 @@ test('notices, titles and compactions', async (t) => {
   const { driven, finish } = await inTurn(made);
   agent.update({ sessionUpdate: 'notice', severity: 'warning', title: 'Careful', description: 'quota' });
   agent.update({ sessionUpdate: 'session_info_update', title: 'A name' });
-  agent.update({ sessionUpdate: 'session_info_update', title: null });
+  agent.update({ sessionUpdate: 'session_info_update', updatedAt: '2026-01-01T00:00:00Z' });
   agent.update({ sessionUpdate: 'compaction_update', compactionId: 'k', status: 'in_progress' });
   await driven.until('the activity', (session) => session.turns[0]?.activity !== undefined);
   agent.update({ sessionUpdate: 'compaction_update', compactionId: 'k', status: 'completed', summary: null });
@@ -91,7 +91,9 @@ test('notices, titles and compactions', async (t) => {
   );
   assert.equal(turn.activity, undefined);
   assert.deepEqual(driven.now().notices, [{ level: 'warn', text: 'Careful\nquota' }]);
-  assert.equal(driven.now().title, 'A name');
+  assert.equal(driven.now().title, 'A name', 'what is absent is unchanged');
+  agent.update({ sessionUpdate: 'session_info_update', title: null });
+  await driven.until('no title', (session) => session.title === '');
 });
 
 test('what the agent puts into the conversation is shown; echoes and reminders are not', async (t) => {
