@@ -3,7 +3,7 @@ import { say } from '../base/say.ts';
 /** No single line may be longer than this many bytes unless the caller says otherwise. */
 export const LINE_LIMIT = 256 * 1024 * 1024;
 
-/** A line grew beyond the limit; nothing after it can be trusted to begin a message. */
+/** A line grew beyond the limit, and the caller did not say that it can do without it. */
 export class LineTooLong extends Error {
   constructor(limit: number) {
     super(say('a line longer than {0} MB', Math.round(limit / 1024 / 1024)));
@@ -12,34 +12,49 @@ export class LineTooLong extends Error {
 
 const NEWLINE = 0x0a;
 
+export interface LineBounds {
+  /** Bytes in one line. */
+  readonly limit?: number;
+  /** Told once for each line that was longer, when it begins to be passed over; the lines after it come as usual. Without it such a line throws. */
+  readonly onTooLong?: (limit: number) => void;
+}
+
 /**
  * Cuts bytes into lines at 0x0A and nowhere else (U+2028 stays inside its line). However the chunks fall, the work grows with the bytes, not with
  * the length of a line. One trailing carriage return is dropped, empty lines are skipped, bytes that are not UTF-8 become U+FFFD.
  */
 export class Lines {
   readonly #limit: number;
+  readonly #onTooLong: ((limit: number) => void) | undefined;
   readonly #take: (line: string) => void;
   #held: Buffer[] = [];
   #heldBytes = 0;
+  /** What comes up to the next end of a line belongs to one that is too long. */
+  #passing = false;
 
-  constructor(take: (line: string) => void, limit = LINE_LIMIT) {
+  constructor(take: (line: string) => void, { limit = LINE_LIMIT, onTooLong }: LineBounds = {}) {
     this.#take = take;
     this.#limit = limit;
+    this.#onTooLong = onTooLong;
   }
 
-  /** Gives every line that is whole now; throws LineTooLong. */
+  /** Gives every line that is whole now. Throws LineTooLong unless somebody is told of such lines. */
   push(chunk: Uint8Array): void {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    this.#check(bytes);
+    let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    if (this.#passing) {
+      const end = bytes.indexOf(NEWLINE);
+      if (end < 0) return;
+      this.#passing = false;
+      bytes = bytes.subarray(end + 1);
+    }
+    if (this.#heldBytes + bytes.length > this.#limit) return this.#oneByOne(bytes);
     const last = bytes.lastIndexOf(NEWLINE);
     if (last >= 0) {
       // No byte of a longer character is 0x0A, so whole lines can be decoded together.
       const whole = bytes.subarray(0, last);
       this.#give(this.#heldBytes === 0 ? whole : this.#withHeld(whole));
     }
-    if (last + 1 === bytes.length) return;
-    this.#held.push(bytes.subarray(last + 1));
-    this.#heldBytes += bytes.length - last - 1;
+    this.#hold(bytes.subarray(last + 1));
   }
 
   /** The stream is over: gives what was left without an end. */
@@ -47,19 +62,32 @@ export class Lines {
     if (this.#heldBytes > 0) this.#give(this.#withHeld(Buffer.alloc(0)));
   }
 
-  /** Only the first line of a chunk can go on from before; the others are shorter than the chunk. */
-  #check(bytes: Buffer): void {
+  /** One of these lines may be too long. */
+  #oneByOne(bytes: Buffer): void {
     let from = 0;
-    let before = this.#heldBytes;
-    if (before + bytes.length <= this.#limit) return;
-    while (from <= bytes.length) {
-      const found = bytes.indexOf(NEWLINE, from);
-      const end = found < 0 ? bytes.length : found;
-      if (before + end - from > this.#limit) throw new LineTooLong(this.#limit);
-      if (bytes.length - end <= this.#limit) return;
-      before = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+      const line = bytes.subarray(from, end);
+      if (this.#fits(line)) this.#give(this.#withHeld(line));
       from = end + 1;
     }
+    const rest = bytes.subarray(from);
+    if (this.#fits(rest)) this.#hold(rest);
+    else this.#passing = true;
+  }
+
+  #fits(line: Buffer): boolean {
+    if (this.#heldBytes + line.length <= this.#limit) return true;
+    this.#held = [];
+    this.#heldBytes = 0;
+    if (!this.#onTooLong) throw new LineTooLong(this.#limit);
+    this.#onTooLong(this.#limit);
+    return false;
+  }
+
+  #hold(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
   }
 
   #withHeld(last: Buffer): Buffer {

@@ -5,7 +5,7 @@ import { toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
-import { LINE_LIMIT } from './lines.ts';
+import type { LineBounds } from './lines.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
 import { listenOnce, stdioChannel } from './stdio.ts';
 
@@ -16,12 +16,10 @@ export interface ProcessSpec {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
 }
-export interface ProcessOptions {
+export interface ProcessOptions extends LineBounds {
   readonly log: Log;
   /** Milliseconds after the end of its input until SIGTERM, and from there until SIGKILL (wire.md §12). */
   readonly patience?: { readonly end: number; readonly term: number };
-  /** Bytes in one line. */
-  readonly limit?: number;
 }
 
 const STDERR_KEPT = 64 * 1024;
@@ -61,7 +59,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
   });
   const { pid } = child;
   if (pid !== undefined) running.add(pid);
-  const pipe = stdioChannel(child.stdout, child.stdin, options.limit ?? LINE_LIMIT);
+  const pipe = stdioChannel(child.stdout, child.stdin, options);
 
   let fresh = false;
   child.stdout.on('data', () => {

@@ -4,13 +4,13 @@ import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
-import { LINE_LIMIT, Lines } from './lines.ts';
+import { type LineBounds, Lines } from './lines.ts';
 
 /**
  * A pair of byte streams as a channel: one line a message. It closes when the input ends or either stream breaks; disposing it ends the output
  * and stops reading. Serves a process's own stdin and stdout too.
  */
-export function stdioChannel(input: Readable, output: Writable, limit = LINE_LIMIT): Channel {
+export function stdioChannel(input: Readable, output: Writable, bounds: LineBounds = {}): Channel {
   const messages = new Emitter<string>();
   const closes = new Emitter<Closed>();
   let closed: Closed | undefined;
@@ -25,7 +25,7 @@ export function stdioChannel(input: Readable, output: Writable, limit = LINE_LIM
     closes.fire(closed);
     closes.dispose();
   };
-  const lines = new Lines((line) => messages.fire(line), limit);
+  const lines = new Lines((line) => messages.fire(line), bounds);
   const take = (chunk: Buffer): void => {
     try {
       lines.push(chunk);

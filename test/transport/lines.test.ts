@@ -4,7 +4,7 @@ import { Lines, LineTooLong, toLine } from '../../src/transport/lines.ts';
 
 function cut(chunks: readonly Uint8Array[], limit?: number): string[] {
   const got: string[] = [];
-  const lines = new Lines((line) => got.push(line), limit);
+  const lines = new Lines((line) => got.push(line), limit === undefined ? {} : { limit });
   for (const chunk of chunks) lines.push(chunk);
   lines.end();
   return got;
@@ -46,6 +46,19 @@ test('a line beyond the limit fails as soon as it is seen, without waiting for i
   assert.throws(() => cut([Buffer.alloc(60, 97), Buffer.alloc(41, 97)], 100), LineTooLong);
   assert.throws(() => cut([Buffer.alloc(101, 97)], 100), LineTooLong);
   assert.deepEqual(cut([Buffer.from(`${'a'.repeat(100)}\nb\n`)], 100), ['a'.repeat(100), 'b']);
+});
+
+test('where somebody is told, a line that is too long is passed over, wherever it is cut, and costs no other line', () => {
+  const whole = Buffer.from(`first\n${'x'.repeat(30)}\nsecond\n\n${'y'.repeat(12)}\nthird\n${'z'.repeat(11)}`);
+  for (let size = 1; size <= whole.length; size += 1) {
+    const got: string[] = [];
+    const told: number[] = [];
+    const lines = new Lines((line) => got.push(line), { limit: 10, onTooLong: (limit) => told.push(limit) });
+    for (let at = 0; at < whole.length; at += size) lines.push(whole.subarray(at, at + size));
+    lines.end();
+    assert.deepEqual(got, ['first', 'second', 'third'], `in pieces of ${size}`);
+    assert.deepEqual(told, [10, 10, 10], `in pieces of ${size}`);
+  }
 });
 
 test('100 MB in one line arrive whole', () => {

@@ -105,6 +105,7 @@ export class QwenAdapter implements Adapter {
       log: this.#scene.log,
       patience: PATIENCE,
       limit: LINE_LIMIT,
+      onTooLong: () => this.#leaveOut(),
     });
     const run: Run = { channel, since: performance.now(), plain, held: [], foreign: 0 };
     this.#run = run;
@@ -153,6 +154,13 @@ export class QwenAdapter implements Adapter {
       onReady: () => {},
       giveUp: (reason, how) => this.#giveUp(run, reason, how),
     };
+  }
+
+  /** The agent goes on; what was in that line is lost, so the person has to know. */
+  #leaveOut(): void {
+    const text = say('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', LINE_LIMIT / 1024 / 1024);
+    this.#scene.log.warn(text);
+    this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
   }
 
   #emit(run: Run, event: SessionEvent): void {

@@ -7,7 +7,7 @@ import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/comman
 import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/options.ts';
 import { explain } from '../../../src/protocols/qwen/restarts.ts';
-import { drive } from '../../agents/drive.ts';
+import { drive, textOf } from '../../agents/drive.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';
 
@@ -137,6 +137,7 @@ function program(base: string, body: string): string {
   writeFileSync(
     file,
     `const say = (line) => process.stdout.write(JSON.stringify(line) + '\\n');
+const result = { type: 'result', subtype: 'success', is_error: false, duration_ms: 1, num_turns: 1, session_id: 'S' };
 const init = { type: 'control_response', response: { subtype: 'success', request_id: 'initialize', response: { session_id: 'S' } } };
 let lines = 0;
 require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => { const line = JSON.parse(text); lines += 1; (${body})(line); });`,
@@ -186,20 +187,22 @@ test('real bytes: CRLF, blank lines, split characters, two lines in one read, U+
   });
 });
 
-test('a line of more than 64 MiB ends the session with a reason, not the program', async () => {
+test('a line of more than 64 MiB is left out with a word about it; the turn and the session go on', async () => {
   await inFolder(async (base) => {
     const file = program(
       base,
-      `(line) => { if (line.type === 'control_request') say(init); if (line.type === 'user') { const x = 'x'.repeat(1 << 20); let n = 0; const go = () => { while (n++ < 70) if (!process.stdout.write(x)) return process.stdout.once('drain', go); }; go(); } }`,
+      `(line) => { if (line.type === 'control_request') say(init); if (line.type === 'user') { const x = 'x'.repeat(1 << 20); let n = 0; const go = () => { while (n++ < 70) if (!process.stdout.write(x)) return process.stdout.once('drain', go); process.stdout.write('\\n'); say({ type: 'assistant', session_id: 'S', message: { id: 'm', content: [{ type: 'text', text: 'after it' }] } }); say(result); }; go(); } }`,
     );
     const agent = drive({ protocol: qwen, launch: launchOf(base, file) });
     await agent.ready();
-    const turnId = agent.begin('go');
-    await agent.ended(turnId).catch(() => {});
-    await agent.until('the end', (session) => session.link.state === 'closed');
-    const { link } = agent.now();
-    assert.match(link.state === 'closed' ? link.reason : '', /64 MB/);
-    assert.equal(agent.now().turns[0]?.status, 'failed');
+    const turn = await agent.prompt('go');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    assert.equal(textOf(turn), 'after it');
+    assert.deepEqual(
+      agent.now().notices.filter((notice) => /more than 64 MB/.test(notice.text)).length,
+      1,
+    );
+    assert.equal((await agent.prompt('go on')).status, 'done');
     await agent.stop();
   });
 });
