@@ -102,7 +102,13 @@ export function activate(context: vscode.ExtensionContext): void {
       desk: sessions,
       answers,
       profiles: () => agents.lines(),
-      typing,
+      typing: {
+        noted: () => {
+          typing.noted();
+          starter.typed();
+        },
+        over: () => typing.over(),
+      },
       answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
       ready: () => void starter.chatShown().catch(failed('A session could not be started')),
       log,
@@ -124,8 +130,12 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
   life.own(onSettings('parley.trace', () => output.settingsChanged()));
-  life.own(onSettings('parley.agents', () => chat.agentsChanged()));
-  life.own(onSettings('parley.defaultAgent', () => chat.agentsChanged()));
+  const agentsChanged = () => {
+    chat.agentsChanged();
+    void starter.agentsChanged().catch(failed('The default agent could not be started'));
+  };
+  life.own(onSettings('parley.agents', agentsChanged));
+  life.own(onSettings('parley.defaultAgent', agentsChanged));
   life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
 }
 

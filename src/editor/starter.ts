@@ -11,12 +11,14 @@ import type { QuickInputs } from './quickInputs.ts';
 /** Starts sessions, where that may be done: in a trusted workspace with a folder. */
 export class Starter {
   readonly #sessions: Sessions;
-  readonly #agents: Agents;
+  readonly #agents: Pick<Agents, 'default'>;
   readonly #inputs: QuickInputs;
   readonly #log: Log;
   #restored: Promise<void> | undefined;
+  /** The session that was begun because the chat came to the screen, until the person types: nobody has chosen its agent. */
+  #offered: SessionId | undefined;
 
-  constructor(sessions: Sessions, agents: Agents, inputs: QuickInputs, log: Log) {
+  constructor(sessions: Sessions, agents: Pick<Agents, 'default'>, inputs: QuickInputs, log: Log) {
     this.#sessions = sessions;
     this.#agents = agents;
     this.#inputs = inputs;
@@ -34,7 +36,29 @@ export class Starter {
   async chatShown(): Promise<void> {
     await this.restore();
     if (this.#sessions.all.length > 0 || !vscode.workspace.isTrusted || !hasFolder()) return;
-    await this.start(this.#agents.default(), false);
+    this.#offered = await this.start(this.#agents.default(), false);
+    // The settings may have come in between.
+    await this.agentsChanged();
+  }
+
+  /** The person types in the chat: what is on the screen is what they want to talk to. */
+  typed(): void {
+    this.#offered = undefined;
+  }
+
+  /**
+   * The agents or the default among them changed. The settings of a remote computer come while the window is already there, so the session that
+   * was begun unasked may have begun with the wrong agent; as long as it is untouched it gives way to the right one.
+   */
+  async agentsChanged(): Promise<void> {
+    const session = this.#offered === undefined ? undefined : this.#sessions.get(this.#offered);
+    if (!session) return;
+    const wanted = this.#agents.default();
+    const { turns, queue } = session.store.now;
+    if (session.profile === wanted.id || turns.length > 0 || queue.length > 0) return;
+    const wasShown = this.#sessions.active === session.id;
+    await this.#sessions.forget(session.id);
+    if (wasShown) this.#offered = await this.start(wanted, false);
   }
 
   async start(profile: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {

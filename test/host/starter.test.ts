@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { silentLog } from '../../src/base/log.ts';
+import { QuickInputs } from '../../src/editor/quickInputs.ts';
+import { Starter } from '../../src/editor/starter.ts';
+import { Journal } from '../../src/live/journal.ts';
+import type { Profile } from '../../src/live/profiles.ts';
+import { Sessions } from '../../src/live/sessions.ts';
+import { scriptedProtocol } from '../live/scriptedProtocol.ts';
+
+describe('the session that begins when the chat is shown', () => {
+  const profile = (id: string): Profile => ({ id, name: id, protocol: 'scripted', args: [], env: {}, headers: {} });
+  let folder: string;
+  let sessions: Sessions;
+  let inputs: QuickInputs;
+  let starter: Starter;
+  let byDefault: Profile;
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'starter-'));
+    byDefault = profile('bundled');
+    sessions = new Sessions({
+      protocols: { scripted: scriptedProtocol().protocol },
+      profile,
+      launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: folder }),
+      ports: () => ({
+        tools: [],
+        files: { read: async () => '', write: async () => {} },
+        terminals: { create: () => Promise.reject(new Error('none')) },
+      }),
+      rules: () => [],
+      client: { name: 'test', version: '0' },
+      log: silentLog,
+      trace: () => {},
+      now: () => 1,
+      newId: () => crypto.randomUUID(),
+      journal: new Journal(folder, silentLog),
+      windowKey: 'w',
+    });
+    inputs = new QuickInputs();
+    starter = new Starter(sessions, { default: () => byDefault }, inputs, silentLog);
+  });
+  afterEach(async () => {
+    sessions.dispose();
+    inputs.dispose();
+    await sessions.gone();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const open = () => sessions.all.map((id) => sessions.get(id)?.profile);
+  /** The settings of the person come late. */
+  const settingsCome = async (id: string) => {
+    byDefault = profile(id);
+    await Promise.all([starter.agentsChanged(), starter.agentsChanged()]);
+  };
+
+  it('gives way to the default agent of settings that come late', async () => {
+    await starter.chatShown();
+    assert.deepEqual(open(), ['bundled']);
+    await settingsCome('mine');
+    assert.deepEqual(open(), ['mine']);
+    assert.equal(sessions.get(sessions.active ?? '')?.profile, 'mine');
+    await settingsCome('another');
+    assert.deepEqual(open(), ['another']);
+  });
+
+  it('follows settings that come while it is being started', async () => {
+    const shown = starter.chatShown();
+    byDefault = profile('mine');
+    await starter.agentsChanged();
+    await shown;
+    assert.deepEqual(open(), ['mine']);
+  });
+
+  it('stays once the person types, or has said something', async () => {
+    await starter.chatShown();
+    starter.typed();
+    await settingsCome('mine');
+    assert.deepEqual(open(), ['bundled']);
+  });
+
+  it('stays when it has been spoken to, and one the person chose themselves stays', async () => {
+    await starter.chatShown();
+    const [first = ''] = sessions.all;
+    sessions.get(first)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'hello' }] });
+    await settingsCome('mine');
+    assert.deepEqual(open(), ['bundled']);
+    await starter.start(profile('chosen'));
+    await settingsCome('another');
+    assert.deepEqual(open(), ['bundled', 'chosen']);
+  });
+});
