@@ -55,6 +55,8 @@ export type SessionEvent =
       readonly parent?: CallId;
       readonly text: string;
     }
+  /** A text that stands there is said anew, whole. */
+  | { readonly type: 'text.set'; readonly turnId: TurnId; readonly partId: PartId; readonly text: string }
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange }
   | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
@@ -64,7 +66,8 @@ export type SessionEvent =
   | { readonly type: 'commands.set'; readonly commands: readonly Command[] }
   | { readonly type: 'mode.set'; readonly mode: ModeChoice | null }
   | { readonly type: 'options.set'; readonly options: readonly SessionOption[] }
-  | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string }
+  /** `anew`: what it held before is dropped first. */
+  | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string; readonly anew?: true }
   | { readonly type: 'usage.set'; readonly usage: Usage }
   | { readonly type: 'title.set'; readonly title: string }
   | { readonly type: 'resume.set'; readonly key: string }

@@ -25,8 +25,8 @@ function joinedWith(last: SessionEvent, next: SessionEvent): SessionEvent | unde
   if (last.type === 'call.inputGrew' && next.type === 'call.inputGrew' && last.callId === next.callId && last.turnId === next.turnId) {
     return { ...last, text: last.text + next.text };
   }
-  if (last.type === 'terminal.changed' && next.type === 'terminal.changed' && last.terminal.id === next.terminal.id) {
-    return { type: 'terminal.changed', terminal: { ...last.terminal, ...next.terminal }, grew: (last.grew ?? '') + (next.grew ?? '') };
+  if (last.type === 'terminal.changed' && next.type === 'terminal.changed' && last.terminal.id === next.terminal.id && !next.anew) {
+    return { ...last, terminal: { ...last.terminal, ...next.terminal }, grew: (last.grew ?? '') + (next.grew ?? '') };
   }
   return undefined;
 }

@@ -24,6 +24,13 @@ export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.
   return { ...turn, parts: turn.parts.with(at, { ...part, text: part.text + event.text }) };
 }
 
+export function setText(turn: Turn, id: PartId, text: string): Turn {
+  const at = indexOf(turn, id);
+  const part = turn.parts[at];
+  if ((part?.kind !== 'text' && part?.kind !== 'thought') || part.text === text) return turn;
+  return { ...turn, parts: turn.parts.with(at, { ...part, text }) };
+}
+
 export function changeCall(turn: Turn, id: CallId, change: CallChange): Turn {
   return inCall(turn, id, (call) => {
     const changed = (Object.keys(change) as (keyof CallChange)[]).some((key) => change[key] !== undefined && change[key] !== call[key]);

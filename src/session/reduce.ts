@@ -1,6 +1,6 @@
 import type { SessionEvent } from './events.ts';
 import type { AgentInfo, Ask, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
-import { addPart, changeCall, growInput, growText, removeParts, settleCalls } from './parts.ts';
+import { addPart, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
@@ -52,6 +52,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => removeParts(turn, event.partIds));
     case 'text.grew':
       return inRunningTurn(session, event.turnId, (turn) => growText(turn, event));
+    case 'text.set':
+      return inRunningTurn(session, event.turnId, (turn) => setText(turn, event.partId, event.text));
     case 'call.changed':
       return inRunningTurn(session, event.turnId, (turn) => changeCall(turn, event.callId, event.change));
     case 'call.inputGrew':
@@ -164,7 +166,8 @@ function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {
 }
 
 function changeTerminal(session: Session, event: Extract<SessionEvent, { type: 'terminal.changed' }>): Session {
-  const known: Terminal = session.terminals[event.terminal.id] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
+  const stored: Terminal = session.terminals[event.terminal.id] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
+  const known = event.anew ? { ...stored, tail: '', dropped: 0 } : stored;
   const whole = known.tail + (event.grew ?? '');
   let cut = Math.max(0, whole.length - TERMINAL_TAIL);
   if (cut > 0 && isLowSurrogate(whole.charCodeAt(cut))) cut += 1;

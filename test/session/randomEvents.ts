@@ -26,6 +26,8 @@ export function randomEvents(seed: number, count: number): readonly SessionEvent
     () => ({ type: 'turn.ended', turnId: turn(), at: 2, status: pick('done', 'cancelled', 'failed') }),
     () => ({ type: 'text.grew', turnId: turn(), kind: pick('text', 'thought'), partId: part(), text: pick('a', 'b', '') }),
     () => ({ type: 'text.grew', turnId: 't0', kind: 'text', partId: 'p0', text: pick('a', 'b', '中😀') }),
+    () => ({ type: 'text.set', turnId: turn(), partId: part(), text: pick('', 'ab', 'c') }),
+    () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}` }, grew: pick('', 'again'), anew: true }),
     () => {
       const one = call();
       return { type: 'part.added', turnId: turn(), part: { kind: 'call', id: one.id, call: one } };

@@ -203,3 +203,21 @@ test('a link may open again after it closed, with the transcript as it was', () 
   assert.equal(again.link.state, 'ready');
   assert.deepEqual(again.turns, closed.turns);
 });
+
+test('a text and a terminal may be said anew, where they stand', () => {
+  const session = run(
+    fresh(),
+    began('t'),
+    grew('t', 'a', 'draft'),
+    grew('t', 'b', 'behind it'),
+    { type: 'text.set', turnId: 't', partId: 'a', text: 'final' },
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, grew: 'half a l' },
+    { type: 'terminal.changed', terminal: { id: 'x' }, grew: 'whole lines\n', anew: true },
+  );
+  assert.deepEqual(
+    session.turns[0]?.parts.map((part) => part.kind === 'text' && part.text),
+    ['final', 'behind it'],
+  );
+  assert.deepEqual(session.terminals.x, { id: 'x', command: 'ls', tail: 'whole lines\n', dropped: 0 });
+  for (const partId of ['a', 'nobody']) assert.equal(reduce(session, { type: 'text.set', turnId: 't', partId, text: 'final' }), session);
+});
