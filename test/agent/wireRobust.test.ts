@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { type AgentProcess, startAgent, temporaryFolder } from './agentProcess.ts';
+import { fuzzAgent } from './fuzz/fuzzAgent.ts';
+import { startFuzzService } from './fuzz/service.ts';
 
 const HELLO = { protocol_version: '1.10' };
 const agentFile = path.resolve('dist/parley-agent.js');
@@ -272,71 +274,12 @@ test('older versions behave as they did', async (t) => {
   }
 });
 
-test('a fuzzer on the input: every message is answered or dropped, and a good request after it is served', async (t) => {
+test('a fuzzer on the input, with prompts, approvals, questions and tools held open', async (t) => {
   const seconds = Number(process.env.PARLEY_FUZZ_SECONDS ?? 0);
   const cwd = temporaryFolder(t);
-  const agent = startAgent(t, { cwd });
-  await agent.ok('initialize', HELLO);
-  const random = randomFrom(20261121);
+  const service = await startFuzzService();
+  t.after(service.stop);
   const until = Date.now() + seconds * 1000;
-  let rounds = 0;
-  do {
-    for (let at = 0; at < 200; at += 1) agent.raw(junkLine(random));
-    // A request id that equals one of theirs, then the proof that it still listens. A turn that junk began is ended first.
-    agent.send({ id: 'stop', method: 'cancel' });
-    await agent.find((message) => message.id === 'stop');
-    const probe = await agent.call('no such method');
-    assert.equal(probe.error?.code, -32601);
-    agent.messages.length = 0;
-    rounds += 1;
-  } while (rounds < 10 || Date.now() < until);
-  assert.deepEqual(agent.junk, [], 'nothing but JSON on stdout');
-  assert.deepEqual(await agent.close(), { code: 0, signal: null });
-  assert.equal(execFileSync('ls', [cwd], { encoding: 'utf8' }), '', 'and nothing was written');
+  await fuzzAgent({ seed: 20261121, cwd, service: service.url, goOn: (rounds) => rounds < 24 || Date.now() < until });
+  assert.deepEqual(readdirSync(cwd), [], 'and nothing was written');
 });
-
-/** A small generator of pseudo-random numbers below n. */
-function randomFrom(seed: number): (n: number) => number {
-  let state = seed;
-  return (n) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-}
-
-const METHODS = ['initialize', 'prompt', 'cancel', 'replay', 'steer', 'set_plan_mode', 'request', 'event', '', '__proto__', 'constructor'];
-const VALUES: readonly unknown[] = [
-  null,
-  true,
-  0,
-  -1,
-  1e308,
-  '',
-  'x',
-  '/help',
-  '\u2028',
-  '\ud800',
-  [],
-  {},
-  [[]],
-  { type: 'text', text: 'hi' },
-  'create file a with "b"',
-];
-
-function junkLine(random: (n: number) => number): string | Buffer {
-  const pick = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
-  if (random(10) === 0) return Buffer.from(Array.from({ length: random(60) }, () => random(256)).concat([10]));
-  const params: Record<string, unknown> = {};
-  for (const name of ['protocol_version', 'user_input', 'enabled', 'external_tools', 'client', 'hooks', 'capabilities']) {
-    if (random(3) > 0) params[name] = pick(VALUES);
-  }
-  const message: Record<string, unknown> = {
-    jsonrpc: random(9) === 0 ? pick(VALUES) : '2.0',
-    params: random(6) === 0 ? pick(VALUES) : params,
-  };
-  if (random(8) > 0) message.id = random(4) === 0 ? pick(VALUES) : `f${random(50)}`;
-  if (random(8) > 0) message.method = pick(METHODS);
-  else message[random(2) === 0 ? 'result' : 'error'] = pick(VALUES);
-  const line = JSON.stringify(random(12) === 0 ? [message] : message);
-  return `${random(8) === 0 ? line.slice(0, random(line.length)) : line}\n`;
-}
