@@ -67,7 +67,10 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     now: Date.now,
     newId: randomUUID,
   });
-  const printing = live.store.onChange(({ event }) => print({ event }));
+  const printing = live.store.onChange(({ event }) => {
+    // A protocol's own record of a turn says nothing that the events before it have not said.
+    if (event.type !== 'turn.kept') print({ event });
+  });
   const ended = new Promise<number>((resolve) => {
     const stopped = (code: number, why: string) => () => {
       log.warn(why);

@@ -48,7 +48,7 @@ export class Outbox {
     if (!this.#listening || !this.#shown) return;
     const { id, store } = this.#shown;
     this.#sent = store.seq;
-    this.#post({ type: 'snapshot', sessionId: id, seq: store.seq, session: store.now });
+    this.#post({ type: 'snapshot', sessionId: id, seq: store.seq, session: shownOf(store.now) });
   }
 
   take(id: SessionId, event: SessionEvent): void {
@@ -67,8 +67,15 @@ export class Outbox {
     const { id } = this.#shown;
     const from = this.#sent + 1;
     this.#sent += this.#events.length;
-    const events = joinGrowth(this.#events);
+    // The numbers go on without them: what a turn keeps for its adapter is nothing to see.
+    const events = joinGrowth(this.#events).filter((event) => event.type !== 'turn.kept');
     this.#events = [];
     this.#post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
   }
+}
+
+/** Without what turns keep for their adapters. */
+function shownOf(session: Session): Session {
+  if (!session.turns.some((turn) => 'kept' in turn)) return session;
+  return { ...session, turns: session.turns.map(({ kept: _, ...turn }) => turn) };
 }

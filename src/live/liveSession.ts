@@ -188,6 +188,7 @@ export class LiveSession implements DeskSession, Disposable {
       signal: stop.signal,
       trace: this.#deps.trace,
       log: this.#deps.log,
+      launch: this.#deps.launch,
       past: this.store.now.turns,
       ...(resume === undefined ? {} : { resume }),
     });

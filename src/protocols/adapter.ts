@@ -62,6 +62,8 @@ export interface Scene {
   readonly signal: AbortSignal;
   readonly trace: (way: 'in' | 'out', message: unknown) => void;
   readonly log: Log;
+  /** The launch as the agent's profile reads now; settings may have changed since. Rejects like the first one. */
+  readonly launch?: () => Promise<Launch>;
   /** An earlier conversation to go on with. */
   readonly resume?: Resume;
   /** What the session shows of this conversation already, for protocols whose agents keep nothing. */

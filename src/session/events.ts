@@ -45,6 +45,7 @@ export type SessionEvent =
   | { readonly type: 'turns.removed'; readonly from: TurnId }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
+  | { readonly type: 'turn.kept'; readonly turnId: TurnId; readonly value: unknown }
   | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part }
   | { readonly type: 'parts.removed'; readonly turnId: TurnId; readonly partIds: readonly PartId[] }
   | {

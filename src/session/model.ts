@@ -78,6 +78,8 @@ export interface Turn {
   readonly activity?: string;
   /** True once the person asked to stop and the agent has not ended the turn yet. */
   readonly stopping?: true;
+  /** What the adapter wants back with `Scene.past` and nobody else reads: a protocol's own record of the turn. The view does not get it. */
+  readonly kept?: unknown;
 }
 /** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =

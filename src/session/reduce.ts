@@ -46,6 +46,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
       return inRunningTurn(session, event.turnId, (turn) => (turn.stopping ? turn : { ...turn, stopping: true }));
+    case 'turn.kept':
+      return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, kept: event.value }));
     case 'part.added':
       return inRunningTurn(session, event.turnId, (turn) => addPart(turn, event.part));
     case 'parts.removed':

@@ -95,3 +95,22 @@ test('a patch that a snapshot has overtaken, or of another session, is no gap', 
   mirror.take({ type: 'patch', sessionId: 'third', from: 2, seq: 9, events: [] });
   assert.deepEqual(asked, []);
 });
+
+test('what a turn keeps for its adapter is not sent, and the numbers go on', () => {
+  const { store, wire, outbox, mirror, asked, frame, deliver } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  store.apply({ type: 'turn.kept', turnId: 't', value: { secret: 1 } });
+  frame();
+  store.apply({ type: 'turn.kept', turnId: 't', value: { secret: 2 } });
+  frame();
+  store.apply({ type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+  frame();
+  outbox.snapshot();
+  assert.equal(JSON.stringify(wire).includes('secret'), false);
+  deliver();
+  assert.deepEqual(store.now.turns[0]?.kept, { secret: 2 });
+  assert.deepEqual([mirror.session?.turns[0]?.status, mirror.session?.turns[0]?.kept], ['done', undefined]);
+  assert.deepEqual(asked, []);
+});

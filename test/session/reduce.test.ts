@@ -174,6 +174,14 @@ test('7c. the last notices are kept', () => {
   assert.equal(session.notices[0]?.text, '5');
 });
 
+test('a running turn keeps what its adapter wants back; one that has ended takes nothing more', () => {
+  const running = run(fresh(), began('t'), { type: 'turn.kept', turnId: 't', value: [1] });
+  assert.deepEqual(running.turns[0]?.kept, [1]);
+  const over = run(running, ended('t'));
+  assert.equal(reduce(over, { type: 'turn.kept', turnId: 't', value: [2] }), over);
+  assert.deepEqual(over.turns[0]?.kept, [1]);
+});
+
 test('8. a session survives JSON: it reduces on exactly as before', () => {
   const first = run(
     fresh(),
