@@ -5,31 +5,28 @@ import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content } from '../../session/model.ts';
 import { HttpClient } from '../../transport/http.ts';
-import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import { Conversation, type Post } from './conversation.ts';
-import type { Exchange } from './exchange.ts';
 import { HUMAN_TOOL } from './humanTool.ts';
 import { TIMING, type Timing } from './pause.ts';
 import { resumed } from './resume.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { type Memory, Server } from './server.ts';
 import { Turn, type TurnEnd } from './turn.ts';
 
 type PastTurn = NonNullable<Scene['past']>[number];
 type HttpLaunch = Extract<Launch, { kind: 'http' }>;
 
 /** A conversation with a chat server that speaks the UI message stream. There is no connection to open: each turn brings its own. */
-export function openAiSdk(launch: HttpLaunch, scene: Scene, timing: Timing = TIMING): Adapter {
-  return new AiSdkAdapter(launch, scene, timing);
+export function openAiSdk(launch: HttpLaunch, scene: Scene, memory: Memory = new Map(), timing: Timing = TIMING): Adapter {
+  return new AiSdkAdapter(launch, scene, memory, timing);
 }
 
 class AiSdkAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #scene: Scene;
   readonly #timing: Timing;
-  readonly #settings: Settings;
+  readonly #server: Server;
   readonly #conversation: Conversation;
-  readonly #exchange: Exchange;
   readonly #life = new Lifetime();
   #end: () => void = () => {};
   #turn: Turn | undefined;
@@ -39,22 +36,21 @@ class AiSdkAdapter implements Adapter {
   /** The last turn failed: what was said, and what saying it again does. */
   #failed: { readonly turnId: string; readonly content: string; readonly retry: NonNullable<TurnEnd['retry']> } | undefined;
 
-  constructor(launch: HttpLaunch, scene: Scene, timing: Timing) {
-    const { settings, problems } = readSettings(launch);
-    const client = this.#life.own(new HttpClient());
+  constructor(launch: HttpLaunch, scene: Scene, memory: Memory, timing: Timing) {
     this.#scene = scene;
     this.#timing = timing;
-    this.#settings = settings;
-    this.#exchange = { client, headers: settings.headers, log: scene.log, trace: scene.trace, now: scene.now };
+    this.#server = new Server(launch, this.#life.own(new HttpClient()), scene, memory);
     // Servers read the id as a UUID, and tell messages apart by theirs across conversations.
     const id = scene.resume?.key ?? randomUUID();
-    this.#conversation = new Conversation(id, settings, randomUUID, scene.past ?? []);
+    this.#conversation = new Conversation(id, this.#server, randomUUID, scene.past ?? []);
+    const last = scene.past?.at(-1);
+    if (last?.status === 'failed') this.#failed = { turnId: last.id, content: JSON.stringify(last.prompt), retry: 'regenerate' };
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
     // Not from inside open: the caller does not have the adapter yet.
-    queueMicrotask(() => this.#ready(id, problems));
+    queueMicrotask(() => this.#ready(id));
     const stop = () => this.dispose();
     scene.signal.addEventListener('abort', stop, { once: true });
     this.#life.onEnd(() => scene.signal.removeEventListener('abort', stop));
@@ -90,24 +86,27 @@ class AiSdkAdapter implements Adapter {
       });
   }
 
-  #ready(id: string, problems: readonly string[]): void {
+  #ready(id: string): void {
     if (this.#leaving) return;
     const { emit, ports } = this.#scene;
-    const url = new URL(this.#settings.url);
+    const { settings, problems } = this.#server;
+    const url = new URL(settings.url);
     emit({ type: 'resume.set', key: id });
     for (const text of problems) emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
     if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
       const text = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
       emit({ type: 'notice', notice: { level: 'warn', text } });
     }
-    const accepted = this.#settings.tools === 'none' ? [] : [...ports.tools.map((tool) => tool.name), HUMAN_TOOL];
+    const accepted = settings.tools === 'none' ? [] : [...ports.tools.map((tool) => tool.name), HUMAN_TOOL];
     emit({
       type: 'link.ready',
       agent: { protocol: 'ai-sdk', name: url.host },
       offers: { images: true, edit: true, feedback: true, tools: { accepted, rejected: [] } },
     });
     const last = this.#scene.resume && this.#scene.past?.at(-1);
-    if (last && wasInterrupted(last)) {
+    if (!last || !wasInterrupted(last)) return;
+    if (this.#conversation.asks) this.#askAgain(last);
+    else {
       this.#pickUp(last).catch((error: unknown) => this.#scene.log.error('Picking up what was under way failed', error));
     }
   }
@@ -116,8 +115,8 @@ class AiSdkAdapter implements Adapter {
   async #pickUp(last: PastTurn): Promise<void> {
     const { emit, now, newId } = this.#scene;
     const nothingYet = { resumableId: undefined, runId: undefined, assembly: { received: 0 } };
-    const cut = { chatId: this.#conversation.id, response: nothingYet, exchange: this.#exchange, timing: this.#timing };
-    const found = await resumed(this.#settings, { ...cut, signal: this.#pickingUp.signal });
+    const cut = { chatId: this.#conversation.id, response: nothingYet, exchange: this.#server.exchange, timing: this.#timing };
+    const found = await resumed(this.#server.settings, { ...cut, signal: this.#pickingUp.signal });
     if (!found) return;
     if (this.#turn || this.#leaving) return found.answer.dispose();
     const turnId = newId();
@@ -130,7 +129,16 @@ class AiSdkAdapter implements Adapter {
     }
     const prompt = whole ? last.prompt : [];
     emit({ type: 'turn.began', turnId, at: now(), prompt });
-    this.#run(turnId, prompt, { trigger: 'submit-message', continues: false }, found.answer);
+    this.#run(turnId, prompt, (turn) => turn.run({ trigger: 'submit-message', continues: false }, found.answer));
+  }
+
+  /** The person had not answered when the window closed: the same turn waits for them again. */
+  #askAgain(last: PastTurn): void {
+    const turnId = this.#scene.newId();
+    this.#conversation.renamed(last.id, turnId);
+    this.#scene.emit({ type: 'turns.removed', from: last.id });
+    this.#scene.emit({ type: 'turn.began', turnId, at: this.#scene.now(), prompt: last.prompt });
+    this.#run(turnId, last.prompt, (turn) => turn.goOn());
   }
 
   #begin(turnId: string, content: readonly Content[], replaces?: string): void {
@@ -145,19 +153,18 @@ class AiSdkAdapter implements Adapter {
     emit({ type: 'turn.began', turnId, at: now(), prompt: content });
     const post = instead ?? this.#postFor(turnId, content);
     this.#failed = undefined;
-    this.#run(turnId, content, post);
+    this.#run(turnId, content, (turn) => turn.run(post));
   }
 
-  #run(turnId: string, content: readonly Content[], post: Post, under?: HttpAnswer): void {
+  #run(turnId: string, content: readonly Content[], how: (turn: Turn) => Promise<TurnEnd>): void {
     const turn = new Turn(turnId, {
       scene: this.#scene,
-      settings: this.#settings,
+      server: this.#server,
       conversation: this.#conversation,
-      exchange: this.#exchange,
       timing: this.#timing,
     });
     this.#turn = turn;
-    void turn.run(post, under).then((end) => this.#over(turn, content, end));
+    void how(turn).then((end) => this.#over(turn, content, end));
   }
 
   /** The same words after a failure mean: try that again. */

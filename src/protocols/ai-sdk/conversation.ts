@@ -2,8 +2,10 @@ import type { Content, Turn } from '../../session/model.ts';
 import type { Tool } from '../ports.ts';
 import { declared } from './declare.ts';
 import { closeOpenCalls, fromTurns, needsVersion6, posted, userMessage } from './history.ts';
+import { type Kept, toKeep } from './keep.ts';
 import type { UiMessage } from './schema.ts';
-import type { Settings } from './settings.ts';
+import type { Server } from './server.ts';
+import { isTool } from './toolParts.ts';
 
 /** One chat request: why it is made, and what its answer settles. */
 export interface Post {
@@ -20,7 +22,7 @@ export interface Post {
 /** From here on a history is worth a warning, in bytes. */
 const LARGE = 5 * 1024 * 1024;
 
-/** What outlives a turn: the messages, and what was learned about the server. */
+/** What outlives a turn: the messages, and what was told of them. */
 export class Conversation {
   readonly id: string;
   readonly messages: UiMessage[];
@@ -30,21 +32,16 @@ export class Conversation {
   readonly delivered = new Set<string>();
   /** Tools of the server's that the person allowed for the whole conversation. */
   readonly allowed = new Set<string>();
-  /** How this server takes results, once seen. */
-  flow: 'unknown' | 'repost' | 'held' = 'unknown';
-  /** The server refuses what version 5 does not know. */
-  v5: boolean;
-  readonly #settings: Settings;
+  readonly #server: Server;
   readonly #newId: () => string;
   /** Turn -> the message of the person's that began it. */
   readonly #users = new Map<string, string>();
   #warned = false;
 
-  constructor(id: string, settings: Settings, newId: () => string, past: readonly Turn[]) {
+  constructor(id: string, server: Server, newId: () => string, past: readonly Turn[]) {
     this.id = id;
     this.messages = fromTurns(past, newId, this.#users);
-    this.v5 = settings.compat === 'v5';
-    this.#settings = settings;
+    this.#server = server;
     this.#newId = newId;
   }
 
@@ -90,6 +87,18 @@ export class Conversation {
     return message;
   }
 
+  /** What the turn has to leave behind, so that its messages can be posted as they were. `from`: where they begin when the person said nothing. */
+  keep(turnId: string, from: number): Kept | null {
+    const user = this.#users.get(turnId);
+    return toKeep(user, this.messages.slice(user === undefined ? from : this.messages.findIndex((message) => message.id === user) + 1));
+  }
+
+  /** The last message waits for a person: its approvals can be asked for again. */
+  get asks(): boolean {
+    const last = this.messages.at(-1);
+    return last?.role === 'assistant' && last.parts.some((part) => isTool(part) && part.state === 'approval-requested');
+  }
+
   /** Forgets an answer that is about to come again. */
   dropAnswer(): void {
     if (this.messages.at(-1)?.role === 'assistant') this.messages.pop();
@@ -103,17 +112,19 @@ export class Conversation {
 
   /** Whether writing the history for version 5 could change a refusal; from now on it is. */
   learnVersion5(): boolean {
-    if (this.v5 || this.#settings.compat !== 'auto' || !needsVersion6(this.messages)) return false;
-    this.v5 = true;
+    const { learned } = this.#server;
+    if (learned.v5 || !needsVersion6(this.messages)) return false;
+    learned.v5 = true;
     return true;
   }
 
   body(post: Post, tools: readonly Tool[]): string {
-    const { body, history, system, errorsAsOutput } = this.#settings;
-    const messages = posted(this.messages, { v5: this.v5, errorsAsOutput });
+    const { settings, learned } = this.#server;
+    const { body, history, system, errorsAsOutput } = settings;
+    const messages = posted(this.messages, { v5: learned.v5, errorsAsOutput });
     return JSON.stringify({
       ...body,
-      ...declared(tools, this.#settings.tools),
+      ...declared(tools, settings.tools),
       ...(system === undefined ? {} : { system }),
       ...post.extra,
       id: this.id,

@@ -1,16 +1,14 @@
 import { say } from '../../base/say.ts';
 import type { Scene } from '../adapter.ts';
-import type { Conversation } from './conversation.ts';
 import type { HeldResults } from './heldResults.ts';
 import { jsonOf, type OwnCall } from './ownCalls.ts';
 import type { Timing } from './pause.ts';
 import type { ChatResponse } from './response.ts';
-import type { Settings } from './settings.ts';
+import type { Server } from './server.ts';
 
 interface HandOverDeps {
   readonly scene: Scene;
-  readonly settings: Settings;
-  readonly conversation: Conversation;
+  readonly server: Server;
   readonly timing: Timing;
   readonly held: HeldResults;
   readonly response: () => ChatResponse | undefined;
@@ -21,13 +19,14 @@ interface HandOverDeps {
  * then fails, fails quietly, and the answer goes with the next request instead (ai-sdk.md §8.5).
  */
 export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void> {
-  const { settings, conversation, timing, held, scene } = deps;
+  const { timing, held, scene, server } = deps;
+  const { settings, learned } = server;
   const response = deps.response();
   const { answer } = call;
   if (!response || !answer || call.handed || response.over.signal.aborted) return;
   if (settings.toolFlow === 'repost' || settings.toolFlow === 'user-message') return;
   const until = AbortSignal.any([response.over.signal, call.stop.signal]);
-  const sure = settings.toolFlow === 'held' || call.awaited || conversation.flow === 'held';
+  const sure = settings.toolFlow === 'held' || call.awaited || learned.flow === 'held';
   if (!sure && !(await response.quiet(timing.quiet, until))) return;
   if (call.handed) return;
   call.handed = true;
@@ -35,7 +34,7 @@ export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void>
   const handed = await held.hand({ toolCallId: call.id, result, isError: !answer.ok }, until);
   if (handed.how === 'accepted') {
     call.acceptedAt = response.substance;
-    conversation.flow = 'held';
+    learned.flow = 'held';
   } else if (handed.how === 'refused' && sure) {
     scene.emit({
       type: 'notice',

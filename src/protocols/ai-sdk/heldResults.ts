@@ -1,7 +1,8 @@
 import { messageOf } from '../../base/log.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
-import { type Exchange, refusalOf } from './exchange.ts';
+import { refusalOf } from './exchange.ts';
 import { pause, type Timing } from './pause.ts';
+import type { Server } from './server.ts';
 
 /** A result as the tool-result endpoint wants it; an error is told in words. */
 export interface HeldResult {
@@ -16,15 +17,13 @@ export type Handed = { readonly how: 'accepted' } | { readonly how: 'closed' } |
  * result, so what looks like a wrong address is tried again as long as the response lives.
  */
 export class HeldResults {
-  readonly #exchange: Exchange;
+  readonly #server: Server;
   readonly #chatId: string;
   readonly #timing: Timing;
-  #urls: readonly string[];
 
-  constructor(exchange: Exchange, chatId: string, urls: readonly string[], timing: Timing) {
-    this.#exchange = exchange;
+  constructor(server: Server, chatId: string, timing: Timing) {
+    this.#server = server;
     this.#chatId = chatId;
-    this.#urls = urls;
     this.#timing = timing;
   }
 
@@ -40,11 +39,11 @@ export class HeldResults {
 
   async #tryAll(result: HeldResult, open: AbortSignal): Promise<Handed | undefined> {
     let refused: Handed | undefined;
-    for (const url of this.#urls) {
+    for (const url of this.#server.resultUrls) {
       if (open.aborted) return { how: 'closed' };
       const handed = await this.#try(url, result, open);
       if (handed?.how === 'accepted') {
-        this.#urls = [url];
+        this.#server.learned.resultUrl = url;
         return handed;
       }
       refused ??= handed;
@@ -54,7 +53,7 @@ export class HeldResults {
 
   /** undefined: worth another try. */
   async #try(url: string, result: HeldResult, open: AbortSignal): Promise<Handed | undefined> {
-    const { client, headers, trace, now, log } = this.#exchange;
+    const { client, headers, trace, now, log } = this.#server.exchange;
     const body = { session_id: this.#chatId, tool_call_id: result.toolCallId, result: result.result ?? null, is_error: result.isError };
     trace('out', { url: new URL(url).pathname, ...body });
     try {

@@ -1,4 +1,5 @@
 import type { Content, Turn } from '../../session/model.ts';
+import { kept } from './keep.ts';
 import { isRecord } from './metadata.ts';
 import type { TextPart, ToolPart, UiMessage, UiPart } from './schema.ts';
 import { isTerminal, isTool, setError, toolNameOf } from './toolParts.ts';
@@ -110,15 +111,21 @@ function userPart(content: Content): readonly UiPart[] {
   }
 }
 
-/** A conversation as a session remembers it; `users` learns which turn each message of the person's began. Thoughts are left out: without their signatures models refuse them. */
+/**
+ * A conversation as its turns left it behind; `users` learns which turn each message of the person's began. A turn that left nothing, because
+ * the window closed in the middle of it, is made up from what the session shows, without thoughts: models refuse them without signatures.
+ */
 export function fromTurns(turns: readonly Turn[], newId: () => string, users: Map<string, string> = new Map()): UiMessage[] {
   const messages: UiMessage[] = [];
   for (const turn of turns) {
+    const before = kept(turn.kept);
     if (turn.prompt.length > 0) {
-      const message = userMessage(newId(), turn.prompt);
+      const message = userMessage(before?.user ?? newId(), turn.prompt);
       users.set(turn.id, message.id);
       messages.push(message);
     }
+    messages.push(...(before?.messages ?? []));
+    if (before) continue;
     const parts: UiPart[] = [];
     for (const part of turn.parts) {
       // What is said after a call belongs to the next step: in the same one it would stand before the call's result.

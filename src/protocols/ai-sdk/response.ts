@@ -37,7 +37,7 @@ export class ChatResponse implements ChunkSink {
   readonly #listener: ResponseListener;
   readonly #exchange: Exchange;
 
-  constructor(message: UiMessage, answer: HttpAnswer, telling: Telling, listener: ResponseListener, exchange: Exchange) {
+  constructor(message: UiMessage, answer: HttpAnswer | undefined, telling: Telling, listener: ResponseListener, exchange: Exchange) {
     this.#before = structuredClone(message);
     this.#telling = telling;
     this.#listener = listener;
@@ -131,7 +131,7 @@ export class ChatResponse implements ChunkSink {
 
 const BOOKKEEPING: readonly Chunk['type'][] = ['finish-step', 'finish', 'message-metadata'];
 
-function headerOf(answer: HttpAnswer, name: string): string | undefined {
-  const value = answer.headers[name];
+function headerOf(answer: HttpAnswer | undefined, name: string): string | undefined {
+  const value = answer?.headers[name];
   return typeof value === 'string' && value !== '' ? value.slice(0, 1024) : undefined;
 }

@@ -42,6 +42,11 @@ export class ServerApprovals {
     return this.#open.size > 0 || [...this.#answered].some((id) => !delivered.has(id));
   }
 
+  /** A person is being asked. */
+  get asking(): boolean {
+    return this.#open.size > 0;
+  }
+
   get settled(): Promise<unknown> {
     return Promise.all([...this.#open.values()].map((one) => one.settled));
   }

@@ -10,14 +10,14 @@ import { jsonOf, type OwnCall, OwnCalls } from './ownCalls.ts';
 import type { Timing } from './pause.ts';
 import type { ChatResponse, ResponseListener } from './response.ts';
 import type { Chunk, ToolPart } from './schema.ts';
+import type { Server } from './server.ts';
 import { ServerApprovals } from './serverApprovals.ts';
-import type { Settings } from './settings.ts';
 import { findTool, isTerminal, setError, setOutput, toolNameOf } from './toolParts.ts';
 
 export interface StepDeps {
   readonly turnId: string;
   readonly scene: Scene;
-  readonly settings: Settings;
+  readonly server: Server;
   readonly conversation: Conversation;
   readonly timing: Timing;
   readonly asks: Asks;
@@ -27,6 +27,8 @@ export interface StepDeps {
   readonly response: () => ChatResponse | undefined;
   readonly stopped: AbortSignal;
   readonly personActed: () => void;
+  /** A person is waited for, which a closed window need not end; or no longer. */
+  readonly waits: (on: boolean) => void;
 }
 
 /** What the calls of a step need from this side: our tools run, approvals asked, and all of it told to the server, each thing once. */
@@ -81,13 +83,17 @@ export class StepCalls {
 
   /** The response is over: waits for what is missing and gives the request that tells it, or undefined when there is nothing to tell. */
   async finish(response: ChatResponse, said: boolean): Promise<Post | undefined> {
-    const { conversation, settings } = this.#deps;
+    const { conversation } = this.#deps;
+    const { settings, learned } = this.#deps.server;
     const { assembly } = response;
     const own = this.#undelivered;
     this.#own.goOn();
-    if (own.length > 0 && said && own.every((call) => call.acceptedAt === undefined)) conversation.flow = 'repost';
+    if (own.length > 0 && said && own.every((call) => call.acceptedAt === undefined)) learned.flow = 'repost';
     this.#refuseStrangers(response);
+    const asking = this.#approvals.asking;
+    if (asking) this.#deps.waits(true);
     await Promise.all([...own.map((call) => call.settled), this.#approvals.settled]);
+    if (asking) this.#deps.waits(false);
     // An allowed call of ours begins only then.
     await Promise.all(this.#undelivered.map((call) => call.settled));
     if (this.#deps.stopped.aborted) return undefined;
@@ -103,6 +109,17 @@ export class StepCalls {
     return { trigger: 'submit-message', messageId: assembly.message.id, tells, continues: true };
   }
 
+  /** After a window was closed: what was asked is asked again, what ran is not run again (ai-sdk.md §6.2). */
+  again(response: ChatResponse): void {
+    for (const part of response.assembly.stepCalls) {
+      if (part.state !== 'input-available' || !this.#isOurs(part)) continue;
+      this.#refused.add(part.toolCallId);
+      setError(part, 'Interrupted: the window was closed before there was a result.');
+      this.#deps.telling.changed(part);
+    }
+    this.#caughtUp();
+  }
+
   stopAll(): void {
     this.#own.stopAll();
   }
@@ -116,8 +133,8 @@ export class StepCalls {
   /** Results that are awaited in an open response will not come any more. */
   async sayGoodbye(): Promise<void> {
     const response = this.#deps.response();
-    const { conversation, settings } = this.#deps;
-    if (!response || response.over.signal.aborted || (settings.toolFlow !== 'held' && conversation.flow !== 'held')) return;
+    const { settings, learned } = this.#deps.server;
+    if (!response || response.over.signal.aborted || (settings.toolFlow !== 'held' && learned.flow !== 'held')) return;
     const signal = AbortSignal.timeout(this.#deps.timing.farewell);
     const open = this.#undelivered.filter((call) => call.acceptedAt === undefined);
     await Promise.all(

@@ -12,7 +12,7 @@ import { Asks } from './asks.ts';
 import type { StreamEnd } from './chunkStream.ts';
 import { Telling } from './codec.ts';
 import type { Conversation, Post } from './conversation.ts';
-import { type Exchange, openStream, Refusal } from './exchange.ts';
+import { openStream, Refusal } from './exchange.ts';
 import { HeldResults } from './heldResults.ts';
 import { closeOpenCalls, dropUnfinishedInputs } from './history.ts';
 import { humanTool } from './humanTool.ts';
@@ -20,14 +20,14 @@ import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Timing } from './pause.ts';
 import { ChatResponse } from './response.ts';
 import { resumed } from './resume.ts';
-import { type Settings, toolResultUrls } from './settings.ts';
+import type { UiMessage } from './schema.ts';
+import type { Server } from './server.ts';
 import { StepCalls } from './stepCalls.ts';
 
 export interface TurnDeps {
   readonly scene: Scene;
-  readonly settings: Settings;
+  readonly server: Server;
   readonly conversation: Conversation;
-  readonly exchange: Exchange;
   readonly timing: Timing;
 }
 /** How a turn ended, and what trying again would do. */
@@ -52,11 +52,14 @@ export class Turn {
   readonly #cut = new AbortController();
   #response: ChatResponse | undefined;
   #posts = 0;
+  /** Where its messages begin when the person said nothing. */
+  readonly #from: number;
 
   constructor(id: string, deps: TurnDeps) {
     this.id = id;
     this.#deps = deps;
-    const { scene, conversation, exchange, settings, timing } = deps;
+    this.#from = deps.conversation.messages.length;
+    const { scene, conversation, server, timing } = deps;
     const emit = (event: SessionEvent) => scene.emit(event);
     this.#asks = new Asks(emit);
     this.#telling = new Telling(id, emit);
@@ -64,29 +67,36 @@ export class Turn {
     this.#calls = new StepCalls({
       turnId: id,
       scene,
-      settings,
+      server,
       conversation,
       timing,
       asks: this.#asks,
       telling: this.#telling,
       tools: this.#tools,
-      held: new HeldResults(exchange, conversation.id, toolResultUrls(settings), timing),
+      held: new HeldResults(server, conversation.id, timing),
       response: () => this.#response,
       stopped: this.#stopped.signal,
       personActed: () => {
         this.#posts = 0;
       },
+      waits: (on) => this.#keep(on),
     });
   }
 
   /** Never rejects. Settles when the turn is over and nothing of it is left running. `under`: the response is there already. */
-  async run(first: Post, under?: HttpAnswer): Promise<TurnEnd> {
+  run(first: Post, under?: HttpAnswer): Promise<TurnEnd> {
+    return this.#toEnd(first, () => this.#respond(first, under));
+  }
+
+  /** Goes on with a message whose approvals nobody had answered when the window was closed. */
+  goOn(): Promise<TurnEnd> {
+    return this.#toEnd({ trigger: 'submit-message', continues: true }, (post) => this.#askAgain(post));
+  }
+
+  async #toEnd(first: Post, begin: (post: Post) => Promise<Post | TurnEnd>): Promise<TurnEnd> {
     let post = first;
-    let given = under;
     try {
-      for (;;) {
-        const next = await this.#respond(post, given);
-        given = undefined;
+      for (let next = await begin(post); ; next = await this.#respond(post)) {
         if ('status' in next) return next;
         if (!(await this.#mayGoOn()))
           return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: say('Stopped here.') };
@@ -100,6 +110,7 @@ export class Turn {
       this.#calls.end();
       this.#response?.over.abort();
       this.#deps.conversation.dropEmpty();
+      this.#keep(true);
     }
   }
 
@@ -112,15 +123,15 @@ export class Turn {
     if (this.#stopped.signal.aborted) return;
     this.#stopped.abort();
     this.#calls.stopAll();
-    const { stopUrl } = this.#deps.settings;
-    const { client, headers } = this.#deps.exchange;
+    const { stopUrl } = this.#deps.server.settings;
+    const { client, headers } = this.#deps.server.exchange;
     if (stopUrl !== undefined && this.#response && !this.#response.over.signal.aborted) {
       const signal = AbortSignal.timeout(this.#deps.timing.farewell);
       const url = stopUrl.replaceAll('{chatId}', encodeURIComponent(this.#deps.conversation.id));
       await client
         .request({ method: 'POST', url, headers: { 'content-type': 'application/json', ...headers }, body: '{}', signal })
         .then((answer) => answer.dispose())
-        .catch((error: unknown) => this.#deps.exchange.log.info(`The server was not told to stop: ${messageOf(error)}`));
+        .catch((error: unknown) => this.#deps.scene.log.info(`The server was not told to stop: ${messageOf(error)}`));
     }
     this.#cut.abort();
   }
@@ -134,23 +145,16 @@ export class Turn {
   }
 
   /** One request and its whole response. Gives the next request, or the end. */
-  async #respond(post: Post, given: HttpAnswer | undefined): Promise<Post | TurnEnd> {
-    const { conversation, exchange, settings } = this.#deps;
+  async #respond(post: Post, given?: HttpAnswer): Promise<Post | TurnEnd> {
+    const { conversation, server } = this.#deps;
     const answer = given ?? (await this.#open(post));
+    const { exchange, settings } = server;
     if (this.#stopped.signal.aborted) {
       answer.dispose();
       return this.#cancelled();
     }
     for (const told of post.tells ?? []) conversation.delivered.add(told);
-    const message = conversation.assistant(post.continues);
-    const response = new ChatResponse(
-      message,
-      answer,
-      this.#telling,
-      { ...this.#calls.listener, otherMessage: () => conversation.assistant(false) },
-      exchange,
-    );
-    this.#response = response;
+    const response = this.#responseOn(conversation.assistant(post.continues), answer);
     let end = await response.read(answer);
     let outcome = this.#outcome(response, end);
     // A cut response may go on elsewhere; so may one that ended right after it took a result.
@@ -173,8 +177,26 @@ export class Turn {
     return this.#decide(response, outcome, end, post);
   }
 
+  #responseOn(message: UiMessage, answer?: HttpAnswer): ChatResponse {
+    const { conversation, server } = this.#deps;
+    const listener = { ...this.#calls.listener, otherMessage: () => conversation.assistant(false) };
+    this.#response = new ChatResponse(message, answer, this.#telling, listener, server.exchange);
+    return this.#response;
+  }
+
+  async #askAgain(post: Post): Promise<Post | TurnEnd> {
+    const message = this.#deps.conversation.assistant(true);
+    const parts = message.parts.splice(0);
+    const response = this.#responseOn(message);
+    message.parts.push(...parts);
+    this.#telling.adopt([], parts);
+    this.#calls.again(response);
+    response.over.abort();
+    return this.#decide(response, { kind: 'over', reason: undefined, said: false }, { done: true }, post);
+  }
+
   #outcome(response: ChatResponse, end: StreamEnd): Outcome {
-    return outcomeOf(response.assembly, end, this.#stopped.signal.aborted, this.#deps.settings.toolFlow === 'user-message');
+    return outcomeOf(response.assembly, end, this.#stopped.signal.aborted, this.#deps.server.settings.toolFlow === 'user-message');
   }
 
   async #decide(response: ChatResponse, outcome: Outcome, end: StreamEnd, post: Post): Promise<Post | TurnEnd> {
@@ -208,7 +230,9 @@ export class Turn {
   }
 
   async #open(post: Post) {
-    const { conversation, exchange, settings } = this.#deps;
+    const { conversation, server } = this.#deps;
+    await server.reread();
+    const { exchange, settings } = server;
     const send = () => {
       const body = conversation.body(post, this.#tools);
       if (conversation.grownLarge(body))
@@ -227,7 +251,7 @@ export class Turn {
 
   /** Many requests in a row without a person having done anything: then the person decides. */
   async #mayGoOn(): Promise<boolean> {
-    if (this.#posts < this.#deps.settings.maxAutoPosts) return true;
+    if (this.#posts < this.#deps.server.settings.maxAutoPosts) return true;
     const ask = continueAsk(this.#deps.scene.newId(), this.id, this.#posts);
     const answer = await this.#asks.ask(ask, this.#stopped.signal);
     if (answer === undefined || !verdictOf(answer).approved) return false;
@@ -241,6 +265,12 @@ export class Turn {
     if (answer === undefined) return undefined;
     this.#posts = 0;
     return answer.kind === 'fields' ? (answer.values[field.id] ?? []) : ('declined' as const);
+  }
+
+  /** Leaves behind what the next window needs to post these messages again; or nothing, while they are about to change. */
+  #keep(on: boolean): void {
+    const { conversation, scene } = this.#deps;
+    scene.emit({ type: 'turn.kept', turnId: this.id, value: on ? conversation.keep(this.id, this.#from) : null });
   }
 
   #cancelled(): TurnEnd {

@@ -6,6 +6,7 @@ import { LiveSession } from '../../../src/live/liveSession.ts';
 import type { LaunchOptions } from '../../../src/protocols/adapter.ts';
 import { openAiSdk } from '../../../src/protocols/ai-sdk/adapter.ts';
 import type { Timing } from '../../../src/protocols/ai-sdk/pause.ts';
+import type { Memory } from '../../../src/protocols/ai-sdk/server.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Answer } from '../../../src/session/intents.ts';
@@ -24,6 +25,10 @@ export interface TalkOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timing?: Partial<Timing>;
   readonly path?: string;
+  /** What other conversations have learned of the server. */
+  readonly memory?: Memory;
+  /** Read anew each time the settings are. */
+  readonly profile?: { readonly headers: Readonly<Record<string, string>>; readonly path: string };
 }
 
 /** A live session with the fake server, and short ways to play the person. */
@@ -48,13 +53,13 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
       open: (launch, scene) => {
         assert.equal(launch.kind, 'http');
         if (launch.kind !== 'http') throw new Error();
-        return openAiSdk(launch, scene, { ...FAST, ...options.timing });
+        return openAiSdk(launch, scene, options.memory, { ...FAST, ...options.timing });
       },
     },
     launch: async () => ({
       kind: 'http',
-      url,
-      headers: options.headers ?? {},
+      url: options.profile ? new URL(options.profile.path, url).href : url,
+      headers: options.profile?.headers ?? options.headers ?? {},
       cwd: '/w',
       ...(options.options === undefined ? {} : { options: options.options }),
     }),

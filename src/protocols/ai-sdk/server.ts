@@ -1,0 +1,71 @@
+import { messageOf } from '../../base/log.ts';
+import type { HttpClient } from '../../transport/http.ts';
+import type { Launch, Scene } from '../adapter.ts';
+import type { Exchange } from './exchange.ts';
+import { readSettings, type Settings, toolResultUrls } from './settings.ts';
+
+type HttpLaunch = Extract<Launch, { kind: 'http' }>;
+
+/** What conversations have found out about one server; those that follow begin with it. */
+export interface Learned {
+  /** How it takes results. */
+  flow: 'unknown' | 'repost' | 'held';
+  /** It refuses what version 5 does not know. */
+  v5: boolean;
+  /** Where it took a result. */
+  resultUrl?: string;
+}
+/** By address. */
+export type Memory = Map<string, Learned>;
+
+/** The server as its profile describes it now, and what was learned of it. */
+export class Server {
+  settings: Settings;
+  /** What cannot be used of the profile, a sentence each. */
+  problems: readonly string[];
+  readonly #client: HttpClient;
+  readonly #scene: Scene;
+  readonly #memory: Memory;
+  #launch: HttpLaunch;
+
+  constructor(launch: HttpLaunch, client: HttpClient, scene: Scene, memory: Memory) {
+    this.#launch = launch;
+    this.#client = client;
+    this.#scene = scene;
+    this.#memory = memory;
+    ({ settings: this.settings, problems: this.problems } = readSettings(launch));
+  }
+
+  get exchange(): Exchange {
+    const { log, trace, now } = this.#scene;
+    return { client: this.#client, headers: this.settings.headers, log, trace, now };
+  }
+
+  get learned(): Learned {
+    const { url, compat } = this.settings;
+    const known = this.#memory.get(url) ?? { flow: 'unknown', v5: false };
+    this.#memory.set(url, known);
+    if (compat === 'v5') known.v5 = true;
+    return known;
+  }
+
+  /** Where results of held calls may be taken, in the order they are tried. */
+  get resultUrls(): readonly string[] {
+    const { resultUrl } = this.learned;
+    const all = toolResultUrls(this.settings);
+    return resultUrl !== undefined && all.includes(resultUrl) ? [resultUrl] : all;
+  }
+
+  /** Reads the profile again: a key may have been set since, or an address mended. Never rejects. */
+  async reread(): Promise<void> {
+    try {
+      const launch = await this.#scene.launch?.();
+      if (launch?.kind !== 'http' || JSON.stringify(launch) === JSON.stringify(this.#launch)) return;
+      this.#launch = launch;
+      ({ settings: this.settings, problems: this.problems } = readSettings(launch));
+      for (const text of this.problems) this.#scene.emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
+    } catch (error) {
+      this.#scene.log.warn(`The settings could not be read again: ${messageOf(error)}`);
+    }
+  }
+}
