@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { mentioned } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
-import { modeView, optionsView, usageView } from './meters.ts';
+import { backgroundView, modeView, optionsView, usageView } from './meters.ts';
 import { editingView } from './parts/again.ts';
 import { chip, chipLabel } from './parts/content.ts';
 import { queueView } from './queue.ts';
@@ -66,7 +66,7 @@ export class Composer {
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
-          <div class="composer-choices">${modeView(view)} ${optionsView(view)} ${usageView(view)}</div>
+          <div class="composer-choices">${modeView(view)} ${optionsView(view)} ${backgroundView(view)} ${usageView(view)}</div>
           <div class="composer-buttons">
           ${
             busy && offers.steer && !idle

@@ -47,11 +47,19 @@ function pick(label: string, current: string, choices: readonly OptionChoice[], 
   </select>`;
 }
 
+/** What runs beside the turns; it may end with the agent. */
+export function backgroundView(view: View): TemplateResult | typeof nothing {
+  const tasks = view.session.background ?? [];
+  if (tasks.length === 0) return nothing;
+  const names = tasks.map((task) => visibleText(task.text)).join('\n');
+  return html`<span class="usage" title=${names}><span class="spinner" aria-hidden="true"></span>${t('{0} in the background', tasks.length)}</span>`;
+}
+
 /** How full the context window is, or what was used so far, and what it cost. */
 export function usageView(view: View): TemplateResult | typeof nothing {
   const { usage } = view.session;
   if (!usage) return nothing;
-  const { used, size, input, output, cost } = usage;
+  const { used, size, share, input, output, cost } = usage;
   const price = cost ? money(cost) : undefined;
   const paid = price === undefined ? nothing : html`<span class="usage" title=${t('Cost so far')}>${price}</span>`;
   if (used !== undefined && size !== undefined && size > 0) {
@@ -59,6 +67,15 @@ export function usageView(view: View): TemplateResult | typeof nothing {
     return html`<span class="usage" title=${label}>
         <meter min="0" max=${size} high=${size * 0.8} optimum="0" value=${used} aria-label=${label}></meter>
         <span aria-hidden="true">${Math.min(100, Math.round((used / size) * 100))} %</span>
+      </span>
+      ${paid}`;
+  }
+  if (used === undefined && share !== undefined) {
+    const percent = Math.min(100, Math.round(share * 100));
+    const label = t('{0} % of the context window used', percent);
+    return html`<span class="usage" title=${label}>
+        <meter min="0" max="100" high="80" optimum="0" value=${percent} aria-label=${label}></meter>
+        <span aria-hidden="true">${percent} %</span>
       </span>
       ${paid}`;
   }

@@ -21,6 +21,14 @@ export async function restartAgent(session: DeskSession & Pick<LiveSession, 'res
 
 async function mayEnd({ store }: DeskSession, action: string, ask: Warn): Promise<boolean> {
   const { now } = store;
-  if (!isBusy(now) || now.link.state === 'closed') return true;
-  return (await ask(vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name), action)) === action;
+  const background = now.background ?? [];
+  if (now.link.state === 'closed' || (!isBusy(now) && background.length === 0)) return true;
+  const text = isBusy(now)
+    ? vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name)
+    : vscode.l10n.t(
+        '{0} still works in the background: {1}. That may be stopped.',
+        now.agent.name,
+        background.map((one) => one.text).join(', '),
+      );
+  return (await ask(text, action)) === action;
 }

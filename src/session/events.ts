@@ -2,6 +2,7 @@ import type {
   AgentInfo,
   Ask,
   AskId,
+  BackgroundTask,
   CallId,
   Command,
   Content,
@@ -69,6 +70,7 @@ export type SessionEvent =
   | { readonly type: 'options.set'; readonly options: readonly SessionOption[] }
   /** `anew`: what it held before is dropped first. */
   | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string; readonly anew?: true }
+  | { readonly type: 'background.set'; readonly tasks: readonly BackgroundTask[] }
   | { readonly type: 'usage.set'; readonly usage: Usage }
   | { readonly type: 'title.set'; readonly title: string }
   | { readonly type: 'resume.set'; readonly key: string }

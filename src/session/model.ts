@@ -21,6 +21,8 @@ export interface Session {
   /** What else can be chosen for this session: model, depth of thought, switches. In the agent's order. */
   readonly options?: readonly SessionOption[];
   readonly terminals: Readonly<Record<string, Terminal>>;
+  /** What the agent does beside its turns; it may end with the agent. */
+  readonly background?: readonly BackgroundTask[];
   readonly usage?: Usage;
   readonly notices: readonly Notice[];
   /** The agent's own name for this conversation, to go on with it later. */
@@ -242,10 +244,17 @@ export interface Terminal {
   readonly dropped: number;
   readonly exit?: { readonly code: number | null; readonly signal: string | null };
 }
+export interface BackgroundTask {
+  readonly id: string;
+  /** What it is, in the agent's words. */
+  readonly text: string;
+}
 /** Tokens; used and size are of the context window. */
 export interface Usage {
   readonly used?: number;
   readonly size?: number;
+  /** How full the context window is, 0 to 1, from an agent that says only that. */
+  readonly share?: number;
   readonly input?: number;
   readonly output?: number;
   /** What the conversation has cost so far. */

@@ -84,6 +84,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return event.options.length === 0 && !session.options ? session : { ...session, options: event.options };
     case 'terminal.changed':
       return changeTerminal(session, event);
+    case 'background.set':
+      return event.tasks.length === 0 && !session.background?.length ? session : { ...session, background: event.tasks };
     case 'usage.set':
       return { ...session, usage: { ...session.usage, ...event.usage } };
     case 'title.set':
@@ -136,8 +138,9 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   if (session.link.state === 'closed') return session;
   // What helps the link is shown with the link; the turn itself can be said again.
   const error = { message: event.reason, next: ['retry'] as const };
+  const { background: _, ...rest } = session;
   return {
-    ...session,
+    ...rest,
     link: {
       state: 'closed',
       reason: event.reason,

@@ -16,6 +16,18 @@ describe('closing a session', () => {
     assert.deepEqual(closed, ['a']);
   });
 
+  it('asks while something runs in the background, and names it', async () => {
+    const desk = new FakeDesk('/', 'a');
+    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+    desk.say('a', { type: 'background.set', tasks: [{ id: 'b', text: 'npm run build' }] });
+    const { closed, sessions } = closing();
+    await closeSession(sessions, desk.get('a')!, async (text) => {
+      assert.match(text, /background: npm run build/);
+      return undefined;
+    });
+    assert.deepEqual(closed, []);
+  });
+
   it('asks while the agent works, and stays open unless the person says so', async () => {
     const desk = new FakeDesk('/', 'a');
     const { closed, sessions } = closing();

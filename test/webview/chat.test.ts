@@ -230,3 +230,9 @@ test('no script, handler or picture from elsewhere gets into the page from a ses
   );
   for (const element of stage.all('*')) assert.ok(![...element.attributes].some(({ name }) => name.startsWith('on')), element.outerHTML);
 });
+
+test('how full the context is, from a share alone, and what runs in the background', async () => {
+  const stage = await Stage.open(session({ usage: { share: 0.421 }, background: [{ id: 'b', text: 'npm run build' }] }));
+  assert.match(stage.text('.composer-choices'), /1 in the background 42 %/);
+  assert.equal(stage.find('.composer-choices meter').getAttribute('aria-label'), '42 % of the context window used');
+});

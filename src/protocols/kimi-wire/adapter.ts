@@ -5,6 +5,7 @@ import type { Channel, Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
+import { startsWithoutAsking } from './asksOff.ts';
 import { Conversation, type Limits } from './conversation.ts';
 import { pastSessions } from './history.ts';
 import { isKimiCode, type ProcessLaunch, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
@@ -75,6 +76,7 @@ export class WireAdapter implements Adapter {
       cwd: spec.cwd,
       limits: this.#world.limits,
       history: how.history,
+      asksOff: startsWithoutAsking(programOf(spec.command), spec.args),
       isLegacy: () => this.#isLegacy(spec),
       restart: () => this.#restart(conversation),
     });
@@ -93,6 +95,7 @@ export class WireAdapter implements Adapter {
   #restart(conversation: Conversation): void {
     if (this.#over || this.#conversation !== conversation) return;
     this.#emit({ type: 'link.opening', note: say('Restarting the agent, which did not stop') });
+    this.#emit({ type: 'background.set', tasks: [] });
     this.#next = () => this.#open({ history: false, sessionFlag: true });
     conversation.end();
   }

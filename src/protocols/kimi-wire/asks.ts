@@ -98,7 +98,9 @@ export function questionOf(request: RequestPayload['QuestionRequest'], place: As
         ...(item.multi_select ? { many: true } : {}),
         free: true,
         required: true,
-        ...(item.other_label ? { freeLabel: item.other_label } : {}),
+        ...(item.other_label || item.other_description
+          ? { freeLabel: [item.other_label, item.other_description].filter(Boolean).join(': ') }
+          : {}),
       }),
     ),
   };

@@ -1,5 +1,5 @@
 import { say } from '../../base/say.ts';
-import type { Content, Diff, Output, Plan } from '../../session/model.ts';
+import type { Content, Diff, Output, Plan, PlanEntry } from '../../session/model.ts';
 import { fromPart, labelOf } from './content.ts';
 import type { ContentPart, DisplayBlock } from './schema.ts';
 
@@ -32,7 +32,14 @@ function isLine(value: number | null | undefined): value is number {
 /** The list of things to do, when the blocks hold one. */
 export function planOf(blocks: readonly DisplayBlock[]): Plan | undefined {
   const todo = blocks.findLast((block) => block.type === 'todo');
-  return todo && { entries: todo.items.map((item) => ({ text: item.title, status: item.status === 'done' ? 'completed' : item.status })) };
+  return todo && { entries: todo.items.map(({ title, status }) => entryOf(title, status)) };
+}
+
+/** A state we have no sign for is said in words: it is neither done nor under way. */
+function entryOf(text: string, status: string): PlanEntry {
+  if (status === 'done' || status === 'completed') return { text, status: 'completed' };
+  if (status === 'pending' || status === 'in_progress') return { text, status };
+  return { text: `${text} (${status})`, status: 'pending' };
 }
 
 /** What a finished call shows: its diffs and notes for the person, then what the model got. A plan is shown elsewhere. */

@@ -1,6 +1,7 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { decode, type Rows } from '../rows.ts';
+import { tasksSeen, taskTold } from './background.ts';
 import { kindOf } from './calls.ts';
 import { fromUserInput } from './content.ts';
 import { type Lane, lastCall, type Memory, newLane, type TurnMemory } from './memory.ts';
@@ -77,11 +78,14 @@ const rows: Rows<WireEvent, 'type', Memory> = {
     ...(memory.turn && memory.lane ? closeInput(memory.turn, memory.lane) : []),
     ...takeStatus(payload, memory),
   ],
-  Notification: ({ payload }, memory) => takeNotification(payload, memory),
+  Notification: ({ payload }, memory) => [...takeNotification(payload, memory), ...taskTold(payload, memory.session)],
   ContentPart: inTurn(takeContent),
   ToolCall: inTurn(takeCall),
   ToolCallPart: inTurn(takeCallPart),
-  ToolResult: inTurn(takeResult),
+  ToolResult: inTurn((payload, turn, lane, memory) => [
+    ...takeResult(payload, turn, lane),
+    ...tasksSeen(payload.return_value.display ?? [], memory.session),
+  ]),
   ApprovalResponse: ({ payload }, memory) => approvalSettled(payload, memory),
   ApprovalRequestResolved: ({ payload }, memory) => approvalSettled(payload, memory),
   SubagentEvent: inTurn((payload, turn, lane, memory) => subagent(payload, turn, lane, memory)),
@@ -94,8 +98,12 @@ const rows: Rows<WireEvent, 'type', Memory> = {
     addPart({ kind: 'text', text: payload.content }, turn, lane),
     ...(payload.file_path ? [addPart({ kind: 'content', content: { type: 'file', path: payload.file_path } }, turn, lane)] : []),
   ]),
-  HookTriggered: () => [],
-  HookResolved: inTurn((payload, turn, lane) => (payload.action === 'block' ? [addNotice('warn', hookText(payload), turn, lane)] : [])),
+  // Most hooks take no time worth showing; one that does is seen while it runs. What it forbids stays.
+  HookTriggered: inTurn(({ event, target }, turn, lane) => [
+    ...closeInput(turn, lane),
+    holds(target ? say('Running a hook ({0}: {1})', event, target) : say('Running a hook ({0})', event), turn),
+  ]),
+  HookResolved: ({ payload }, memory) => hookResolved(payload, memory),
   BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', say('Side question: {0}', payload.question), turn, lane)]),
   BtwEnd: inTurn((payload, turn, lane) => [
     payload.error
@@ -103,6 +111,13 @@ const rows: Rows<WireEvent, 'type', Memory> = {
       : addPart({ kind: 'text', text: payload.response ?? '' }, turn, lane),
   ]),
 };
+
+function hookResolved(payload: EventPayload['HookResolved'], { turn, lane }: Memory): readonly SessionEvent[] {
+  const goes = turn ? goesOn(turn) : [];
+  if (payload.action !== 'block') return goes;
+  const notice = { level: 'warn', text: hookText(payload) } as const;
+  return [...goes, turn && lane ? addNotice(notice.level, notice.text, turn, lane) : { type: 'notice', notice }];
+}
 
 function hookText({ event, target, reason }: EventPayload['HookResolved']): string {
   return say('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…');

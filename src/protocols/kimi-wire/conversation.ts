@@ -6,6 +6,7 @@ import type { Offers, TurnId } from '../../session/model.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import type { Scene } from '../adapter.ts';
+import { tasksNow } from './background.ts';
 import { decodeEvent } from './codec.ts';
 import { type Greeting, Handshake } from './handshake.ts';
 import { Joined } from './joined.ts';
@@ -41,6 +42,8 @@ export interface ConversationDeps {
   readonly limits: Limits;
   /** The record of an earlier conversation is wanted. */
   readonly history: boolean;
+  /** Its arguments turn approvals off. */
+  readonly asksOff: boolean;
   readonly isLegacy: () => Promise<boolean>;
   readonly restart: () => void;
 }
@@ -96,6 +99,7 @@ export class Conversation {
       restart: deps.restart,
       began: () => this.#endOther(),
       ended: (status) => this.#steering.turnEnded(status),
+      newId: scene.newId,
     });
     this.#steering = new Steering({ peer: this.#peer, own: this.#own, emit, saysWhen: () => this.#can(5) });
     this.#handshake = new Handshake({
@@ -153,7 +157,8 @@ export class Conversation {
       case 'cancel':
         return this.#own.turn ? this.#own.cancel() : this.#cancelOther();
       case 'answer':
-        if (!this.#handshake.answer(intent.askId, intent.answer)) this.#requests.answer(intent.askId, intent.answer);
+        if (this.#handshake.answer(intent.askId, intent.answer) || this.#own.answer(intent.askId, intent.answer)) return;
+        this.#requests.answer(intent.askId, intent.answer);
         return;
       case 'setMode':
         return void this.#setMode(intent.modeId === 'plan');
@@ -213,8 +218,17 @@ export class Conversation {
       ...(server?.version ? { version: server.version } : {}),
     };
     this.#emit({ type: 'link.ready', agent, offers });
+    // What a replay told of is over: it ended with the process that did it.
+    if (this.#memory.background.size > 0) {
+      this.#memory.background.clear();
+      this.#emit(tasksNow(this.#memory));
+    }
     this.#emit({ type: 'commands.set', commands: greeting.commands });
     if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(this.#memory.inPlan) });
+    if (this.#deps.asksOff) {
+      const text = say('The agent was started so that it asks for nothing: it edits files and runs commands by itself.');
+      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+    }
     if (greeting.legacy && this.#deps.scene.ports.tools.length > 0) {
       const text = say('This version of the agent cannot use editor tools, and does not say which slash commands it has.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });

@@ -43,6 +43,8 @@ export interface SeenCall {
 export interface SessionMemory {
   readonly notified: Set<string>;
   readonly unwell: Set<string>;
+  /** Tasks that run beside the turns: id to description. */
+  readonly background: Map<string, string>;
   /** The mode can be switched, so it is shown. */
   planMode: boolean;
   /** It is on, as far as the server has said. */
@@ -57,7 +59,7 @@ export interface Memory {
 }
 
 export function newSessionMemory(): SessionMemory {
-  return { notified: new Set(), unwell: new Set(), planMode: false, inPlan: false };
+  return { notified: new Set(), unwell: new Set(), background: new Map(), planMode: false, inPlan: false };
 }
 
 export function newTurn(turnId: TurnId, cwd: string): TurnMemory {

@@ -1,6 +1,8 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
 import type { Content, Fault, TurnId } from '../../session/model.ts';
+import { confirmAsksOff, isSure, turnsAsksOff } from './asksOff.ts';
 import { closeTurn } from './codec.ts';
 import { toUserInput } from './content.ts';
 import { faultOf } from './faults.ts';
@@ -24,6 +26,7 @@ export interface OwnTurnsDeps {
   readonly limits: { readonly offerRestart: number; readonly restart: number };
   /** Stop must always work: ends the process and begins again with the same session. */
   readonly restart: () => void;
+  readonly newId: () => string;
   readonly began: () => void;
   readonly ended: (status: Ended['status']) => void;
 }
@@ -36,6 +39,8 @@ export class OwnTurns {
   #stopping = false;
   #waiting: PromptIntent[] = [];
   #whenIdle: (() => void)[] = [];
+  /** A prompt that is sent only when the person means it. */
+  #unsure: { readonly askId: string; readonly turn: TurnMemory; readonly intent: PromptIntent } | undefined;
 
   constructor(deps: OwnTurnsDeps) {
     this.#deps = deps;
@@ -58,6 +63,8 @@ export class OwnTurns {
   cancel(): void {
     const turn = this.#turn;
     if (!turn) return;
+    // Nothing of it has been sent.
+    if (this.#unsure) return this.#end(turn, { status: 'cancelled' });
     this.#deps.requests.refuseAll();
     // The answers are written once their promises have settled.
     setImmediate(() => {
@@ -93,6 +100,7 @@ export class OwnTurns {
   dispose(): void {
     this.#clearTimers();
     this.#turn = undefined;
+    this.#unsure = undefined;
     this.#waiting = [];
     for (const idle of this.#whenIdle.splice(0)) idle();
   }
@@ -102,6 +110,24 @@ export class OwnTurns {
     const turn = newTurn(intent.turnId, this.#deps.cwd);
     this.#turn = turn;
     this.#deps.emit({ type: 'turn.began', turnId: intent.turnId, at: this.#deps.now(), prompt: intent.content });
+    const [first] = intent.content;
+    if (first?.type !== 'text' || !turnsAsksOff(first.text)) return this.#send(turn, intent);
+    this.#unsure = { askId: this.#deps.newId(), turn, intent };
+    this.#deps.emit({ type: 'ask.opened', ask: confirmAsksOff(this.#unsure.askId, turn.turnId, first.text.trim()) });
+  }
+
+  /** True when the ask was about a prompt of ours. */
+  answer(askId: string, answer: Answer): boolean {
+    const unsure = this.#unsure;
+    if (unsure?.askId !== askId) return false;
+    this.#unsure = undefined;
+    this.#deps.emit({ type: 'ask.closed', askId, how: 'answered' });
+    if (isSure(answer)) this.#send(unsure.turn, unsure.intent);
+    else this.#end(unsure.turn, { status: 'cancelled' });
+    return true;
+  }
+
+  #send(turn: TurnMemory, intent: PromptIntent): void {
     this.#deps.peer.call('prompt', { user_input: toUserInput(intent.content) }).then(
       (result) => this.#end(turn, this.#outcome(result)),
       (error: unknown) => {
@@ -123,6 +149,7 @@ export class OwnTurns {
   #end(turn: TurnMemory, how: Ended): void {
     if (this.#turn !== turn) return;
     this.#turn = undefined;
+    this.#unsure = undefined;
     this.#stopping = false;
     this.#clearTimers();
     this.#deps.requests.turnEnded();

@@ -38,7 +38,8 @@ export const KnownBlock = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('todo'),
-    items: z.array(z.object({ title: z.string(), status: z.enum(['pending', 'in_progress', 'done']) })),
+    // pending, in_progress or done; others have been seen in forks.
+    items: z.array(z.object({ title: z.string(), status: z.string() })),
   }),
   z.object({ type: z.literal('shell'), language: z.string(), command: z.string() }),
   z.object({ type: z.literal('background_task'), task_id: z.string(), kind: z.string(), status: z.string(), description: z.string() }),

@@ -26,7 +26,10 @@ export function takeStatus(payload: EventPayload['StatusUpdate'], memory: Memory
   }
   const context = isMain ? { ...(isCount(used) ? { used } : {}), ...(isCount(size) ? { size } : {}) } : {};
   const tokens = step && memory.turn ? { ...memory.turn.tokens } : {};
-  const usage = { ...context, ...tokens };
+  // Old servers say only how full it is.
+  const { context_usage: share } = payload;
+  const full = isMain && isCount(share) && !isCount(used) ? { share: Math.min(share, 1) } : {};
+  const usage = { ...context, ...full, ...tokens };
   if (Object.keys(usage).length > 0) said.push({ type: 'usage.set', usage });
   if (isMain && typeof payload.plan_mode === 'boolean') {
     memory.session.inPlan = payload.plan_mode;
