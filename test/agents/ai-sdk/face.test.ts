@@ -48,36 +48,45 @@ const tools = {
 };
 const approvalTool = { request_approval: { description: 'Asks the person.', parameters: { type: 'object' } } };
 
-for (const version of [5, 6, 7]) {
-  test(`the official client of version ${version}: text, its own tool, an approval`, async (t) => {
-    const { url, cwd, service } = await agent(t, CONVERSATION);
-    // Version 5 has no approvals of its own: it offers a tool for them.
-    const viaTool = version === 5;
-    const { messages, failures } = await official(version, url, {
-      id: randomUUID(),
-      prompts: ['open a.ts', 'write a note'],
-      tools: viaTool ? { ...tools, ...approvalTool } : tools,
-      outputs: { open_in_ide: { opened: true }, ...(viaTool ? { request_approval: { approved: true } } : {}) },
-      approve: true,
+for (const [client, what] of [
+  ['official', 'the official client'],
+  ['react', 'a page with useChat'],
+] as const)
+  for (const version of [5, 6, 7]) {
+    test(`${what} of version ${version}: text, its own tool, an approval`, async (t) => {
+      const { url, cwd, service } = await agent(t, CONVERSATION);
+      // Version 5 has no approvals of its own: it offers a tool for them.
+      const viaTool = version === 5;
+      const { messages, failures } = await official(
+        version,
+        url,
+        {
+          id: randomUUID(),
+          prompts: ['open a.ts', 'write a note'],
+          tools: viaTool ? { ...tools, ...approvalTool } : tools,
+          outputs: { open_in_ide: { opened: true }, ...(viaTool ? { request_approval: { approved: true } } : {}) },
+          approve: true,
+        },
+        client,
+      );
+      assert.deepEqual(failures, []);
+      assert.deepEqual(
+        messages.map((message) => message.role),
+        ['user', 'assistant', 'user', 'assistant'],
+      );
+      const [first, second] = [messages[1]!, messages[3]!];
+      const texts = (message: typeof first) => message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+      const states = (message: typeof first) =>
+        message.parts.flatMap((part) => ('toolCallId' in part ? [[part.type, part.state, part.output]] : []));
+      assert.deepEqual(texts(first), ['I open it.', 'It is open.']);
+      assert.deepEqual(states(first), [['tool-open_in_ide', 'output-available', { opened: true }]]);
+      assert.deepEqual(texts(second), ['It is written.']);
+      assert.equal(states(second)[0]?.[1], 'output-available');
+      assert.equal(readFileSync(path.join(cwd, 'note.txt'), 'utf8'), 'hello');
+      assert.equal(service.bodies.length, 4);
+      assert.ok(service.bodies[0]?.tools?.some((tool) => tool.function.name === 'open_in_ide'));
     });
-    assert.deepEqual(failures, []);
-    assert.deepEqual(
-      messages.map((message) => message.role),
-      ['user', 'assistant', 'user', 'assistant'],
-    );
-    const [first, second] = [messages[1]!, messages[3]!];
-    const texts = (message: typeof first) => message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-    const states = (message: typeof first) =>
-      message.parts.flatMap((part) => ('toolCallId' in part ? [[part.type, part.state, part.output]] : []));
-    assert.deepEqual(texts(first), ['I open it.', 'It is open.']);
-    assert.deepEqual(states(first), [['tool-open_in_ide', 'output-available', { opened: true }]]);
-    assert.deepEqual(texts(second), ['It is written.']);
-    assert.equal(states(second)[0]?.[1], 'output-available');
-    assert.equal(readFileSync(path.join(cwd, 'note.txt'), 'utf8'), 'hello');
-    assert.equal(service.bodies.length, 4);
-    assert.ok(service.bodies[0]?.tools?.some((tool) => tool.function.name === 'open_in_ide'));
-  });
-}
+  }
 
 for (const version of [6, 7]) {
   test(`the official client of version ${version} refuses an approval`, async (t) => {

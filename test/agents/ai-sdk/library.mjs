@@ -5,7 +5,9 @@ import { pathToFileURL } from 'node:url';
 
 export async function load(folder, name) {
   const require = createRequire(path.join(folder, 'x.js'));
-  return import(pathToFileURL(require.resolve(name)).href);
+  const found = await import(pathToFileURL(require.resolve(name)).href);
+  // Which names of a CommonJS module node finds by itself depends on its version; its default export has them all.
+  return { ...found.default, ...found };
 }
 
 export async function aiOf(folder) {

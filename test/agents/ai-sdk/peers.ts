@@ -68,9 +68,14 @@ export interface OfficialMessage {
   readonly metadata?: unknown;
 }
 
-/** The official client of that version holds the conversation. */
-export async function official(version: number, url: string, script: Script): Promise<{ messages: OfficialMessage[]; failures: string[] }> {
-  const args = [path.resolve(here, 'officialClient.mjs'), peerFolder(`ai-sdk-${version}`), url, JSON.stringify(script)];
+/** The official client of that version holds the conversation: its own class with its own transport, or a page with useChat. */
+export async function official(
+  version: number,
+  url: string,
+  script: Script,
+  client: 'official' | 'react' = 'official',
+): Promise<{ messages: OfficialMessage[]; failures: string[] }> {
+  const args = [path.resolve(here, `${client}Client.mjs`), peerFolder(`ai-sdk-${version}`), url, JSON.stringify(script)];
   const { stdout } = await promisify(execFile)(modernNode(), args, { maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(stdout) as { messages: OfficialMessage[]; failures: string[] };
 }

@@ -1,0 +1,61 @@
+// A page with useChat holds a conversation: node reactClient.mjs FOLDER URL JSON, told and telling as officialClient.mjs is.
+import { aiOf, load } from './library.mjs';
+
+const [folder, url, text] = process.argv.slice(2);
+const script = JSON.parse(text);
+const { ai, version } = await aiOf(folder);
+const React = await load(folder, 'react');
+const { create } = await load(folder, 'react-test-renderer');
+const { useChat } = await load(folder, '@ai-sdk/react');
+
+const failures = [];
+let chat;
+const complete = (options) =>
+  ai.lastAssistantMessageIsCompleteWithToolCalls(options) || (ai.lastAssistantMessageIsCompleteWithApprovalResponses?.(options) ?? false);
+
+function Page() {
+  chat = useChat({
+    id: script.id,
+    transport: React.useMemo(() => new ai.DefaultChatTransport({ api: url, body: { tools: script.tools } }), []),
+    sendAutomaticallyWhen: complete,
+    onError: (error) => failures.push(String(error)),
+    onToolCall: ({ toolCall: { dynamic, toolName: tool, toolCallId } }) => {
+      if (dynamic || !(tool in script.outputs)) return;
+      // Not awaited: the library says that would block it for ever.
+      void (chat.addToolOutput ?? chat.addToolResult)({ tool, toolCallId, output: script.outputs[tool] });
+    },
+  });
+  return React.createElement(
+    'ol',
+    null,
+    chat.messages.map((message) => React.createElement('li', { key: message.id }, message.role)),
+  );
+}
+
+/** Settles when nothing more happens by itself: the person answers approvals as they come. */
+async function settled() {
+  for (let quiet = 0; quiet < 5; ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const open = chat.messages.at(-1)?.parts.find((part) => part.state === 'approval-requested');
+    if (open && chat.status === 'ready') {
+      chat.addToolApprovalResponse({
+        id: open.approval.id,
+        approved: script.approve,
+        ...(script.reason ? { reason: script.reason } : {}),
+      });
+      quiet = 0;
+    } else quiet = chat.status === 'ready' || chat.status === 'error' ? quiet + 1 : 0;
+  }
+}
+
+const page = create(React.createElement(Page));
+while (!chat) await new Promise((resolve) => setTimeout(resolve, 5));
+for (const prompt of script.prompts) {
+  chat.sendMessage({ text: prompt });
+  await settled();
+}
+const { messages } = chat;
+const shown = page.root.findAllByType('li').length;
+if (shown !== messages.length) failures.push(`${shown} of ${messages.length} messages are on the page`);
+page.unmount();
+console.log(JSON.stringify({ version, messages, failures }));
