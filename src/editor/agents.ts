@@ -85,7 +85,9 @@ export class Agents {
     if (profile.id === BUNDLED_AGENT) return this.#launchBundled(session);
     const launch = launchOf(profile, session.cwd);
     // An editor that was started from a desktop has only a short PATH; what the profile sets itself comes first.
-    return launch.kind === 'process' ? { ...launch, env: { PATH: await loginPath(), ...launch.env } } : launch;
+    return launch.kind === 'process'
+      ? { ...launch, folders: otherFolders(session.cwd), env: { PATH: await loginPath(), ...launch.env } }
+      : launch;
   }
 
   #bundled(): Profile {

@@ -153,6 +153,13 @@ export class LiveSession implements DeskSession, Disposable {
     return adapter.fork();
   }
 
+  /** Signs the person out of the agent. Rejects when it cannot. */
+  async signOut(): Promise<void> {
+    const adapter = this.#conversation?.adapter;
+    if (!adapter?.signOut) throw new Error('This agent has nothing to sign out of.');
+    await adapter.signOut();
+  }
+
   /** Ends the agent; the session stays readable. Settles when its process is gone. */
   async stop(): Promise<void> {
     this.#starts += 1;

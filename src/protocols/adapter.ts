@@ -40,6 +40,8 @@ export type Launch =
       /** Added to the environment the child inherits; an undefined value takes a variable away. */
       readonly env: Readonly<Record<string, string | undefined>>;
       readonly cwd: string;
+      /** Further folders it may work in. */
+      readonly folders?: readonly string[];
       readonly options?: LaunchOptions;
     }
   | {
@@ -87,6 +89,8 @@ export interface Adapter extends Disposable {
   readonly forget?: (key: string) => Promise<void>;
   /** Copies this conversation and gives the copy's key. */
   readonly fork?: () => Promise<string>;
+  /** Makes the agent forget who the person is. */
+  readonly signOut?: () => Promise<void>;
 }
 export interface Hint {
   readonly label: string;

@@ -47,6 +47,8 @@ export interface Offers {
   readonly forget?: true;
   /** The conversation can be copied and gone on with separately. */
   readonly fork?: true;
+  /** The person is signed in and can sign out. */
+  readonly signOut?: true;
   /** What was said before can be said differently, and an answer be asked for anew. */
   readonly edit?: true;
   /** A rejection may carry words for the agent. */

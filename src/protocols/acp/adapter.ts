@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
@@ -7,23 +6,29 @@ import type { Intent } from '../../session/intents.ts';
 import type { Content, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
-import { type Agent, agentOf } from './agent.ts';
+import { type Agent, offersOf } from './agent.ts';
 import { OpenAsks } from './asks.ts';
+import { commandsSet } from './codec.ts';
 import { toBlocks } from './content.ts';
-import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
+import type { Dialect } from './dialect.ts';
+import { AUTH_REQUIRED, codeOf, faultOf } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
+import { Growth } from './growth.ts';
 import { initialize, type Line, openLine, orAborted, type ProcessLaunch } from './line.ts';
+import { type OpenedSession, openSession } from './opening.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
+import { type PromptEnd, PromptEnds } from './promptEnd.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
 import { callThatWrote, requestHandlers } from './requests.ts';
-import { configOptions, promptAnswer, type SessionAnswer, sessionAnswer } from './schema.ts';
+import { promptAnswer } from './schema.ts';
 import { knownVariables, type SignedIn, signIn } from './signIn.ts';
 import { stopOf } from './stops.ts';
 import { TerminalRequests } from './terminalRequests.ts';
 import { type ToolServer, toolServer } from './toolServer.ts';
 import { type TurnMemory, Turns } from './turns.ts';
 import { Updates } from './updates.ts';
+import { v1 } from './v1.ts';
 import { Vigil } from './vigil.ts';
 
 /** One conversation with one agent process over ACP. */
@@ -33,7 +38,9 @@ export class AcpAdapter implements Adapter {
   readonly #scene: Scene;
   readonly #asks: OpenAsks;
   readonly #turns: Turns;
-  readonly #settings = new Settings();
+  readonly #settings = new Settings((value) => this.#dialect.optionValue(value));
+  readonly #ends = new PromptEnds();
+  readonly #emit: (event: SessionEvent) => void;
   readonly #updates: Updates;
   readonly #placing: Placing;
   readonly #files: FileRequests;
@@ -50,7 +57,9 @@ export class AcpAdapter implements Adapter {
   constructor(launch: ProcessLaunch, scene: Scene) {
     this.#launch = launch;
     this.#scene = scene;
-    const emit = (event: SessionEvent) => scene.emit(event);
+    const growth = new Growth(scene.emit);
+    const emit = (event: SessionEvent) => growth.emit(event);
+    this.#emit = emit;
     const { ports } = scene;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -59,9 +68,11 @@ export class AcpAdapter implements Adapter {
     this.#turns = new Turns(emit, scene.now);
     this.#placing = new Placing(ports.files, emit);
     this.#updates = new Updates({
-      emit,
+      growth,
       turns: this.#turns,
       settings: this.#settings,
+      dialect: () => this.#dialect,
+      onActivity: (activity) => this.#ends.heard(activity),
       newId: scene.newId,
       log: scene.log,
       onCall: (turn, call) => this.#placing.start(turn, call),
@@ -69,7 +80,7 @@ export class AcpAdapter implements Adapter {
     this.#files = new FileRequests({
       files: ports.files,
       asks: this.#asks,
-      roots: [launch.cwd],
+      roots: () => this.#roots,
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
       allowed: (path) => this.#turns.current?.allowed.has(path) ?? false,
@@ -82,13 +93,27 @@ export class AcpAdapter implements Adapter {
     this.#terminals = new TerminalRequests({
       terminals: ports.terminals,
       asks: this.#asks,
-      roots: [launch.cwd],
+      roots: () => this.#roots,
       turnId: () => this.#turns.current?.id,
       emit,
       newId: scene.newId,
     });
     this.#vigil = new Vigil(emit, () => (this.#asks.size > 0 ? undefined : this.#line?.connection.heardAt));
     void this.#open();
+  }
+
+  get #dialect(): Dialect {
+    return this.#agent?.dialect ?? v1;
+  }
+
+  /** The folders the session works in: an agent that takes only one is asked about the others as about any place outside. */
+  get #roots(): readonly string[] {
+    return [this.#launch.cwd, ...((this.#agent?.can.moreFolders && this.#launch.folders) || [])];
+  }
+
+  get #folders(): { readonly cwd: string; readonly additionalDirectories?: readonly string[] } {
+    const [cwd = '', ...more] = this.#roots;
+    return { cwd, ...(more.length > 0 ? { additionalDirectories: more } : {}) };
   }
 
   send(intent: Intent): void {
@@ -124,7 +149,12 @@ export class AcpAdapter implements Adapter {
   async fork(): Promise<string> {
     if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined)
       throw new Error(say('This agent cannot copy conversations.'));
-    return forkSession(this.#line.connection, this.#sessionId, this.#launch.cwd, this.#stop.signal);
+    return forkSession(this.#line.connection, this.#sessionId, this.#folders, this.#stop.signal);
+  }
+
+  async signOut(): Promise<void> {
+    if (!this.#agent?.can.logout || !this.#line) throw new Error(say('This agent has nothing to sign out of.'));
+    await this.#line.connection.request(this.#dialect.logout, {}, z.unknown(), this.#stop.signal);
   }
 
   dispose(): void {
@@ -169,7 +199,7 @@ export class AcpAdapter implements Adapter {
       // A channel that closed tells more than the request that failed by it; wait for what it says.
       const closed = this.#line && (await Promise.race([this.#line.closed, delay(250)]));
       if (closed || this.#stop.signal.aborted) return;
-      this.#scene.emit({ type: 'link.closed', reason: fault.message, next: ['restart', 'showLog', 'pickAgent'], at: this.#scene.now() });
+      this.#emit({ type: 'link.closed', reason: fault.message, next: ['restart', 'showLog', 'pickAgent'], at: this.#scene.now() });
       this.dispose();
     }
   }
@@ -182,7 +212,7 @@ export class AcpAdapter implements Adapter {
     const line = openLine(this.#launch, { ...known, ...this.#env }, served, this.#scene, (one, closed) => this.#closed(one, closed));
     this.#line = line;
     const first = this.#agent === undefined;
-    this.#agent = agentOf(await initialize(line, this.#scene, this.#stop.signal));
+    this.#agent = await initialize(line, this.#launch, this.#scene, this.#stop.signal);
     // What was entered for this agent in an earlier window is only known to be wanted now.
     if (first && Object.keys(await knownVariables(this.#agent.authMethods, ports, this.#launch)).length > 0) await this.#restart();
   }
@@ -196,77 +226,40 @@ export class AcpAdapter implements Adapter {
     await this.#start();
   }
 
-  async #openSession(resume: Scene['resume']): Promise<SessionAnswer & { readonly id: string }> {
-    const { scene, agent, line } = { scene: this.#scene, agent: this.#agent, line: this.#line };
+  async #openSession(resume: Scene['resume']): Promise<OpenedSession> {
+    const { agent, line } = { agent: this.#agent, line: this.#line };
     if (!agent || !line) throw new Error(say('The agent is gone.'));
-    this.#tools ??= await toolServer(scene, agent);
-    const params = {
-      cwd: this.#launch.cwd,
-      mcpServers: this.#tools?.servers ?? [],
-    };
-    const ask = (method: string, more: object) =>
-      orAborted(line.connection.request(method, { ...params, ...more }, sessionAnswer, this.#stop.signal), this.#stop.signal);
-    if (resume && (agent.can.load || agent.can.resume)) {
-      try {
-        return await this.#goOn(resume, agent, ask);
-      } catch (error) {
-        if (codeOf(error) === AUTH_REQUIRED || this.#stop.signal.aborted || !(error instanceof ResponseError)) throw error;
-        const why = codeOf(error) === NOT_FOUND ? say('It does not know it any more.') : faultOf(error).message;
-        this.#notice(say('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
-      }
-    } else if (resume) this.#notice(say('This agent keeps no conversations. It goes on without the agent remembering it.'));
-    this.#updates.live();
-    const answer = await ask('session/new', {});
-    if (!answer.sessionId) throw new Error('The agent named no session.');
-    return { ...answer, id: answer.sessionId };
+    this.#tools ??= await toolServer(this.#scene, agent);
+    return openSession(resume, {
+      line,
+      agent,
+      updates: this.#updates,
+      params: { ...this.#folders, mcpServers: this.#tools?.servers ?? [] },
+      signal: this.#stop.signal,
+      notice: (text) => this.#notice(text),
+    });
   }
 
-  async #goOn(
-    resume: NonNullable<Scene['resume']>,
-    agent: Agent,
-    ask: (method: string, more: object) => Promise<SessionAnswer>,
-  ): Promise<SessionAnswer & { readonly id: string }> {
-    const { key } = resume;
-    const silent = agent.can.resume && (!resume.history || !agent.can.load);
-    if (!silent) this.#updates.replay(resume.history ? 'record' : 'known');
-    this.#updates.known(key);
-    const answer = await ask(silent ? 'session/resume' : 'session/load', { sessionId: key });
-    await this.#updates.recorded();
-    return { ...answer, id: key };
-  }
-
-  #ready(answer: SessionAnswer & { readonly id: string }): void {
+  #ready(answer: OpenedSession): void {
     const agent = this.#agent;
     if (!agent) return;
-    const { emit } = this.#scene;
     this.#sessionId = answer.id;
-    emit({ type: 'resume.set', key: answer.id });
-    for (const event of this.#settings.take(answer)) emit(event);
+    this.#emit({ type: 'resume.set', key: answer.id });
+    for (const event of this.#settings.take(answer)) this.#emit(event);
+    if (answer.availableCommands) this.#emit(commandsSet(answer.availableCommands));
     this.#updates.known(answer.id);
     this.#announce(agent);
   }
 
   #announce(agent: Agent): void {
-    const { emit, ports } = this.#scene;
-    emit({
+    this.#emit({
       type: 'link.ready',
       agent: {
         protocol: 'acp',
         name: agent.title ?? agent.name ?? 'ACP',
         ...(agent.version === undefined ? {} : { version: agent.version }),
       },
-      offers: {
-        ...(agent.accepts.image ? { images: true as const } : {}),
-        ...(agent.can.list ? { history: true as const } : {}),
-        ...(agent.can.delete ? { forget: true as const } : {}),
-        ...(agent.can.fork ? { fork: true as const } : {}),
-        tools: this.#tools
-          ? { accepted: ports.tools.map((tool) => tool.name), rejected: [] }
-          : {
-              accepted: [],
-              rejected: ports.tools.map((tool) => ({ name: tool.name, reason: say('The agent takes no tools from the editor.') })),
-            },
-      },
+      offers: offersOf(agent, this.#scene.ports.tools, this.#tools !== undefined),
     });
   }
 
@@ -297,10 +290,11 @@ export class AcpAdapter implements Adapter {
       asks: this.#asks,
       launch: this.#launch,
       signal: this.#stop.signal,
-      emit: this.#scene.emit,
+      emit: this.#emit,
       authenticate: async (methodId) => {
         const { signal } = this.#stop;
-        if (this.#line) await orAborted(this.#line.connection.request('authenticate', { methodId }, z.unknown(), signal), signal);
+        if (this.#line)
+          await orAborted(this.#line.connection.request(this.#dialect.authenticate, { methodId }, z.unknown(), signal), signal);
       },
     });
   }
@@ -313,11 +307,11 @@ export class AcpAdapter implements Adapter {
     const watch = this.#vigil.begin(turnId);
     try {
       const prompt = toBlocks(content, agent.accepts);
-      const { stopReason, usage } = await this.#withSignIn(() => this.#request('session/prompt', { prompt }, promptAnswer));
+      const { stopReason, usage } = await this.#withSignIn(() => this.#run(prompt));
       await this.#placing.idle();
       const { inputTokens: input, outputTokens: output } = usage ?? {};
       if (input != null || output != null) {
-        this.#scene.emit({ type: 'usage.set', usage: { ...(input == null ? {} : { input }), ...(output == null ? {} : { output }) } });
+        this.#emit({ type: 'usage.set', usage: { ...(input == null ? {} : { input }), ...(output == null ? {} : { output }) } });
       }
       const { status, ...how } = stopOf(stopReason);
       if (this.#turns.current === turn) this.#turns.end(status, how);
@@ -327,6 +321,12 @@ export class AcpAdapter implements Adapter {
       watch.dispose();
       this.#asks.cancelAll();
     }
+  }
+
+  /** Sends a prompt and settles when its turn is over. */
+  async #run(prompt: object): Promise<PromptEnd> {
+    if (this.#dialect.promptAnswersAtEnd) return this.#request('session/prompt', { prompt }, promptAnswer);
+    return this.#ends.run(() => this.#request('session/prompt', { prompt }, z.unknown()), this.#line?.closed);
   }
 
   /** A request about the session, to whichever process stands now. */
@@ -356,9 +356,10 @@ export class AcpAdapter implements Adapter {
   async #set(request: SettingRequest | undefined): Promise<void> {
     if (!request) return;
     try {
-      const answer = await this.#request(request.method, request.params, settingAnswer, this.#stop.signal);
-      const events = answer?.configOptions ? this.#settings.replaceConfig(answer.configOptions) : request.done();
-      for (const event of events) this.#scene.emit(event);
+      const answer = await this.#request(request.method, request.params, z.nullish(this.#dialect.sessionAnswer), this.#stop.signal);
+      const config = answer?.configOptions;
+      const events = config ? this.#settings.replaceConfig(config) : request.done();
+      for (const event of events) this.#emit(event);
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message));
     }
@@ -371,7 +372,9 @@ export class AcpAdapter implements Adapter {
       files: this.#files,
       terminals: this.#terminals,
       placing: this.#placing,
-      memory: () => this.#updates.memory(),
+      updates: this.#updates,
+      dialect: () => this.#dialect,
+      emit: this.#emit,
       isOurs: (sessionId) => this.#sessionId === undefined || sessionId === this.#sessionId,
     });
   }
@@ -387,13 +390,11 @@ export class AcpAdapter implements Adapter {
     this.#settleAll();
     const detail = closed.stderr.slice(-2048).trim();
     const next = closed.failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
-    this.#scene.emit({ type: 'link.closed', reason: closed.reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
+    this.#emit({ type: 'link.closed', reason: closed.reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
     this.#end();
   }
 
   #notice(text: string): void {
-    this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
+    this.#emit({ type: 'notice', notice: { level: 'warn', text } });
   }
 }
-
-const settingAnswer = z.nullish(z.object({ configOptions: z.catch(z.nullish(configOptions), undefined) }));

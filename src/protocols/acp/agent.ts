@@ -1,13 +1,15 @@
-import type { Ports } from '../ports.ts';
+import { say } from '../../base/say.ts';
+import type { Offers } from '../../session/model.ts';
+import type { Ports, Tool } from '../ports.ts';
 import type { Accepts } from './content.ts';
+import type { Dialect } from './dialect.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
 import type { AuthMethod, InitializeAnswer } from './schema.ts';
 
-/** The version of the protocol that is meant, unless a profile offers the draft (acp.md §3). */
-export const VERSION = 1;
-
 /** What an agent said about itself at initialize. */
 export interface Agent {
+  /** The version of the protocol that was agreed on. */
+  readonly dialect: Dialect;
   readonly name: string | undefined;
   /** What to call it before people. */
   readonly title: string | undefined;
@@ -23,6 +25,8 @@ export interface Agent {
     readonly fork: boolean;
     readonly moreFolders: boolean;
     readonly httpTools: boolean;
+    readonly processTools: boolean;
+    readonly logout: boolean;
   };
   readonly authMethods: readonly AuthMethod[];
 }
@@ -35,16 +39,28 @@ export function clientCapabilities(ports: Ports) {
     ...(ports.runVisibly ? { auth: { terminal: true } } : {}),
     session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
     elicitation: { form: {}, ...(ports.openLink ? { url: {} } : {}) },
+    // Not stable yet.
+    plan: {},
+    subagents: {},
     // Older than the standard, and what several agents look for.
     _meta: { terminal_output: true, ...(ports.runVisibly ? { 'terminal-auth': true } : {}) },
   };
 }
 
-export function agentOf(answer: InitializeAnswer): Agent {
+/** The same for version 2, where files and terminals are the agent's own. */
+export function clientCapabilities2(ports: Ports) {
+  return {
+    ...(ports.runVisibly ? { auth: { terminal: {} } } : {}),
+    elicitation: { form: {}, ...(ports.openLink ? { url: {} } : {}) },
+  };
+}
+
+export function agentOf(answer: InitializeAnswer, dialect: Dialect): Agent {
   const { agentInfo, agentCapabilities: caps } = answer;
   const session = caps?.sessionCapabilities;
   const prompt = caps?.promptCapabilities;
   return {
+    dialect,
     name: agentInfo?.name,
     title: agentInfo?.title || undefined,
     version: agentInfo?.version ?? undefined,
@@ -59,7 +75,23 @@ export function agentOf(answer: InitializeAnswer): Agent {
       fork: Boolean(session?.fork),
       moreFolders: Boolean(session?.additionalDirectories),
       httpTools: Boolean(caps?.mcpCapabilities?.http),
+      processTools: Boolean(caps?.mcpCapabilities?.stdio ?? true),
+      logout: Boolean(caps?.auth?.logout),
     },
     authMethods: answer.authMethods ?? [],
+  };
+}
+
+/** What the person can do with this agent beyond talking to it. */
+export function offersOf({ accepts, can }: Agent, tools: readonly Tool[], lent: boolean): Offers {
+  return {
+    ...(accepts.image ? { images: true } : {}),
+    ...(can.list ? { history: true } : {}),
+    ...(can.delete ? { forget: true } : {}),
+    ...(can.fork ? { fork: true } : {}),
+    ...(can.logout ? { signOut: true } : {}),
+    tools: lent
+      ? { accepted: tools.map((tool) => tool.name), rejected: [] }
+      : { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: say('The agent takes no tools from the editor.') })) },
   };
 }

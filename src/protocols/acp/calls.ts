@@ -2,6 +2,7 @@ import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './content.ts';
+import { asItCame } from './diffs.ts';
 import type { DiffItem, ToolContent, WireCall } from './schema.ts';
 
 /** One tool call as the agent has told it so far; every source of news about it is merged here (acp.md §8.1). */
@@ -54,9 +55,11 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   if (news._meta) call.meta = { ...call.meta, ...news._meta };
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
   if (news.kind) call.kind = KINDS.has(news.kind) ? (news.kind as ToolKind) : 'other';
-  if (news.content) {
-    call.content = news.content;
-    takeEdits(call, news.content);
+  for (const member of news.unset ?? []) unset(call, member);
+  const content = news.added ? [...call.content, ...news.added] : news.content;
+  if (content) {
+    call.content = content;
+    takeEdits(call, content);
   }
   if (news.locations) call.locations = news.locations.map(({ path, line }) => (line == null ? { path } : { path, line }));
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
@@ -64,6 +67,11 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   const status = statusOf(news.status);
   if (status && !isFinal(call.status)) call.status = stopping && status === 'failed' ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
+}
+
+function unset(call: CallState, member: 'title' | 'name' | 'rawInput' | 'rawOutput'): void {
+  if (member === 'title' || member === 'name') call[member] = '';
+  else call[member] = undefined;
 }
 
 /** A finished call that is announced again is another one under the same id. */
@@ -128,11 +136,6 @@ function takeEdits(call: CallState, content: readonly ToolContent[]): void {
     const diffs = before?.placed && !before.diffs.some((diff) => diff.excerpt) ? before.diffs : items.map(asItCame);
     call.edits.set(path, { items, diffs, placed: false });
   }
-}
-
-function asItCame(item: DiffItem): Diff {
-  const isNew = item.oldText == null || item.oldText === '';
-  return { path: item.path, before: isNew ? null : (item.oldText ?? ''), after: item.newText, ...(isNew ? {} : { excerpt: {} }) };
 }
 
 function outputOf(call: CallState): readonly Output[] {

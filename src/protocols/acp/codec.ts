@@ -1,11 +1,14 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { Command, Plan } from '../../session/model.ts';
+import type { Command } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
+import type { AgentTerminals } from './agentTerminals.ts';
 import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown } from './calls.ts';
 import { toContent } from './content.ts';
+import { chunk, isReminder, newPart, whole } from './messages.ts';
 import type { Settings } from './options.ts';
-import type { Update, WireCall } from './schema.ts';
+import type { Plans } from './plans.ts';
+import type { ContentBlock, Update, WireCall, WireCommand } from './schema.ts';
 import type { TurnMemory, Turns } from './turns.ts';
 
 /** session/update to events (acp.md §7). */
@@ -13,6 +16,10 @@ export interface Memory {
   readonly turn: TurnMemory | undefined;
   readonly turns: Turns;
   readonly settings: Settings;
+  readonly plans: Plans;
+  readonly terminals: AgentTerminals;
+  /** A message is one message whatever comes in between; otherwise a call ends it. */
+  readonly messagesStay: boolean;
   /** A call has changed: it may carry edits that are to be compared with their files. */
   readonly onCall: (turn: TurnMemory, call: CallState) => void;
   /** Display terminals travel in the meta of tool calls (acp.md §10.4). */
@@ -36,37 +43,35 @@ const TURN_KINDS: ReadonlySet<string> = new Set([
   'tool_call_update',
   'compaction_update',
   'compaction_summary_chunk',
+  'message',
+  'session_message',
+  'session_message_chunk',
 ]);
 
 const rows: Rows<Update, 'sessionUpdate', Memory> = {
-  user_message_chunk: ({ content }, { turn }) => {
-    // Only what the agent put in by itself: an echo of the prompt is there already, and reminders to itself concern nobody.
-    if (turn?.sort !== 'prompt') return [];
-    const part = toContent(content);
-    if (part.type === 'text' && (turn.promptText.includes(part.text.trim()) || isReminder(part.text))) return [];
-    return [{ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id: newPart(turn), content: [part] } }];
-  },
+  user_message_chunk: ({ content }, { turn }) => injected(turn, content),
   agent_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
   agent_thought_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'thought', content, messageId) : []),
   tool_call: (call, memory) => callNews(call, 'tool_call', memory),
   tool_call_update: (call, memory) => callNews(call, 'tool_call_update', memory),
-  plan: ({ entries }, { turn }) => {
-    if (turn) turn.growing = undefined;
-    return [{ type: 'plan.set', plan: entries.length === 0 ? null : { entries: entries.map(planEntry) } }];
+  message: (news, { turn }) => {
+    if (news.kind === 'prompt') return (news.content ?? []).flatMap((block) => injected(turn, block));
+    return turn ? whole(turn, news.kind, news) : [];
   },
-  available_commands_update: ({ availableCommands }) => [
-    {
-      type: 'commands.set',
-      commands: availableCommands.slice(0, 1000).map(
-        ({ name, description, input }): Command => ({
-          name,
-          description: short(description ?? ''),
-          aliases: [],
-          ...(input?.hint ? { hint: short(input.hint) } : {}),
-        }),
-      ),
-    },
-  ],
+  session_message: ({ messageId, content }, { turn }) =>
+    turn ? whole(turn, 'text', { messageId, content: content === null ? [] : content }) : [],
+  session_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
+  terminal: (news, { terminals }) => terminals.take(news),
+  plan: ({ entries }, { turn, plans }) => {
+    if (turn) turn.growing = undefined;
+    return [plans.replace(entries)];
+  },
+  plan_update: ({ plan }, { plans }) => [plans.update(plan)],
+  plan_removed: ({ planId }, { plans }) => [plans.remove(planId)],
+  // Whom these concern is found out before.
+  state_update: () => [],
+  subagent_update: () => [],
+  available_commands_update: ({ availableCommands }) => [commandsSet(availableCommands)],
   current_mode_update: ({ currentModeId, modeId }, { settings }) => {
     const id = currentModeId ?? modeId;
     return id == null ? [] : settings.modeChanged(id);
@@ -109,49 +114,26 @@ function activity(turn: TurnMemory, text: string | null): SessionEvent {
   return { type: 'turn.activity', turnId: turn.id, text };
 }
 
-/** Texts of agents that hold nothing but one block in tags are notes to the model. */
-export function isReminder(text: string): boolean {
-  return /^\s*<([a-z][\w-]*)[^>]*>[\s\S]*<\/\1>\s*$/i.test(text);
-}
-
-/** One piece of a message. The commonest of all updates, so it takes plain values. */
-export function grow(
-  turn: TurnMemory,
-  kind: 'text' | 'thought',
-  text: string,
-  messageId: string | null | undefined,
-): SessionEvent | undefined {
-  // Empty pieces only carry figures; they make no bubble.
-  if (text === '') return undefined;
-  const id = messageId ?? undefined;
-  let growing = turn.growing;
-  if (growing?.kind !== kind || growing.messageId !== id) {
-    const known = id === undefined ? undefined : turn.parts.get(`${kind} ${id}`);
-    growing = { kind, messageId: id, partId: known ?? newPart(turn) };
-    if (id !== undefined) turn.parts.set(`${kind} ${id}`, growing.partId);
-    turn.growing = growing;
-  }
-  return { type: 'text.grew', turnId: turn.id, kind, partId: growing.partId, text };
-}
-
-function chunk(
-  turn: TurnMemory,
-  kind: 'text' | 'thought',
-  block: Extract<Update, { sessionUpdate: 'agent_message_chunk' }>['content'],
-  messageId: string | null | undefined,
-): readonly SessionEvent[] {
+/** Only what the agent put in by itself: an echo of the prompt is there already, and reminders to itself concern nobody. */
+function injected(turn: TurnMemory | undefined, block: ContentBlock): readonly SessionEvent[] {
+  if (turn?.sort !== 'prompt') return [];
   const content = toContent(block);
-  if (content.type === 'text') {
-    const grown = grow(turn, kind, content.text, messageId);
-    return grown ? [grown] : [];
-  }
-  turn.growing = undefined;
-  return [{ type: 'part.added', turnId: turn.id, part: { kind: 'content', id: newPart(turn), content } }];
+  if (content.type === 'text' && (turn.promptText.includes(content.text.trim()) || isReminder(content.text))) return [];
+  return [{ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id: newPart(turn), content: [content] } }];
 }
 
-function newPart(turn: TurnMemory): string {
-  turn.made += 1;
-  return `${turn.id}:${turn.made}`;
+export function commandsSet(commands: readonly WireCommand[]): SessionEvent {
+  return {
+    type: 'commands.set',
+    commands: commands.slice(0, 1000).map(
+      ({ name, description, input }): Command => ({
+        name,
+        description: short(description ?? ''),
+        aliases: [],
+        ...(input?.hint ? { hint: short(input.hint) } : {}),
+      }),
+    ),
+  };
 }
 
 type From = 'tool_call' | 'tool_call_update' | 'permission';
@@ -171,7 +153,7 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
   const events: SessionEvent[] = [];
   if (!before) {
     turn.growing = undefined;
-    turn.parts.clear();
+    if (!memory.messagesStay) turn.parts.clear();
     events.push({
       type: 'part.added',
       turnId: turn.id,
@@ -197,15 +179,6 @@ export function differences(
 
 function equal(one: unknown, other: unknown): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
-}
-
-function planEntry(entry: Extract<Update, { sessionUpdate: 'plan' }>['entries'][number]): Plan['entries'][number] {
-  const { status, priority } = entry;
-  return {
-    text: entry.content,
-    status: status === 'completed' || status === 'in_progress' ? status : 'pending',
-    ...(priority === 'high' || priority === 'medium' || priority === 'low' ? { priority } : {}),
-  };
 }
 
 function short(text: string): string {

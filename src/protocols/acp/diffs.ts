@@ -13,8 +13,9 @@ const WHOLE_LIMIT = 256 * 1024;
 /** All the diffs of one path in one message, as one diff of the whole file, or as excerpts when they cannot be placed. */
 export function locate(items: readonly DiffItem[], current: Current, done: boolean): readonly Diff[] {
   const path = items[0]?.path ?? '';
+  if (items.some((item) => item.summary)) return items.map(asItCame);
   const text = typeof current === 'string' ? lines(current) : current;
-  const hunks = items.map((item) => ({ before: lines(item.oldText ?? ''), after: lines(item.newText) }));
+  const hunks = items.map((item): Hunk => ({ before: lines(item.oldText ?? ''), after: lines(item.newText), at: item.lines }));
   if (items.length === 1 && items[0] && hunks[0]) {
     const whole = wholeFile(items[0], hunks[0], text, done);
     if (whole) return [{ path, ...whole }];
@@ -24,22 +25,34 @@ export function locate(items: readonly DiffItem[], current: Current, done: boole
     if (after !== undefined) return placed(path, text, after, hunks);
     const before = replaceAll(
       text,
-      hunks.map((hunk) => ({ before: hunk.after, after: hunk.before })),
+      hunks.map(({ before, after, at }) => ({ before: after, after: before, at: at && [at[1], at[0]] })),
     );
     if (before !== undefined) return placed(path, before, text, hunks);
     const late = done ? replaceAll(text, hunks) : undefined;
     if (late !== undefined) return placed(path, text, late, hunks);
   }
-  return hunks.map((hunk) => ({ path, ...hunk, excerpt: {} }));
+  return hunks.map(({ before, after, at }) => ({ path, before, after, excerpt: at ? { beforeLine: at[0], afterLine: at[1] } : {} }));
+}
+
+/** The texts as the agent gave them, before anybody has looked into the file. */
+export function asItCame(item: DiffItem): Diff {
+  const { path, newText: after } = item;
+  if (item.summary) return { path, before: null, after, summary: true };
+  const isNew = item.oldText == null || item.oldText === '';
+  return { path, before: isNew ? null : (item.oldText ?? ''), after, ...(isNew ? {} : { excerpt: {} }) };
 }
 
 interface Hunk {
   readonly before: string;
   readonly after: string;
+  /** The line where it begins on either side, 1-based. */
+  readonly at: readonly [number, number] | undefined;
 }
 
+type Sides = Pick<Hunk, 'before' | 'after'>;
+
 /** The item as a statement about the whole file, if it is one. */
-function wholeFile(item: DiffItem, hunk: Hunk, text: Current, done: boolean): Omit<Diff, 'path'> | undefined {
+function wholeFile(item: DiffItem, hunk: Sides, text: Current, done: boolean): Omit<Diff, 'path'> | undefined {
   const kind = item._meta?.kind;
   if (kind === 'delete') return { before: typeof text === 'string' && !done ? text : hunk.before, after: null };
   if (hunk.before === '') {
@@ -56,8 +69,8 @@ function wholeFile(item: DiffItem, hunk: Hunk, text: Current, done: boolean): Om
 }
 
 /** Both sides with the final newline that the agent left out and the file has. */
-function ended(hunk: Hunk, text: string, side: string): Hunk {
-  if (!text.endsWith('\n') || side.endsWith('\n')) return hunk;
+function ended(hunk: Sides, text: string, side: string): Sides {
+  if (!text.endsWith('\n') || side.endsWith('\n')) return { before: hunk.before, after: hunk.after };
   return { before: `${hunk.before}\n`, after: `${hunk.after}\n` };
 }
 
@@ -65,16 +78,18 @@ function placed(path: string, before: string, after: string, hunks: readonly Hun
   if (before.length + after.length <= WHOLE_LIMIT) return [{ path, before, after }];
   return hunks.map((hunk) => ({
     path,
-    ...hunk,
-    excerpt: { beforeLine: lineOf(before, hunk.before), afterLine: lineOf(after, hunk.after) },
+    before: hunk.before,
+    after: hunk.after,
+    excerpt: { beforeLine: hunk.at?.[0] ?? lineOf(before, hunk.before), afterLine: hunk.at?.[1] ?? lineOf(after, hunk.after) },
   }));
 }
 
-/** Every hunk replaced where its text stands; undefined when one does not stand there exactly once. */
+/** Every hunk replaced where its text stands; undefined when one stands nowhere, or in several places and not at its line. */
 function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
   let now = text;
-  for (const { before, after } of hunks) {
-    const found = before === '' ? undefined : once(now, before);
+  for (const { before, after, at } of hunks) {
+    // The hunks before it are in place already, so its line is that of the new side.
+    const found = before === '' ? undefined : (once(now, before) ?? (at && atLine(now, before, at[1])));
     if (found === undefined) return undefined;
     // A hunk's trailing newline may be missing on one side only because the file has none.
     now = now.slice(0, found.at) + (found.short ? after.replace(/\n$/, '') : after) + now.slice(found.at + found.length);
@@ -89,6 +104,16 @@ function once(text: string, part: string): { readonly at: number; readonly lengt
   const cut = part.replace(/\n$/, '');
   if (cut === part || cut === '' || !text.endsWith(cut)) return undefined;
   return { at: text.length - cut.length, length: cut.length, short: true };
+}
+
+function atLine(
+  text: string,
+  part: string,
+  line: number,
+): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
+  let at = 0;
+  for (let skip = line - 1; skip > 0; skip--) at = text.indexOf('\n', at) + 1 || text.length;
+  return text.startsWith(part, at) ? { at, length: part.length, short: false } : undefined;
 }
 
 function lineOf(text: string, part: string): number {

@@ -6,6 +6,7 @@ import type { Fault } from '../../session/model.ts';
 /** Errors both ways (acp.md §2). */
 export const AUTH_REQUIRED = -32000;
 export const NOT_FOUND = -32002;
+export const UNSUPPORTED_VERSION = -32022;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL = -32603;

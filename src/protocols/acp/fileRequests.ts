@@ -12,7 +12,7 @@ export interface FileScene {
   readonly files: Files;
   readonly asks: OpenAsks;
   /** The session's folders. */
-  readonly roots: readonly string[];
+  readonly roots: () => readonly string[];
   readonly quirks: () => Quirks;
   readonly turnId: () => string | undefined;
   /** True when the person has allowed a call of the running turn that names this path. */
@@ -69,7 +69,7 @@ export class FileRequests {
 
   async #place(target: string): Promise<Place> {
     try {
-      return await placeOf(target, this.#scene.roots);
+      return await placeOf(target, this.#scene.roots());
     } catch (error) {
       throw refusal(INVALID_PARAMS, messageOf(error));
     }

@@ -1,10 +1,15 @@
+import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { processChannel } from '../../transport/process.ts';
 import type { Launch, Scene } from '../adapter.ts';
-import { clientCapabilities, VERSION } from './agent.ts';
+import { type Agent, agentOf, clientCapabilities, clientCapabilities2 } from './agent.ts';
 import { type Connection, connect, type Served } from './connection.ts';
-import { type InitializeAnswer, initializeAnswer } from './schema.ts';
+import { codeOf, UNSUPPORTED_VERSION } from './faults.ts';
+import { initializeAnswer } from './schema.ts';
+import { v1 } from './v1.ts';
+import { v2 } from './v2/dialect.ts';
+import { initializeAnswer2 } from './v2/schema.ts';
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -43,19 +48,39 @@ export function openLine(
   return line;
 }
 
-/** Says hello. Rejects when the agent takes too long or speaks another version. */
-export async function initialize(line: Line, scene: Scene, signal: AbortSignal): Promise<InitializeAnswer> {
-  const params = {
-    protocolVersion: VERSION,
-    clientInfo: { name: scene.client.name, version: scene.client.version },
-    clientCapabilities: clientCapabilities(scene.ports),
-  };
+/** Says hello, offering version 2 as well where the profile says so. Rejects when the agent takes too long or speaks another version. */
+export async function initialize(line: Line, launch: ProcessLaunch, scene: Scene, signal: AbortSignal): Promise<Agent> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(INITIALIZE_LIMIT)]);
-  const answer = await orAborted(line.connection.request('initialize', params, initializeAnswer), limit);
-  if (answer.protocolVersion !== VERSION) {
-    throw new Error(say('The agent speaks version {0} of the protocol; this client speaks version {1}.', answer.protocolVersion, VERSION));
-  }
-  return answer;
+  const hello = (newest: number) => orAborted(line.connection.request('initialize', helloOf(newest, scene), anyHello), limit);
+  const newest = launch.options?.version === '2' ? 2 : 1;
+  const answer = await hello(newest).catch((error: unknown) => {
+    // An agent may refuse a version it does not speak instead of naming its own.
+    if (newest === 1 || codeOf(error) !== UNSUPPORTED_VERSION) throw error;
+    return hello(1);
+  });
+  const { protocolVersion } = answer;
+  if (protocolVersion === 2 && newest === 2) return agentOf(readHello(initializeAnswer2, answer), v2);
+  if (protocolVersion === 1) return agentOf(readHello(initializeAnswer, answer), v1);
+  throw new Error(say('The agent speaks version {0} of the protocol; this client speaks version {1}.', protocolVersion, newest));
+}
+
+const anyHello = z.looseObject({ protocolVersion: z.number() });
+
+function readHello<T extends z.ZodMiniType>(schema: T, answer: unknown): z.output<T> {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new Error(`The agent's answer to initialize cannot be read: ${z.prettifyError(parsed.error)}`);
+}
+
+/** Both versions are told at once: an agent reads the members of the one it speaks. */
+function helloOf(newest: number, { client, ports }: Scene): object {
+  const info = { name: client.name, version: client.version };
+  return {
+    protocolVersion: newest,
+    clientInfo: info,
+    clientCapabilities: clientCapabilities(ports),
+    ...(newest === 2 ? { info, capabilities: clientCapabilities2(ports) } : {}),
+  };
 }
 
 /** The promise, or a rejection as soon as the signal fires. */

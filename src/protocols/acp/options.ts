@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { OptionChoice, SessionOption } from '../../session/model.ts';
+import type { Dialect } from './dialect.ts';
 import type { ConfigOption, Models, Modes, SessionAnswer } from './schema.ts';
 
 /**
@@ -7,9 +8,15 @@ import type { ConfigOption, Models, Modes, SessionAnswer } from './schema.ts';
  * option of the category "mode" is the session's mode; the others are its options.
  */
 export class Settings {
+  /** How the version of the protocol that is spoken puts a value. */
+  readonly #said: Dialect['optionValue'];
   #modes: Modes | undefined;
   #models: Models | undefined;
   #config: readonly ConfigOption[] = [];
+
+  constructor(said: Dialect['optionValue']) {
+    this.#said = said;
+  }
 
   /** From the answer that opened the session. */
   take(answer: Pick<SessionAnswer, 'modes' | 'models' | 'configOptions'>): readonly SessionEvent[] {
@@ -33,7 +40,7 @@ export class Settings {
   /** The request that chooses a mode; undefined when there is no such mode. */
   requestMode(id: string): SettingRequest | undefined {
     const option = this.#modeOption();
-    if (option) return choicesOf(option).some((choice) => choice.value === id) ? requestConfig(option, id) : undefined;
+    if (option) return choicesOf(option).some((choice) => choice.value === id) ? this.#request(option, id) : undefined;
     if (!this.#modes?.availableModes.some((mode) => mode.id === id)) return undefined;
     return { method: 'session/set_mode', params: { modeId: id }, done: () => this.modeChanged(id) };
   }
@@ -41,9 +48,9 @@ export class Settings {
   /** The request that sets an option; undefined when it does not exist or does not take the value. */
   requestOption(id: string, value: string | boolean): SettingRequest | undefined {
     const option = this.#config.find((one) => one.id === id);
-    if (option?.type === 'boolean') return typeof value === 'boolean' ? requestConfig(option, value) : undefined;
+    if (option?.type === 'boolean') return typeof value === 'boolean' ? this.#request(option, value) : undefined;
     if (typeof value !== 'string') return undefined;
-    if (option) return choicesOf(option).some((choice) => choice.value === value) ? requestConfig(option, value) : undefined;
+    if (option) return choicesOf(option).some((choice) => choice.value === value) ? this.#request(option, value) : undefined;
     if (id !== MODEL || !this.#models?.availableModels.some((model) => model.modelId === value)) return undefined;
     const models = this.#models;
     return {
@@ -54,6 +61,10 @@ export class Settings {
         return this.#events();
       },
     };
+  }
+
+  #request(option: ConfigOption, value: string | boolean): SettingRequest {
+    return { method: 'session/set_config_option', params: { configId: option.id, ...this.#said(value) }, done: () => [] };
   }
 
   #modeOption(): Extract<ConfigOption, { type: 'select' }> | undefined {
@@ -98,11 +109,6 @@ export interface SettingRequest {
 
 /** What the legacy list of models is called among the options; config options have names of their own. */
 const MODEL = 'model';
-
-function requestConfig(option: ConfigOption, value: string | boolean): SettingRequest {
-  const typed = option.type === 'boolean' ? { type: 'boolean' } : {};
-  return { method: 'session/set_config_option', params: { configId: option.id, value, ...typed }, done: () => [] };
-}
 
 function toOption(option: ConfigOption): SessionOption {
   const about = option.category === 'model' ? 'model' : option.category === 'thought_level' ? 'thought' : undefined;

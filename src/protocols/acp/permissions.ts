@@ -14,8 +14,19 @@ export interface Outcome {
 }
 export const cancelledOutcome: Outcome = { outcome: { outcome: 'cancelled' } };
 
-export function permissionAsk(id: string, request: PermissionRequest, call: CallState, turnId: string | undefined): Ask {
-  const head = { id, ...(turnId === undefined ? {} : { turnId }), callId: call.id };
+export interface Place {
+  readonly turnId: string | undefined;
+  /** The sub-agent that asks. */
+  readonly asker: string | undefined;
+}
+
+export function permissionAsk(id: string, request: PermissionRequest, call: CallState, { turnId, asker }: Place): Ask {
+  const head = {
+    id,
+    ...(turnId === undefined ? {} : { turnId }),
+    ...(call.id === '' ? {} : { callId: call.id }),
+    ...(asker === undefined ? {} : { asker }),
+  };
   const questions = qwenQuestions(request);
   if (questions) return { ...head, kind: 'question', title: titleOf(request, call), fields: questions } satisfies Question;
   return {
@@ -64,12 +75,13 @@ function toOption(option: PermissionRequest['options'][number]): Option {
 const EFFECTS = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const;
 
 function titleOf(request: PermissionRequest, call: CallState): string {
-  const { title } = request.toolCall;
+  const title = request.title ?? request.toolCall?.title;
   // One agent puts the arguments where the title belongs.
   return title && !title.startsWith('{') ? title : shown(call).title;
 }
 
 function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
+  if (request.command) return { type: 'command', ...request.command };
   const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
   if (diffs.length > 0) return { type: 'edit', diffs };
   const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
@@ -84,6 +96,7 @@ function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
   const plan = (call.rawInput as { readonly plan?: unknown } | undefined)?.plan;
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
+  if (request.description) texts.unshift(request.description);
   if (texts.length === 0 && call.rawInput !== undefined) texts.push(JSON.stringify(call.rawInput, null, 2).slice(0, 4000));
   return { type: 'text', text: texts.join('\n') || titleOf(request, call) };
 }
@@ -94,7 +107,7 @@ function plain(content: Content): string {
 
 /** Qwen asks its questions as permissions, with the questions in the call's meta. */
 function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined {
-  const meta = request.toolCall._meta;
+  const meta = request.toolCall?._meta;
   if (meta?.qwenInteractionKind !== 'user_question' || !Array.isArray(meta.qwenQuestions)) return undefined;
   const fields = meta.qwenQuestions.flatMap((question: unknown, at): readonly Field[] => {
     if (typeof question !== 'object' || question === null) return [];

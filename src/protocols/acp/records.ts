@@ -36,8 +36,8 @@ export async function deleteSession(connection: Connection, sessionId: string): 
 }
 
 /** The id of the copy. */
-export async function forkSession(connection: Connection, sessionId: string, cwd: string, signal: AbortSignal): Promise<string> {
-  const answer = await connection.request('session/fork', { sessionId, cwd, mcpServers: [] }, sessionAnswer, signal);
+export async function forkSession(connection: Connection, sessionId: string, folders: object, signal: AbortSignal): Promise<string> {
+  const answer = await connection.request('session/fork', { sessionId, ...folders, mcpServers: [] }, sessionAnswer, signal);
   if (!answer.sessionId) throw new Error('The agent did not name the copy.');
   return answer.sessionId;
 }

@@ -1,17 +1,21 @@
 import * as z from 'zod/mini';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Scene } from '../adapter.ts';
 import type { OpenAsks } from './asks.ts';
 import { type CallState, isFinal, shown } from './calls.ts';
-import { callNews, differences, type Memory } from './codec.ts';
+import { callNews, differences } from './codec.ts';
 import { handler, type RequestHandler } from './connection.ts';
-import { INVALID_PARAMS, refusal } from './faults.ts';
+import type { Dialect } from './dialect.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal } from './faults.ts';
 import type { FileRequests } from './fileRequests.ts';
 import { type FormReply, formAsk, formCancelled, formReply, formRequest, isWebAddress, linkAsk, linkRequest } from './forms.ts';
 import { cancelledOutcome, isRefusal, type Outcome, permissionAsk, permissionReply } from './permissions.ts';
 import type { Placing } from './placing.ts';
-import { permissionRequest, readRequest, terminalName, terminalRequest, writeRequest } from './schema.ts';
+import { type PermissionRequest, readRequest, terminalName, terminalRequest, writeRequest } from './schema.ts';
+import { ofSubagent } from './subagents.ts';
 import type { TerminalRequests } from './terminalRequests.ts';
 import type { TurnMemory } from './turns.ts';
+import type { Updates } from './updates.ts';
 
 export interface RequestScene {
   readonly scene: Scene;
@@ -19,37 +23,54 @@ export interface RequestScene {
   readonly files: FileRequests;
   readonly terminals: TerminalRequests;
   readonly placing: Placing;
-  readonly memory: () => Memory;
+  readonly updates: Updates;
+  readonly dialect: () => Dialect;
+  readonly emit: (event: SessionEvent) => void;
+  /** The conversation itself; those of sub-agents are known to the updates. */
   readonly isOurs: (sessionId: string) => boolean;
 }
 
 /** Everything an agent may ask of the client (acp.md §9-§11). */
 export function requestHandlers(parts: RequestScene): Readonly<Record<string, RequestHandler>> {
   const { files, terminals } = parts;
+  /** Where the editor is not lent, these are requests nobody knows. */
+  const lent = <T extends z.ZodMiniType>(params: T, run: (request: z.output<T>, signal: AbortSignal) => unknown): RequestHandler =>
+    handler(params, (request, signal) => {
+      if (!parts.dialect().lendsEditor)
+        throw refusal(METHOD_NOT_FOUND, 'Files and terminals are not part of this version of the protocol.');
+      return run(request, signal);
+    });
   return {
-    'session/request_permission': handler(permissionRequest, (request, signal) => permission(parts, request, signal)),
-    'fs/read_text_file': handler(readRequest, (request, signal) => files.read(request, signal)),
-    'fs/write_text_file': handler(writeRequest, (request, signal) => files.write(request, signal)),
-    'terminal/create': handler(terminalRequest, (request, signal) => terminals.create(request, signal)),
-    'terminal/output': handler(terminalName, ({ terminalId }) => terminals.output(terminalId)),
-    'terminal/wait_for_exit': handler(terminalName, ({ terminalId }) => terminals.exited(terminalId)),
-    'terminal/kill': handler(terminalName, ({ terminalId }) => terminals.kill(terminalId)),
-    'terminal/release': handler(terminalName, ({ terminalId }) => terminals.release(terminalId)),
+    'session/request_permission': handler(z.looseObject({}), (request, signal) => {
+      const parsed = parts.dialect().permission.safeParse(request);
+      if (!parsed.success) throw refusal(INVALID_PARAMS, `session/request_permission: ${z.prettifyError(parsed.error)}`);
+      return permission(parts, parsed.data, signal);
+    }),
+    'fs/read_text_file': lent(readRequest, (request, signal) => files.read(request, signal)),
+    'fs/write_text_file': lent(writeRequest, (request, signal) => files.write(request, signal)),
+    'terminal/create': lent(terminalRequest, (request, signal) => terminals.create(request, signal)),
+    'terminal/output': lent(terminalName, ({ terminalId }) => terminals.output(terminalId)),
+    'terminal/wait_for_exit': lent(terminalName, ({ terminalId }) => terminals.exited(terminalId)),
+    'terminal/kill': lent(terminalName, ({ terminalId }) => terminals.kill(terminalId)),
+    'terminal/release': lent(terminalName, ({ terminalId }) => terminals.release(terminalId)),
     'elicitation/create': handler(z.looseObject({ mode: z.string() }), (request, signal) => elicitation(parts, request, signal)),
   };
 }
 
 /** The call inside the request is news about it, whether it was announced or not; the ask opens when its edits have been placed. */
-async function permission(
-  { scene, asks, placing, memory, isOurs }: RequestScene,
-  request: z.output<typeof permissionRequest>,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const now = memory();
-  const { turn } = now;
-  if (!isOurs(request.sessionId) || turn?.stopping || turn?.sort === 'replay') return cancelledOutcome;
-  for (const event of callNews(request.toolCall, 'permission', now)) scene.emit(event);
-  const call = turn?.calls.get(request.toolCall.toolCallId);
+async function permission(parts: RequestScene, given: PermissionRequest, signal: AbortSignal): Promise<Outcome> {
+  const { asks, placing, updates, isOurs, emit } = parts;
+  const asker = isOurs(given.sessionId) ? undefined : updates.subagents.titleOf(given.sessionId);
+  const { turn: current } = updates.memory();
+  if ((asker === undefined && !isOurs(given.sessionId)) || current?.stopping || current?.sort === 'replay') return cancelledOutcome;
+  const within = asker === undefined ? undefined : updates.memoryWithin(given.sessionId);
+  const memory = within ?? updates.memory();
+  const request = within && given.toolCall ? { ...given, toolCall: ofSubagent(given.sessionId, given.toolCall) } : given;
+  const { toolCall } = request;
+  const { turn } = memory;
+  const news = toolCall ? callNews(toolCall, 'permission', memory) : [];
+  for (const event of within ? updates.subagents.below(given.sessionId, news) : news) emit(event);
+  const call = toolCall && turn?.calls.get(toolCall.toolCallId);
   const setAsking = (asking: boolean, refused = false) => {
     if (!turn || !call) return;
     const before = shown(call);
@@ -57,14 +78,14 @@ async function permission(
     if (refused) call.refused = true;
     else if (!asking && call.status === 'pending') call.status = turn.stopping ? 'cancelled' : 'running';
     const change = differences(before, shown(call));
-    if (change) scene.emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
+    if (change) emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
   };
   setAsking(true);
   const outcome = await asks.ask<Outcome>(
     {
       ask: async (id) => {
         await placing.idle();
-        return permissionAsk(id, request, call ?? now.turns.stray(request.toolCall), turn?.id);
+        return permissionAsk(id, request, call ?? memory.turns.stray(toolCall), { turnId: turn?.id, asker });
       },
       reply: (answer) => permissionReply(request, answer),
       cancelled: cancelledOutcome,
@@ -83,15 +104,19 @@ function allow(turn: TurnMemory, call: CallState): void {
 
 /** A form or a link. Which of them was asked is only looked at here, because the protocol refuses an unknown mode in its own way. */
 async function elicitation(
-  { scene, asks, memory, isOurs }: RequestScene,
+  { scene, asks, updates, isOurs }: RequestScene,
   request: { readonly mode: string },
   signal: AbortSignal,
 ): Promise<FormReply> {
-  const { turn } = memory();
+  const { turn } = updates.memory();
   const turnId = turn?.id;
   const form = formRequest.safeParse(request);
   if (form.success) {
-    if (turn?.stopping || (form.data.sessionId != null && !isOurs(form.data.sessionId))) return formCancelled;
+    if (
+      turn?.stopping ||
+      (form.data.sessionId != null && !isOurs(form.data.sessionId) && updates.subagents.titleOf(form.data.sessionId) === undefined)
+    )
+      return formCancelled;
     const { data } = form;
     return asks.ask(
       { ask: (id) => formAsk(id, data, turnId), reply: (answer) => formReply(data, answer), cancelled: formCancelled },

@@ -1,28 +1,10 @@
 import * as z from 'zod/mini';
+import { id, listOf, marker, meta, soft, text } from './lenient.ts';
 
 /**
  * What agents send over version 1 (acp.md §3-§11). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
  * left out, unknown members are ignored. Only what makes a message meaningless without it is required.
  */
-
-const soft = <T extends z.ZodMiniType>(schema: T) => z.catch(z.nullish(schema), undefined);
-/** A list of which the members that do not fit are left out. */
-function listOf<T extends z.ZodMiniType>(member: T) {
-  return z.pipe(
-    z.array(z.unknown()),
-    z.transform((members: unknown[]): readonly z.output<T>[] =>
-      members.flatMap((one) => {
-        const parsed = member.safeParse(one);
-        return parsed.success ? [parsed.data] : [];
-      }),
-    ),
-  );
-}
-const id = z.string().check(z.minLength(1), z.maxLength(4096));
-const text = z.string();
-const meta = soft(z.record(z.string(), z.unknown()));
-/** Markers are objects, but some agents send true. */
-const marker = z.catch(z.nullish(z.unknown()), undefined);
 
 export const textBlock = z.object({ type: z.literal('text'), text });
 const imageBlock = z.object({ type: z.literal('image'), data: text, mimeType: text });
@@ -37,11 +19,12 @@ export const contentBlock = z.union([textBlock, imageBlock, audioBlock, linkBloc
 export type ContentBlock = z.output<typeof contentBlock>;
 
 const diffItem = z.object({ type: z.literal('diff'), path: id, oldText: soft(text), newText: text, _meta: meta });
-const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
-const terminalItem = z.object({ type: z.literal('terminal'), terminalId: id });
+/** `lines`: where the two texts begin in their files, when that was said. `summary`: the new text is a sentence about the change. */
+export type DiffItem = z.output<typeof diffItem> & { readonly lines?: readonly [number, number]; readonly summary?: true };
+export const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
+export const terminalItem = z.object({ type: z.literal('terminal'), terminalId: id });
 const toolContent = z.union([contentItem, diffItem, terminalItem]);
-export type ToolContent = z.output<typeof toolContent>;
-export type DiffItem = z.output<typeof diffItem>;
+export type ToolContent = z.output<typeof contentItem> | DiffItem | z.output<typeof terminalItem>;
 
 /** A tool call, an update of one, and the one inside a permission request: the same members, all but the id may be missing or null. */
 export const toolCall = z.object({
@@ -56,11 +39,17 @@ export const toolCall = z.object({
   rawOutput: z.optional(z.unknown()),
   _meta: meta,
 });
-export type WireCall = z.output<typeof toolCall>;
+export type WireCall = Omit<z.output<typeof toolCall>, 'content'> & {
+  readonly content?: readonly ToolContent[] | null | undefined;
+  /** More items behind the content it has. */
+  readonly added?: readonly ToolContent[];
+  /** What it has no more. */
+  readonly unset?: readonly ('title' | 'name' | 'rawInput' | 'rawOutput')[];
+};
 
 const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: soft(text) })) });
 const models = z.object({ currentModelId: id, availableModels: listOf(z.object({ modelId: id, name: text, description: soft(text) })) });
-const optionValue = z.object({ value: text, name: text, description: soft(text) });
+export const optionValue = z.object({ value: text, name: text, description: soft(text) });
 const optionGroup = z.object({ group: text, name: text, options: listOf(optionValue) });
 const optionHead = { id, name: text, description: soft(text), category: soft(text) };
 const configOption = z.discriminatedUnion('type', [
@@ -72,14 +61,36 @@ export type ConfigOption = z.output<typeof configOption>;
 export type Modes = z.output<typeof modes>;
 export type Models = z.output<typeof models>;
 
+const commands = listOf(z.object({ name: id, description: soft(text), input: soft(z.object({ hint: soft(text) })) }));
+export type WireCommand = z.output<typeof commands>[number];
+
 /** The answer to session/new, load, resume and fork. */
 export const sessionAnswer = z.object({
   sessionId: soft(id),
   modes: soft(modes),
   models: soft(models),
   configOptions: soft(configOptions),
+  availableCommands: soft(commands),
 });
 export type SessionAnswer = z.output<typeof sessionAnswer>;
+
+const planEntries = listOf(z.object({ content: text, priority: soft(text), status: soft(text) }));
+export type WirePlanEntry = z.output<typeof planEntries>[number];
+const keyedPlan = z.union([
+  z.object({ type: z.literal('items'), planId: id, entries: planEntries }),
+  z.object({ type: z.literal('markdown'), planId: id, content: text }),
+  z.object({ type: z.literal('file'), planId: id, uri: text }),
+]);
+export type KeyedPlan = z.output<typeof keyedPlan>;
+
+/** What the agent works at: in the foreground when it is not idle. */
+const activity = z.object({
+  state: text,
+  stopReason: soft(text),
+  usage: soft(z.object({ inputTokens: soft(z.number()), outputTokens: soft(z.number()) })),
+  error: soft(z.object({ code: z.catch(z.number(), 0), message: text, data: z.optional(z.unknown()) })),
+});
+export type Activity = z.output<typeof activity>;
 
 const chunk = { content: contentBlock, messageId: soft(text), _meta: meta };
 /** The kinds of session/update this build knows; anything else is traced. */
@@ -91,11 +102,30 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   z.extend(toolCall, { sessionUpdate: z.literal('tool_call_update') }),
   z.object({
     sessionUpdate: z.literal('plan'),
-    entries: listOf(z.object({ content: text, priority: soft(text), status: soft(text) })),
+    entries: planEntries,
+  }),
+  // Not stable yet: plans with a name, conversations of sub-agents, and what the agent works at.
+  z.object({ sessionUpdate: z.literal('plan_update'), plan: keyedPlan }),
+  z.object({ sessionUpdate: z.literal('plan_removed'), planId: id }),
+  z.extend(activity, { sessionUpdate: z.literal('state_update') }),
+  z.object({
+    sessionUpdate: z.literal('subagent_update'),
+    sessionId: id,
+    title: soft(text),
+    description: soft(text),
+    state: soft(activity),
   }),
   z.object({
+    sessionUpdate: z.literal('session_message'),
+    messageId: id,
+    senderSessionId: soft(id),
+    recipientSessionId: soft(id),
+    content: soft(listOf(contentBlock)),
+  }),
+  z.object({ sessionUpdate: z.literal('session_message_chunk'), messageId: id, content: contentBlock }),
+  z.object({
     sessionUpdate: z.literal('available_commands_update'),
-    availableCommands: listOf(z.object({ name: id, description: soft(text), input: soft(z.object({ hint: soft(text) })) })),
+    availableCommands: commands,
   }),
   z.object({ sessionUpdate: z.literal('current_mode_update'), currentModeId: soft(id), modeId: soft(id) }),
   z.object({ sessionUpdate: z.literal('config_option_update'), configOptions }),
@@ -115,7 +145,27 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   }),
   z.object({ sessionUpdate: z.literal('compaction_summary_chunk'), compactionId: id }),
 ]);
-export type Update = z.output<typeof update>;
+type Plain = z.output<typeof update>;
+/** News of a session in the form both versions of the protocol are brought into. */
+export type Update =
+  | Exclude<Plain, { sessionUpdate: 'tool_call' | 'tool_call_update' }>
+  | (WireCall & { readonly sessionUpdate: 'tool_call' | 'tool_call_update' })
+  /** A whole message; content that is absent is unchanged. */
+  | {
+      readonly sessionUpdate: 'message';
+      readonly kind: 'text' | 'thought' | 'prompt';
+      readonly messageId: string;
+      readonly content: readonly ContentBlock[] | undefined;
+    }
+  /** Bytes of a terminal of the agent's, base64; `output` is all of them, `data` some more. */
+  | {
+      readonly sessionUpdate: 'terminal';
+      readonly terminalId: string;
+      readonly command?: string | undefined;
+      readonly output?: string | undefined;
+      readonly data?: string | undefined;
+      readonly exit?: { readonly code: number | null; readonly signal: string | null } | undefined;
+    };
 export const updateFrame = z.object({ sessionId: id, update: z.looseObject({ sessionUpdate: z.string() }), _meta: meta });
 
 export const permissionRequest = z.object({
@@ -124,7 +174,14 @@ export const permissionRequest = z.object({
   options: z._default(listOf(z.object({ optionId: id, name: text, kind: soft(text) })), []),
   _meta: meta,
 });
-export type PermissionRequest = z.output<typeof permissionRequest>;
+export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCall'> & {
+  /** Absent when it is about no call. */
+  readonly toolCall?: WireCall;
+  /** What the question itself says, apart from the call. */
+  readonly title?: string;
+  readonly description?: string;
+  readonly command?: { readonly command: string; readonly cwd: string };
+};
 
 const authVariable = z.object({ name: id, label: soft(text), secret: soft(z.boolean()), optional: soft(z.boolean()) });
 export const loginCommand = z.object({
@@ -150,7 +207,8 @@ export type AuthMethod = z.output<typeof authMethod>;
 const agentCapabilities = z.object({
   loadSession: marker,
   promptCapabilities: soft(z.object({ image: marker, audio: marker, embeddedContext: marker })),
-  mcpCapabilities: soft(z.object({ http: marker, sse: marker })),
+  /** Tool servers as processes are taken by all, but for those that say false. */
+  mcpCapabilities: soft(z.object({ http: marker, stdio: marker })),
   sessionCapabilities: soft(
     z.object({ list: marker, delete: marker, resume: marker, close: marker, fork: marker, additionalDirectories: marker }),
   ),

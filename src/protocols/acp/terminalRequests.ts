@@ -16,7 +16,7 @@ const MOST = 64;
 export interface TerminalScene {
   readonly terminals: Terminals;
   readonly asks: OpenAsks;
-  readonly roots: readonly string[];
+  readonly roots: () => readonly string[];
   readonly turnId: () => string | undefined;
   readonly emit: (event: SessionEvent) => void;
   readonly newId: () => string;
@@ -45,7 +45,7 @@ export class TerminalRequests {
 
   async create(request: Request, signal: AbortSignal): Promise<{ terminalId: string }> {
     if (this.#open.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} terminals are open.`);
-    const cwd = request.cwd ?? this.#scene.roots[0];
+    const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
     if (cwd !== undefined && (await this.#isOutside(cwd)) && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
       throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
@@ -101,7 +101,7 @@ export class TerminalRequests {
 
   async #isOutside(cwd: string): Promise<boolean> {
     try {
-      return (await placeOf(cwd, this.#scene.roots)) === 'outside';
+      return (await placeOf(cwd, this.#scene.roots())) === 'outside';
     } catch (error) {
       throw refusal(INVALID_PARAMS, messageOf(error));
     }

@@ -3,6 +3,7 @@ import { messageOf } from '../../base/log.ts';
 import type { Scene } from '../adapter.ts';
 import { lendTools } from '../door.ts';
 import type { Agent } from './agent.ts';
+import type { Pair } from './dialect.ts';
 
 /** Our editor tools as the tool servers that are named to the agent (acp.md §12). */
 export interface ToolServer extends Disposable {
@@ -11,14 +12,17 @@ export interface ToolServer extends Disposable {
 
 /** undefined when there are no tools, or the agent takes them in no way we have. Never rejects: an agent works without our tools, too. */
 export async function toolServer(scene: Scene, agent: Agent): Promise<ToolServer | undefined> {
-  if (!agent.can.httpTools && agent.quirks.noProcessTools) return undefined;
+  const { httpTools, processTools } = agent.can;
+  if (!httpTools && (!processTools || agent.quirks.noProcessTools)) return undefined;
   try {
     const lent = await lendTools(scene.ports.tools, scene);
     if (!lent) return undefined;
     const { name, http, process } = lent;
-    const server = agent.can.httpTools
-      ? { type: 'http', name, url: http.url, headers: pairs(http.headers) }
-      : { name, command: process.command, args: process.args, env: pairs(process.env) };
+    const server = agent.dialect.server(
+      httpTools
+        ? { how: 'http', name, url: http.url, headers: pairs(http.headers) }
+        : { how: 'process', name, command: process.command, args: process.args, env: pairs(process.env) },
+    );
     return { servers: [server], dispose: () => lent.dispose() };
   } catch (error) {
     scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
@@ -26,6 +30,6 @@ export async function toolServer(scene: Scene, agent: Agent): Promise<ToolServer
   }
 }
 
-function pairs(record: Readonly<Record<string, string>>): readonly { readonly name: string; readonly value: string }[] {
+function pairs(record: Readonly<Record<string, string>>): readonly Pair[] {
   return Object.entries(record).map(([name, value]) => ({ name, value }));
 }

@@ -17,6 +17,8 @@ export interface TurnMemory {
   /** Parts of messages that have an id, by kind and id. */
   readonly parts: Map<string, PartId>;
   made: number;
+  /** What the names of its parts begin with. */
+  readonly prefix: string;
   stopping: boolean;
   /** Files that calls the person allowed are about. */
   readonly allowed: Set<string>;
@@ -53,6 +55,7 @@ export class Turns {
       growing: undefined,
       parts: new Map(),
       made: 0,
+      prefix: `${id}:`,
       stopping: false,
       allowed: new Set(),
     };
@@ -86,9 +89,9 @@ export class Turns {
   }
 
   /** A call that is asked about while no turn runs: it is shown nowhere but in the ask. */
-  stray(news: WireCall): CallState {
-    const call = newCall(news.toolCallId);
-    mergeCall(call, news, 'permission', false);
+  stray(news: WireCall | undefined): CallState {
+    const call = newCall(news?.toolCallId ?? '');
+    if (news) mergeCall(call, news, 'permission', false);
     return call;
   }
 

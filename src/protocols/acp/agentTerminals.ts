@@ -1,0 +1,24 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Update } from './schema.ts';
+
+/** Terminals the agent runs itself and tells of in updates, byte by byte: a character may come in two pieces. */
+export class AgentTerminals {
+  readonly #decoders = new Map<string, StringDecoder>();
+
+  take({ terminalId: id, command, output, data, exit }: Extract<Update, { sessionUpdate: 'terminal' }>): readonly SessionEvent[] {
+    // What has been said to be the whole output replaces what came before.
+    if (output !== undefined) this.#decoders.delete(id);
+    const decoder = this.#decoders.get(id) ?? new StringDecoder('utf8');
+    this.#decoders.set(id, decoder);
+    const grew = decoder.write(Buffer.from(output ?? data ?? '', 'base64')) + (exit ? decoder.end() : '');
+    return [
+      {
+        type: 'terminal.changed',
+        terminal: { id, ...(command === undefined ? {} : { command }), ...(exit === undefined ? {} : { exit }) },
+        ...(grew === '' ? {} : { grew }),
+        ...(output === undefined ? {} : { anew: true as const }),
+      },
+    ];
+  }
+}
