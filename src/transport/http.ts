@@ -4,7 +4,7 @@ import type { Disposable } from '../base/lifetime.ts';
 import { say } from '../base/say.ts';
 import { HttpAnswer } from './httpAnswer.ts';
 import { HttpFailure, whyFailed } from './httpFailure.ts';
-import { type AgentOptions, socketsFor } from './sockets.ts';
+import { type AgentOptions, Sockets } from './sockets.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -31,13 +31,13 @@ const REDIRECTS = 5;
  */
 export class HttpClient implements Disposable {
   readonly #options: HttpClientOptions;
-  readonly #agents: { readonly plain: http.Agent; readonly secure: https.Agent };
+  readonly #sockets: Sockets;
   readonly #open = new Set<{ destroy(error?: Error): unknown }>();
   #disposed = false;
 
   constructor(options: HttpClientOptions = {}) {
     this.#options = options;
-    this.#agents = socketsFor(options);
+    this.#sockets = new Sockets(options);
   }
 
   /** How many requests are under way, bodies included. */
@@ -65,8 +65,7 @@ export class HttpClient implements Disposable {
   dispose(): void {
     this.#disposed = true;
     for (const one of [...this.#open]) one.destroy();
-    this.#agents.plain.destroy();
-    this.#agents.secure.destroy();
+    this.#sockets.dispose();
   }
 
   #once(request: HttpRequest): Promise<HttpAnswer> {
@@ -77,13 +76,15 @@ export class HttpClient implements Disposable {
     if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', say('The request was stopped.')));
     const url = new URL(request.url);
     const secure = url.protocol === 'https:';
+    const scheme = secure ? 'secure' : 'plain';
     const options: RequestOptions = {
       method: request.method,
       headers: headersOf(request),
-      agent: secure ? this.#agents.secure : this.#agents.plain,
+      agent: this.#sockets.agent(scheme),
     };
     return new Promise((resolve, reject) => {
       const sent = (secure ? https : http).request(url, options);
+      this.#sockets.sent(sent, scheme);
       this.#open.add(sent);
       let late: HttpFailure | undefined;
       const stop = () => sent.destroy();
@@ -137,7 +138,8 @@ export class HttpClient implements Disposable {
 
 function headersOf(request: HttpRequest): Record<string, string> {
   // No compression: a compressed event stream is often held back by whoever compresses it.
-  const headers: Record<string, string> = { 'accept-encoding': 'identity', ...request.headers };
+  // The connection is to be kept, whoever's agent it is.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity', connection: 'keep-alive', ...request.headers };
   if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
   return headers;
 }

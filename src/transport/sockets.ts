@@ -1,6 +1,7 @@
-import http from 'node:http';
+import http, { type ClientRequest } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import type { Disposable } from '../base/lifetime.ts';
 
 export interface AgentOptions {
   /** How many sockets at most per host; without it as many as are needed. */
@@ -14,24 +15,68 @@ const IDLE = 2_000;
 const TCP_KEEP_ALIVE = 30_000;
 
 /** Sockets of one conversation, shared with nobody. Idle ones do not keep the process alive. */
-export function socketsFor(options: AgentOptions): { readonly plain: http.Agent; readonly secure: https.Agent } {
-  const shared = {
-    keepAlive: true,
-    keepAliveMsecs: TCP_KEEP_ALIVE,
-    ...(options.maxSockets === undefined ? {} : { maxSockets: options.maxSockets }),
-  };
-  const plain = new http.Agent(shared);
-  const secure = new https.Agent(shared);
-  for (const agent of [plain, secure]) {
+export class Sockets implements Disposable {
+  readonly #own: Readonly<Record<Scheme, http.Agent>>;
+  /** What the editor put in the place of ours. */
+  readonly #taken: Partial<Record<Scheme, http.Agent>> = {};
+  readonly #keep: (socket: Socket) => boolean;
+
+  constructor({ maxSockets, holdIdle }: AgentOptions) {
+    this.#keep = (socket) => keep(socket, holdIdle === true);
+    const shared = { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE, ...(maxSockets === undefined ? {} : { maxSockets }) };
+    this.#own = { plain: new http.Agent(shared), secure: new https.Agent(shared) };
     // Not in the types: the hooks of an agent are methods to be overridden.
-    Object.assign(agent, { keepSocketAlive: (socket: Socket) => keep(socket, options.holdIdle === true) });
+    for (const agent of Object.values(this.#own)) Object.assign(agent, { keepSocketAlive: this.#keep });
   }
-  return { plain, secure };
+
+  /** What to send the next request through. */
+  agent(scheme: Scheme): http.Agent {
+    return this.#taken[scheme] ?? this.#own[scheme];
+  }
+
+  /**
+   * To be told of every request as soon as it is made. For hosts other than this machine the editor sends it through an agent of its own making,
+   * one for each request: it knows proxies and certificates, but closes the socket after the answer, or leaves it to an agent all extensions
+   * share, which closes it after five seconds. That agent is taken over: it keeps its sockets as ours would, or leaves direct ones to ours, and
+   * the editor lets it through when it comes with the next request.
+   */
+  sent(request: ClientRequest, scheme: Scheme): void {
+    const { agent } = request as ClientRequest & { readonly agent?: http.Agent & { readonly opts?: object } };
+    if (!agent?.opts) return;
+    request.once('socket', (socket) => remember(socket, request));
+    if (agent === this.#taken[scheme]) return;
+    Object.assign(agent.opts, { originalAgent: this.#own[scheme], keepAlive: true });
+    Object.assign(agent, { keepAlive: true, keepSocketAlive: this.#keep, reuseSocket: reuse });
+    this.#taken[scheme] = agent;
+  }
+
+  dispose(): void {
+    for (const agent of [...Object.values(this.#own), ...Object.values(this.#taken)]) agent.destroy();
+  }
 }
+
+type Scheme = 'plain' | 'secure';
 
 function keep(socket: Socket, hold: boolean): boolean {
   socket.setKeepAlive(true, TCP_KEEP_ALIVE);
   socket.setTimeout(hold ? 0 : IDLE);
   socket.unref();
   return true;
+}
+
+/** Sockets that end at a proxy which has to be told the whole address of every request, with what it wants to know of us. */
+const forwarding = new WeakMap<object, { readonly authorization: string | undefined }>();
+
+function remember(socket: object, request: ClientRequest): void {
+  if (!/^http:/i.test(request.path)) return;
+  const authorization = request.getHeader('proxy-authorization');
+  forwarding.set(socket, { authorization: typeof authorization === 'string' ? authorization : undefined });
+}
+
+function reuse(this: http.Agent, socket: Socket, request: ClientRequest): void {
+  http.Agent.prototype.reuseSocket.call(this, socket, request);
+  const proxy = forwarding.get(socket);
+  if (!proxy || request.headersSent) return;
+  request.path = `http://${String(request.getHeader('host'))}${request.path}`;
+  if (proxy.authorization !== undefined) request.setHeader('proxy-authorization', proxy.authorization);
 }

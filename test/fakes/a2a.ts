@@ -1,4 +1,5 @@
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
@@ -34,6 +35,10 @@ export interface Script {
   readonly card?: Json;
   /** By method of JSON-RPC; the number counts the calls of that method from 0. */
   readonly on?: Readonly<Record<string, (asked: Asked, reply: Reply, at: number) => void>>;
+  /** Where it listens; 127.0.0.1 without it. */
+  readonly host?: string;
+  /** Its certificate and key, when it speaks https. */
+  readonly secure?: { readonly cert: string; readonly key: string };
   /** By path, before anything else; true when it answered. */
   readonly before?: (request: IncomingMessage, response: ServerResponse, body: string) => boolean;
 }
@@ -51,30 +56,32 @@ export function cardOf(url: string, more: Json = {}): Json {
   };
 }
 
-export async function fakeAgent(t: TestContext, script: Script): Promise<FakeAgent> {
+export async function fakeAgent(t: Pick<TestContext, 'after'>, script: Script): Promise<FakeAgent> {
   const asked: Asked[] = [];
   const dropped: number[] = [];
   const sockets = new Map<Socket, number>();
   const counts = new Map<string, number>();
-  const server = http.createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     let body = '';
     request.setEncoding('utf8');
     request.on('data', (chunk: string) => {
       body += chunk;
     });
     request.on('end', () => answer(request, response, body));
-  });
+  };
+  const server = script.secure ? https.createServer(script.secure, listener) : http.createServer(listener);
   // Longer than any test: who closes first is what is looked at.
   server.keepAliveTimeout = 60_000;
-  server.on('connection', (socket) => {
+  server.on(script.secure ? 'secureConnection' : 'connection', (socket: Socket) => {
     const n = sockets.size + 1;
     sockets.set(socket, n);
     socket.on('end', () => dropped.push(n));
     socket.on('error', () => dropped.push(n));
   });
-  server.listen(0, '127.0.0.1');
+  const host = script.host ?? '127.0.0.1';
+  server.listen(0, host);
   await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${script.secure ? 'https' : 'http'}://${host}:${(server.address() as AddressInfo).port}`;
   const answer = (request: IncomingMessage, response: ServerResponse, body: string) => {
     const path = request.url ?? '';
     const socket = sockets.get(request.socket) ?? 0;

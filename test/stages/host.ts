@@ -50,7 +50,9 @@ export async function inExtensionHost(channel: Channel, tests: string, more: Rea
   const report = path.join(temp, 'report.json');
   const folder = path.join(temp, 'sample');
   cpSync('test/workbench/sample', folder, { recursive: true });
-  const env = { PARLEY_REPORT: report, ...more };
+  const fixtures = path.resolve('test/host/fixtures');
+  // The editor has to be told of a certificate nobody signed the way people tell it.
+  const env = { PARLEY_REPORT: report, PARLEY_FIXTURES: fixtures, NODE_EXTRA_CA_CERTS: path.join(fixtures, 'agent.test.crt'), ...more };
   const server = await startServer({ workbench, env });
   try {
     const browser = await openBrowser(current);

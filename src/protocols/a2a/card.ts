@@ -85,12 +85,15 @@ function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' 
   throw new UnfitAgent(say('{0} does not speak JSON-RPC; the other ways of A2A are not known here.', facts.name));
 }
 
-/** Cards of local agents say `localhost` where the server may listen on one family of addresses only: our host counts, their path. */
+/**
+ * Cards of local agents say `localhost` where the server may listen on one family of addresses only, or is reached from elsewhere under a name it
+ * does not know: our host counts, their path.
+ */
 function endpointOf(url: string, base: string): string {
   const ours = new URL(base);
   if (!URL.canParse(url, base)) throw new UnfitAgent(say('The card names an address that is none: {0}', url));
   const theirs = new URL(url, base);
-  if (isLoopback(ours) && isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
+  if (isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
   if (theirs.origin === ours.origin) return theirs.href;
   throw new UnfitAgent(say('The card at {0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
 }

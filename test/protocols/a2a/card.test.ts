@@ -65,8 +65,9 @@ test('interfaces of 1.0 and 0.3: the newest JSON-RPC one that is spoken here', (
   assert.throws(() => readCard(card({ url: undefined, supportedInterfaces: [offer('GRPC', '1.0', 'g')] }), base), /JSON-RPC/);
 });
 
-test('a local card may name another local host; a card that leads elsewhere is refused', () => {
+test('a card may name a local host it is not reached at; one that leads elsewhere is refused', () => {
   assert.equal(readCard(card({ url: 'http://localhost:9/rpc' }), base).endpoint, `${base}/rpc`);
+  assert.equal(readCard(card({ url: 'http://localhost:9/rpc' }), 'https://far.example').endpoint, 'https://far.example/rpc');
   assert.throws(() => readCard(card({ url: 'https://evil.example/rpc' }), base), /evil\.example/);
   assert.throws(() => readCard({ nothing: 1 }, base), /card/);
 });

@@ -39,7 +39,7 @@ export interface TalkOptions {
 }
 
 /** A live session with an agent at that address. Fails loudly when something is waited for longer than ten seconds. */
-export function talk(t: TestContext, url: string, more: TalkOptions = {}): Talk {
+export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptions = {}): Talk {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-a2a-'));
   const files = new Map<string, string>();
   const logged: string[] = [];
