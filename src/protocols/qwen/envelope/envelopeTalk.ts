@@ -3,12 +3,10 @@ import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, TurnId } from '../../../session/model.ts';
 import type { Hint } from '../../adapter.ts';
-import { Approvals } from '../approvals.ts';
-import { Incoming } from '../control.ts';
-import { EditorTools } from '../editorTools.ts';
+import { Ground } from '../ground.ts';
 import { promptOf } from '../message/prompt.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
-import { Turns } from '../turns.ts';
+import type { Turns } from '../turns.ts';
 import { Answer } from './answer.ts';
 import { YesNo } from './asks.ts';
 import { Calls } from './calls.ts';
@@ -24,26 +22,20 @@ import * as schema from './schema.ts';
 
 /** Milliseconds (qwen.md §4.1, §4.7). */
 const HANDSHAKE = 2_000;
-const STOP_LIMIT = 5_000;
-const SECOND_STOP = 1_000;
 const TRAIL = 1_000;
 
 /** The envelope dialect: the RFC's OpenAI-shaped lines with their control channel, hints and heartbeat (qwen.md §4). */
 export class EnvelopeTalk implements Talk {
   readonly #setup: TalkSetup;
   readonly #emit: (event: SessionEvent) => void;
-  readonly #turns: Turns;
-  readonly #calls: Calls;
+  readonly #ground: Ground<Calls>;
   readonly #notes: Notes;
   readonly #answer: Answer;
   readonly #flow: Flow;
   readonly #heart: Heartbeat;
   readonly #hints: Hints;
-  readonly #incoming: Incoming;
-  readonly #approvals: Approvals;
   readonly #requests: Requests;
   readonly #yesNo: YesNo;
-  readonly #tools: EditorTools;
   readonly #commands: CommandResults;
   #session: string;
   #prompt = 0;
@@ -53,61 +45,39 @@ export class EnvelopeTalk implements Talk {
   #trailing = false;
   #checked = false;
   #waits = new Set<NodeJS.Timeout>();
-  #stop: { again: boolean } | undefined;
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
     const { scene, emit, write, cwd, options } = setup;
     this.#emit = emit;
     this.#session = setup.resume ?? '_new';
-    this.#turns = new Turns(emit, scene);
-    this.#calls = new Calls(cwd);
+    this.#ground = new Ground(setup, { calls: () => new Calls(cwd), reply: approvalReply, peer: envelopePeer, setMode: () => {} });
+    const { turns, calls, approvals, tools } = this.#ground;
     this.#yesNo = new YesNo(emit, scene.newId);
-    this.#tools = new EditorTools(scene.ports.tools, scene.client, scene.log, undefined);
-    this.#incoming = new Incoming(write);
-    this.#approvals = new Approvals({
-      scene,
-      emit,
-      incoming: this.#incoming,
-      turns: this.#turns,
-      calls: this.#calls,
-      reply: approvalReply,
-      peer: envelopePeer,
-      cwd: () => cwd,
-      setMode: () => {},
-    });
-    this.#requests = new Requests({
-      incoming: this.#incoming,
-      approvals: this.#approvals,
-      calls: this.#calls,
-      tools: this.#tools,
-      yesNo: this.#yesNo,
-      turns: this.#turns,
-      log: scene.log,
-    });
-    const asking = () => this.#approvals.waiting || this.#yesNo.waiting;
+    this.#requests = new Requests({ ...this.#ground, yesNo: this.#yesNo, log: scene.log });
+    const asking = () => approvals.waiting || this.#yesNo.waiting;
     this.#flow = new Flow(
       options.format,
-      () => asking() || this.#calls.busy || this.#tools.busy,
+      () => asking() || calls.busy || tools.busy,
       () => this.#endTurn('done'),
     );
     this.#notes = new Notes({
       emit,
-      turns: this.#turns,
-      calls: this.#calls,
+      turns,
+      calls,
       log: scene.log,
       asking,
       onFinished: (how) => {
         // An end that trickles in after a cancel is not the end of the next turn.
         if (this.#trailing && !this.#heard) return;
-        this.#endTurn(this.#turns.running?.stopping ? 'cancelled' : how);
+        this.#endTurn(this.#ground.turns.running?.stopping ? 'cancelled' : how);
       },
     });
-    this.#answer = new Answer({ emit, turns: this.#turns, calls: this.#calls, notes: this.#notes, newId: scene.newId });
+    this.#answer = new Answer({ emit, turns, calls, notes: this.#notes, newId: scene.newId });
     this.#commands = new CommandResults({
       emit,
-      turns: this.#turns,
-      calls: this.#calls,
+      turns,
+      calls,
       flow: this.#flow,
       yesNo: this.#yesNo,
       newId: scene.newId,
@@ -156,7 +126,7 @@ export class EnvelopeTalk implements Talk {
       case 'cancel':
         return this.#cancel();
       case 'answer':
-        if (!this.#yesNo.answer(intent.askId, intent.answer)) this.#approvals.answer(intent.askId, intent.answer);
+        if (!this.#yesNo.answer(intent.askId, intent.answer)) this.#ground.approvals.answer(intent.askId, intent.answer);
         return this.#flow.active(false);
       default:
         return;
@@ -164,19 +134,19 @@ export class EnvelopeTalk implements Talk {
   }
 
   leave(): void {
-    if (this.#turns.running) this.#writeCancel();
-    this.#approvals.cancelAll('The conversation was ended.');
+    if (this.#ground.turns.running) this.#writeCancel();
+    this.#ground.approvals.cancelAll('The conversation was ended.');
     this.#yesNo.cancelAll();
   }
 
   end(why: string): void {
-    this.#approvals.cancelAll(why);
+    this.#ground.approvals.cancelAll(why);
     this.#yesNo.cancelAll();
     this.#heart.stop();
     this.#hints.end();
-    this.#tools.cancel();
+    this.#ground.tools.cancel();
     for (const timer of this.#waits) clearTimeout(timer);
-    const status = this.#turns.running?.stopping ? 'cancelled' : 'failed';
+    const status = this.#ground.turns.running?.stopping ? 'cancelled' : 'failed';
     this.#endTurn(status, { error: { message: why, next: ['retry'] } });
     this.#flow.reset();
   }
@@ -191,7 +161,7 @@ export class EnvelopeTalk implements Talk {
         hints: true,
         feedback: true,
         editableApprovals: true,
-        ...(this.#tools.offered ? { tools: this.#tools.offer } : {}),
+        ...(this.#ground.tools.offered ? { tools: this.#ground.tools.offer } : {}),
       },
     });
     this.#setup.onReady();
@@ -228,7 +198,7 @@ export class EnvelopeTalk implements Talk {
     const { log } = this.#setup.scene;
     switch (type) {
       case 'control_request':
-        this.#requests.take(message, this.#turns.running?.id);
+        this.#requests.take(message, this.#ground.turns.running?.id);
         return this.#flow.active(false);
       case 'control_response':
         return;
@@ -279,11 +249,11 @@ export class EnvelopeTalk implements Talk {
       if (fault.unsupported) return this.#setup.giveUp(fault.message, { again: false, next: ['showLog', 'pickAgent'] });
       if (finish === 'error')
         return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
-      this.#turns.note('error', fault.message, undefined, fault.next);
+      this.#ground.turns.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.#endTurn('failed', { error: { message: say('The agent failed.'), next: ['retry'] } });
-    if (finish === 'length') this.#turns.note('warn', say('The answer was cut off: it became too long.'), undefined, ['continue']);
-    if (finish === 'content_filter') this.#turns.note('warn', say('The answer was withheld by a filter.'));
-    if (finish && this.#turns.running && (anything || line.object === 'chat.completion.chunk')) this.#flow.finish(finish);
+    if (finish === 'length') this.#ground.turns.note('warn', say('The answer was cut off: it became too long.'), undefined, ['continue']);
+    if (finish === 'content_filter') this.#ground.turns.note('warn', say('The answer was withheld by a filter.'));
+    if (finish && this.#ground.turns.running && (anything || line.object === 'chat.completion.chunk')) this.#flow.finish(finish);
   }
 
   #fatal(message: AgentMessage): void {
@@ -298,13 +268,13 @@ export class EnvelopeTalk implements Talk {
   #runOurs(whole: readonly (readonly [string, string, unknown])[]): void {
     for (const [id, name, input] of whole) {
       const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
-      const turn = this.#turns.running;
-      if (!turn || !this.#tools.has(tool)) continue;
+      const turn = this.#ground.turns.running;
+      if (!turn || !this.#ground.tools.has(tool)) continue;
       const prompt = this.#promptId();
-      this.#all(this.#calls.began(id, turn.id));
-      void this.#tools.run(tool, input).then(({ ok, text }) => {
-        if (this.#turns.running !== turn) return;
-        this.#all(this.#calls.ended(id, ok, text, turn.id));
+      this.#ground.all(this.#ground.calls.began(id, turn.id));
+      void this.#ground.tools.run(tool, input).then(({ ok, text }) => {
+        if (this.#ground.turns.running !== turn) return;
+        this.#ground.all(this.#ground.calls.ended(id, ok, text, turn.id));
         const response = ok ? { output: text } : { error: text };
         const parts = [{ type: 'function_response', function_response: { name, response } }];
         this.#request({ prompt_id: prompt, tool_call_id: id, continuation: true, input: { origin: 'tool_response', parts } });
@@ -315,8 +285,8 @@ export class EnvelopeTalk implements Talk {
 
   #ask(turnId: TurnId, content: readonly Content[]): void {
     const prompt = promptOf(content, this.#setup.cwd, false);
-    this.#turns.begin(turnId, content);
-    if (prompt.left.length > 0) this.#turns.note('warn', say('The agent cannot take: {0}.', prompt.left.join(', ')));
+    this.#ground.turns.begin(turnId, content);
+    if (prompt.left.length > 0) this.#ground.turns.note('warn', say('The agent cannot take: {0}.', prompt.left.join(', ')));
     if (prompt.text === '')
       return this.#endTurn('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     this.#next();
@@ -325,8 +295,7 @@ export class EnvelopeTalk implements Talk {
   }
 
   #command(turnId: TurnId, command: { readonly kind: 'slash'; readonly path: readonly string[]; readonly args: string }): void {
-    const text = `/${[...command.path, command.args].filter(Boolean).join(' ')}`;
-    this.#turns.begin(turnId, [{ type: 'text', text }]);
+    this.#ground.turns.begin(turnId, [{ type: 'text', text: this.#ground.commandText(command) }]);
     this.#next();
     this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
   }
@@ -334,7 +303,7 @@ export class EnvelopeTalk implements Talk {
   #next(): void {
     this.#prompt += 1;
     this.#heard = false;
-    this.#stop = undefined;
+    this.#ground.stopping.over();
     this.#hints.cancel();
   }
 
@@ -348,23 +317,12 @@ export class EnvelopeTalk implements Talk {
   }
 
   #cancel(): void {
-    const turn = this.#turns.running;
-    if (!turn) return;
-    if (this.#stop) {
-      if (this.#stop.again) this.#setup.giveUp(say('The agent did not stop and was ended.'), { again: true });
-      return;
-    }
-    const stop = { again: false };
-    this.#stop = stop;
-    this.#later(SECOND_STOP, () => (stop.again = true));
-    turn.stopping = true;
+    const { stopping, approvals, tools } = this.#ground;
+    if (!stopping.press()) return;
     this.#writeCancel();
-    this.#approvals.cancelAll('The person stopped the turn.');
+    approvals.cancelAll('The person stopped the turn.');
     this.#yesNo.cancelAll();
-    this.#tools.cancel();
-    this.#later(STOP_LIMIT, () => {
-      if (this.#turns.running === turn) this.#turns.activity(say('The agent does not stop. Stop again to start it anew.'));
-    });
+    tools.cancel();
   }
 
   #writeCancel(): void {
@@ -374,27 +332,23 @@ export class EnvelopeTalk implements Talk {
 
   /** Stopped, or nothing was running: either way nothing runs now. */
   #cancelled(result: { readonly status?: string | null | undefined; readonly message?: string | null | undefined } | undefined): void {
-    if (!this.#turns.running) return;
-    if (result?.status === 'noop' && !this.#turns.running.stopping) return;
+    if (!this.#ground.turns.running) return;
+    if (result?.status === 'noop' && !this.#ground.turns.running.stopping) return;
     this.#endTurn('cancelled');
     this.#trailing = true;
     this.#later(TRAIL, () => (this.#trailing = false));
   }
 
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {
-    const turn = this.#turns.running;
-    this.#stop = undefined;
-    this.#approvals.cancelAll('The turn is over.');
-    this.#approvals.forget();
+    const turn = this.#ground.turns.running;
+    this.#ground.stopping.over();
+    this.#ground.approvals.cancelAll('The turn is over.');
+    this.#ground.approvals.forget();
     this.#yesNo.cancelAll();
     this.#flow.reset();
     this.#notes.endTurn();
     this.#answer.endTurn();
-    if (turn) this.#all(this.#calls.endTurn(turn.id, status === 'done'));
-    this.#turns.end(status, more);
-  }
-
-  #all(events: readonly SessionEvent[]): void {
-    for (const event of events) this.#emit(event);
+    if (turn) this.#ground.all(this.#ground.calls.endTurn(turn.id, status === 'done'));
+    this.#ground.turns.end(status, more);
   }
 }

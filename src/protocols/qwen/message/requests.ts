@@ -1,0 +1,64 @@
+import type { Approvals, Decision } from '../approvals.ts';
+import { type Incoming, readRequest } from '../control.ts';
+import type { EditorTools } from '../editorTools.ts';
+import type { Peer } from '../peers.ts';
+import type { AgentMessage } from '../talk.ts';
+import { canUseTool } from '../toolRequest.ts';
+
+export interface RequestDeps {
+  readonly incoming: Incoming;
+  readonly approvals: Approvals;
+  readonly tools: EditorTools;
+  readonly peer: Peer;
+}
+
+/** `control_request` lines of the message dialect; each is answered, an error means no (qwen.md §3.3, §3.6). */
+export class Requests {
+  readonly #deps: RequestDeps;
+
+  constructor(deps: RequestDeps) {
+    this.#deps = deps;
+  }
+
+  take(message: AgentMessage): void {
+    const { incoming, approvals, tools, peer } = this.#deps;
+    const request = readRequest(message);
+    if (!request || !incoming.begin(request.id)) return;
+    const { id, subtype, payload } = request;
+    switch (subtype) {
+      case 'can_use_tool': {
+        const parsed = canUseTool.safeParse(payload);
+        return parsed.success ? approvals.open(id, parsed.data) : this.#fail(id, 'The request could not be read.');
+      }
+      case 'mcp_message': {
+        if (payload.server_name !== peer.server) return this.#fail(id, `There is no server "${String(payload.server_name)}" here.`);
+        return void tools.answer(payload.message).then((answer) => this.#succeed(id, { mcp_response: answer }));
+      }
+      case 'hook_callback':
+        return this.#succeed(id, {});
+      default:
+        return this.#fail(id, `unsupported control request ${subtype}`);
+    }
+  }
+
+  #succeed(id: string, response: unknown): void {
+    this.#deps.incoming.answer(id, { type: 'control_response', response: { subtype: 'success', request_id: id, response } });
+  }
+
+  #fail(id: string, message: string): void {
+    const error = this.#deps.peer.onlyMessages ? message : { message, retryable: false };
+    this.#deps.incoming.answer(id, { type: 'control_response', response: { subtype: 'error', request_id: id, error } });
+  }
+}
+
+/** The verbs are exact, and the id stands inside (qwen.md §3.3). */
+export function permissionReply(id: string, decision: Decision): object {
+  const response = decision.allow
+    ? {
+        behavior: 'allow',
+        updatedInput: decision.input,
+        ...(decision.permissions.length > 0 ? { updatedPermissions: decision.permissions } : {}),
+      }
+    : { behavior: 'deny', message: decision.message };
+  return { type: 'control_response', response: { subtype: 'success', request_id: id, response } };
+}
