@@ -1,12 +1,12 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Remedy } from '../../session/model.ts';
+import type { Remedy, TurnId } from '../../session/model.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { toLine } from '../../transport/lines.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
-import type { Adapter, Hint, Scene } from '../adapter.ts';
-import { type ProcessLaunch, processOf } from './commandLine.ts';
+import type { Adapter, Hint, Past, Scene } from '../adapter.ts';
+import { copyIn, copyKey, type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
 import { heartbeat } from './envelope/heartbeat.ts';
@@ -14,6 +14,7 @@ import { initializeRequest } from './message/initialize.ts';
 import { MessageTalk } from './message/messageTalk.ts';
 import { readTalkOptions } from './options.ts';
 import { type Peer, peerOf } from './peers.ts';
+import { Kept } from './record/kept.ts';
 import { explain, Restarts, worthRestarting } from './restarts.ts';
 import type { AgentMessage, Talk, TalkOptions, TalkSetup } from './talk.ts';
 
@@ -36,7 +37,13 @@ interface Run {
   talk?: Talk;
   dialect?: Verdict;
   /** How it is to go on when the process has ended, once that was decided here. */
-  verdict?: { readonly reason: string; readonly again: boolean; readonly next?: readonly Remedy[] };
+  verdict?: {
+    readonly reason: string;
+    readonly again: boolean;
+    readonly next?: readonly Remedy[];
+    /** It goes on from an earlier message; what to say there. */
+    readonly back?: { readonly upTo: string | undefined; readonly prompt: Intent };
+  };
   detection?: NodeJS.Timeout;
   foreign: number;
 }
@@ -56,7 +63,11 @@ export class QwenAdapter implements Adapter {
   #settleEnded = (): void => {};
   #run: Run | undefined;
   #again: NodeJS.Timeout | undefined;
+  readonly #kept: Kept;
   #key: string | undefined;
+  /** To be said as soon as the agent is ready. */
+  #held: Intent | undefined;
+  #brokeOff = false;
   #disposed = false;
   #junk = 0;
 
@@ -68,15 +79,15 @@ export class QwenAdapter implements Adapter {
     const { options, problems } = readTalkOptions(launch.options ?? {}, launch.args);
     this.#options = options;
     this.#key = scene.resume?.key;
+    this.#kept = new Kept(launch, this.#peer);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
     for (const problem of problems) scene.emit({ type: 'notice', notice: { level: 'warn', text: problem } });
-    this.#start(false);
-    if (scene.resume?.history) {
-      const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.name);
-      scene.emit({ type: 'notice', notice: { level: 'info', text } });
-    }
+    // The agent itself may not say its name for the conversation before the first prompt.
+    if (this.#key !== undefined) scene.emit({ type: 'resume.set', key: this.#key });
+    if (scene.resume?.history) void this.#showRecord(scene.resume.key).then(() => !this.#disposed && this.#start({ plain: false }));
+    else this.#start({ plain: false });
   }
 
   send(intent: Intent): void {
@@ -85,6 +96,16 @@ export class QwenAdapter implements Adapter {
 
   hints(text: string, cursor: number): Promise<readonly Hint[]> {
     return this.#run?.talk?.hints?.(text, cursor) ?? Promise.resolve([]);
+  }
+
+  async history(): Promise<readonly Past[]> {
+    return (await this.#kept.all()).filter((past) => past.key !== this.#key);
+  }
+
+  /** The agent makes the copy when it is opened. */
+  async fork(): Promise<string> {
+    if (this.#key === undefined) throw new Error(say('There is nothing to copy yet.'));
+    return copyKey(copyIn(this.#key) ?? this.#key);
   }
 
   dispose(): void {
@@ -99,8 +120,19 @@ export class QwenAdapter implements Adapter {
     run.channel.dispose();
   }
 
-  #start(plain: boolean): void {
-    const how = { plain, ...(this.#key === undefined ? {} : { resume: this.#key }) };
+  /** What was said before, as the agent keeps it. */
+  async #showRecord(key: string): Promise<void> {
+    const events = await this.#kept.said(key);
+    if (this.#disposed) return;
+    for (const event of events) this.#scene.emit(event);
+    if (events.length > 0) return;
+    const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.name);
+    this.#scene.emit({ type: 'notice', notice: { level: 'info', text } });
+  }
+
+  #start({ plain, upTo }: { readonly plain: boolean; readonly upTo?: string }): void {
+    const resume = this.#key === undefined ? {} : { resume: this.#key };
+    const how = { plain, ...resume, ...(upTo === undefined ? {} : { upTo }) };
     const channel = this.#connect(processOf(this.#launch, this.#peer, this.#options, how), {
       log: this.#scene.log,
       patience: PATIENCE,
@@ -151,7 +183,15 @@ export class QwenAdapter implements Adapter {
         this.#key = id;
         this.#emit(run, { type: 'resume.set', key: id });
       },
-      onReady: () => {},
+      onReady: () => {
+        const held = this.#held;
+        this.#held = undefined;
+        this.#brokeOff = false;
+        if (held) run.talk?.send(held);
+      },
+      keeps: this.#kept.offers,
+      goBack: (turnId, prompt) => void this.#goBack(run, turnId, prompt),
+      brokeOff: this.#brokeOff,
       giveUp: (reason, how) => this.#giveUp(run, reason, how),
     };
   }
@@ -161,6 +201,23 @@ export class QwenAdapter implements Adapter {
     const text = say('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', LINE_LIMIT / 1024 / 1024);
     this.#scene.log.warn(text);
     this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
+  }
+
+  /** Ends the process and goes on, in a new one, from the message before that turn. */
+  async #goBack(run: Run, turnId: TurnId, { turnId: next, content }: Extract<Intent, { type: 'prompt' }>): Promise<void> {
+    const prompt: Intent = { type: 'prompt', turnId: next, content };
+    const found = this.#key === undefined ? undefined : await this.#kept.before(this.#key, turnId);
+    if (this.#disposed || this.#run !== run || run.verdict) return;
+    if (!found) {
+      const text = say('The agent does not keep that message any more; yours was sent at the end of the conversation.');
+      this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
+      return run.talk?.send(prompt);
+    }
+    const reason = say('Going back to an earlier message');
+    run.verdict = { reason, again: false, back: { upTo: found.upTo, prompt } };
+    this.#scene.emit({ type: 'turns.removed', from: turnId });
+    this.#scene.emit({ type: 'link.opening', note: reason });
+    run.channel.dispose();
   }
 
   #emit(run: Run, event: SessionEvent): void {
@@ -215,15 +272,17 @@ export class QwenAdapter implements Adapter {
     const lived = performance.now() - run.since;
     const said = explain(closed.stderr);
     if (run.verdict) {
-      const { reason, again, next } = run.verdict;
+      const { reason, again, next, back } = run.verdict;
       run.talk?.end(reason);
+      if (back) return this.#resumeAt(back);
       return again ? this.#restart(reason, said) : this.#end(reason, said, next);
     }
     if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
       // A strict peer of the other dialect may die of the first line; then it is asked again without it (qwen.md §2.5).
       this.#scene.log.info('The agent ended at the first question; starting it once more for the envelope dialect');
-      return this.#start(true);
+      return this.#start({ plain: true });
     }
+    this.#brokeOff = run.talk?.busy ?? false;
     run.talk?.end(`${closed.reason}${said ? ` ${said.split('\n').at(-1)}` : ''}`);
     if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(closed.reason, said);
     this.#end(closed.reason, said);
@@ -235,7 +294,14 @@ export class QwenAdapter implements Adapter {
     this.#run = undefined;
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
     this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
-    this.#again = setTimeout(() => this.#start(false), next.wait);
+    this.#again = setTimeout(() => this.#start({ plain: false }), next.wait);
+  }
+
+  #resumeAt({ upTo, prompt }: { readonly upTo: string | undefined; readonly prompt: Intent }): void {
+    this.#held = prompt;
+    // Before the very first message there is nothing to go on from.
+    if (upTo === undefined) this.#key = undefined;
+    this.#start({ plain: false, ...(upTo === undefined ? {} : { upTo }) });
   }
 
   #end(reason: string, detail: string, next?: readonly Remedy[]): void {

@@ -4,6 +4,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { Ask, CallId, Diff, ToolCall, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Incoming } from './control.ts';
+import type { TurnCall } from './lostTurn.ts';
 import type { Peer } from './peers.ts';
 import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf } from './permission.ts';
 import { type FileText, inputFor, proposalOf, readFileText } from './proposal.ts';
@@ -33,6 +34,7 @@ export type Decision =
 export interface CallBook {
   ensureCall(id: CallId, name: string, input: unknown, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[];
   setStatus(id: CallId, status: ToolCall['status']): void;
+  readonly ofTurn: readonly TurnCall[];
 }
 export interface ApprovalDeps {
   readonly scene: Pick<Scene, 'ports' | 'newId' | 'log'>;

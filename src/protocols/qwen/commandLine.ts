@@ -7,13 +7,18 @@ import type { TalkOptions } from './talk.ts';
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
-/** The process to start: the profile's command with the flags it did not give itself, on an earlier conversation when `resume` is there. */
-export function processOf(
-  launch: ProcessLaunch,
-  peer: Peer,
-  options: TalkOptions,
-  how: { readonly plain: boolean; readonly resume?: string },
-): ProcessSpec {
+/** How a process begins. */
+export interface Beginning {
+  /** Without what only the message dialect understands. */
+  readonly plain: boolean;
+  /** The key of an earlier conversation to go on with. */
+  readonly resume?: string;
+  /** The last of its messages that still counts. */
+  readonly upTo?: string;
+}
+
+/** The process to start: the profile's command with the flags it did not give itself. */
+export function processOf(launch: ProcessLaunch, peer: Peer, options: TalkOptions, how: Beginning): ProcessSpec {
   const program = options.direct ? directly(launch) : launch;
   const args = [...program.args];
   const given = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
@@ -23,8 +28,24 @@ export function processOf(
     const wanted = how.plain && value === 'stream-json' ? options.format : value;
     args.push(flag, ...(wanted === null ? [] : [wanted]));
   }
-  if (how.resume !== undefined && !how.plain && !given('--resume') && !given('--continue')) args.push('--resume', how.resume);
+  if (how.resume !== undefined && !how.plain && !given('--resume') && !given('--continue')) {
+    const copy = copyIn(how.resume);
+    args.push('--resume', ...(copy === undefined ? [how.resume] : [copy, '--fork-session']));
+    if (how.upTo !== undefined) args.push('--resume-session-at', how.upTo);
+  }
   return { command: program.command, args, env: { ...peer.env, ...launch.env }, cwd: launch.cwd };
+}
+
+const COPY = 'copy:';
+
+/** The key of a copy that is made when it is opened. */
+export function copyKey(of: string): string {
+  return `${COPY}${of}`;
+}
+
+/** The conversation of which that is to be a copy. */
+export function copyIn(key: string): string | undefined {
+  return key.startsWith(COPY) ? key.slice(COPY.length) : undefined;
 }
 
 /**

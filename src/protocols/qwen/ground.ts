@@ -3,6 +3,7 @@ import type { Intent } from '../../session/intents.ts';
 import { Approvals, type CallBook, type Decision } from './approvals.ts';
 import { Incoming } from './control.ts';
 import { EditorTools } from './editorTools.ts';
+import { lostTurn } from './lostTurn.ts';
 import type { Peer } from './peers.ts';
 import { Stopping } from './stopping.ts';
 import type { TalkSetup } from './talk.ts';
@@ -27,10 +28,12 @@ export class Ground<Calls extends CallBook> {
   readonly tools: EditorTools;
   readonly stopping: Stopping;
   readonly #emit: (event: SessionEvent) => void;
+  readonly #cwd: string;
 
   constructor({ scene, emit, write, cwd, giveUp }: TalkSetup, options: GroundOptions<Calls>) {
     const { peer, reply, setMode } = options;
     this.#emit = emit;
+    this.#cwd = cwd;
     this.turns = new Turns(emit, scene);
     this.calls = options.calls(this.turns);
     this.incoming = new Incoming(write);
@@ -42,6 +45,15 @@ export class Ground<Calls extends CallBook> {
 
   all(events: readonly SessionEvent[]): void {
     for (const event of events) this.#emit(event);
+  }
+
+  /** The agent is gone: what is known of its running turn is said in it. */
+  lost(): void {
+    const turn = this.turns.running;
+    if (!turn) return;
+    const { events, note } = lostTurn(this.calls.ofTurn, turn.id, this.#cwd);
+    this.all(events);
+    if (note !== undefined) this.turns.note('warn', note);
   }
 
   /** The text a command is sent as. */

@@ -27,6 +27,8 @@ export interface Peer {
   readonly editsMode?: string;
   /** Speaks the message dialect and nothing else. */
   readonly onlyMessages: boolean;
+  /** Keeps what files held before each message, and goes on from any message of a conversation. */
+  readonly checkpoints?: true;
 }
 
 const STREAMS = [
@@ -68,7 +70,7 @@ export const claudeCode: Peer = {
     ['--permission-mode', 'default'],
     ['--permission-prompt-tool', 'stdio'],
   ],
-  env: {},
+  env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: '1' },
   // It hides the tools of a server called "ide" from the model, but for two of its own.
   server: 'parley',
   announce: (server) => [server],
@@ -85,6 +87,7 @@ export const claudeCode: Peer = {
   ],
   unattended: ['auto', 'bypassPermissions'],
   onlyMessages: true,
+  checkpoints: true,
 };
 
 /** Which product a command line starts, by the names of the program and its script. */

@@ -23,7 +23,7 @@ export class Restarts {
 /** Whether starting it again may help. */
 export function worthRestarting(exit: { readonly code?: number; readonly signal?: string }, lived: number, said: string): boolean {
   if (exit.code === 0 || FINAL_CODES.includes(exit.code)) return false;
-  return lived >= TOO_SOON || said.trim() === '';
+  return exit.signal !== undefined || lived >= TOO_SOON || said.trim() === '';
 }
 
 /** What of stderr explains an end: the reason before a usage text, or the last of it (qwen.md §1.8). */

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Remedy } from '../../session/model.ts';
+import type { Offers, Remedy, TurnId } from '../../session/model.ts';
 import type { Hint, Scene } from '../adapter.ts';
 import type { Peer } from './peers.ts';
 
@@ -14,6 +14,8 @@ export interface Talk {
   take(message: AgentMessage): void;
   send(intent: Intent): void;
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
+  /** A turn runs. */
+  readonly busy: boolean;
   /** Asks the agent to leave what it is doing, before its input ends. */
   leave(): void;
   /** The process is gone or about to be: every ask, call and turn is settled and every timer gone. */
@@ -39,6 +41,12 @@ export interface TalkSetup {
   readonly giveUp: (reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }) => void;
   /** The conversation that was begun before a restart. */
   readonly resume: string | undefined;
+  /** What can be done with conversations the agent keeps. */
+  readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
+  /** Goes back to before that turn and says something else there, in a new process. */
+  readonly goBack: (turnId: TurnId, prompt: Extract<Intent, { type: 'prompt' }>) => void;
+  /** The process before this one died in a turn. */
+  readonly brokeOff: boolean;
 }
 
 /** What a person may set for a profile of this protocol. */

@@ -89,6 +89,7 @@ export interface DeskOptions {
   readonly tools?: readonly Tool[];
   readonly files?: Record<string, string>;
   readonly resume?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A live session over processes that are played by hand, with a mocked clock. Ends by looking for timers that were left. */
@@ -131,7 +132,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
       kind: 'process',
       command: options.command ?? 'agent',
       args: options.args ?? [],
-      env: {},
+      env: options.env ?? {},
       cwd: '/w',
       ...(options.options ? { options: options.options } : {}),
     }),
@@ -162,6 +163,11 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
     settle,
     now,
     last: (): Process => processes.at(-1) ?? assert.fail('no process was started'),
+    /** Waits for what takes reading a file. */
+    until: async (holds: () => boolean) => {
+      for (let n = 0; n < 2000 && !holds(); n += 1) await settle();
+      assert.ok(holds());
+    },
     tick: async (ms: number) => {
       t.mock.timers.tick(ms);
       await settle();

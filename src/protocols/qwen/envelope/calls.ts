@@ -2,6 +2,7 @@ import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import type { CallBook } from '../approvals.ts';
+import type { TurnCall } from '../lostTurn.ts';
 import { mcpName, toolUse } from '../toolTable.ts';
 import { shownIn, statusIn } from './display.ts';
 import type { CallPiece, ToolDisplay } from './schema.ts';
@@ -36,6 +37,11 @@ export class Calls implements CallBook {
   /** Calls without an end, oldest first. */
   get open(): readonly CallId[] {
     return [...this.#byId].flatMap(([id, call]) => (isOver(call.status) ? [] : [id]));
+  }
+
+  /** The calls of the running turn. */
+  get ofTurn(): readonly TurnCall[] {
+    return [...this.#byId].map(([id, { name, args, status }]) => ({ id, use: toolUse(name, parsed(args), this.#cwd), status }));
   }
 
   /** The latest open call of a tool. */

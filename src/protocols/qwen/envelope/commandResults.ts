@@ -1,7 +1,7 @@
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Turns } from '../turns.ts';
-import type { YesNo } from './asks.ts';
+import type { YesNo } from '../yesNo.ts';
 import type { Calls } from './calls.ts';
 import { outcomeOf } from './commandResult.ts';
 import type { Flow } from './flow.ts';

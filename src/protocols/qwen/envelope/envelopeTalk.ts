@@ -7,8 +7,8 @@ import { Ground } from '../ground.ts';
 import { promptOf } from '../message/prompt.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import type { Turns } from '../turns.ts';
+import { YesNo } from '../yesNo.ts';
 import { Answer } from './answer.ts';
-import { YesNo } from './asks.ts';
 import { Calls } from './calls.ts';
 import { CommandResults } from './commandResults.ts';
 import { faultOf, fingerprintOf, supports } from './faults.ts';
@@ -133,6 +133,10 @@ export class EnvelopeTalk implements Talk {
     }
   }
 
+  get busy(): boolean {
+    return this.#ground.turns.running !== undefined;
+  }
+
   leave(): void {
     if (this.#ground.turns.running) this.#writeCancel();
     this.#ground.approvals.cancelAll('The conversation was ended.');
@@ -141,6 +145,7 @@ export class EnvelopeTalk implements Talk {
 
   end(why: string): void {
     this.#ground.approvals.cancelAll(why);
+    this.#ground.lost();
     this.#yesNo.cancelAll();
     this.#heart.stop();
     this.#hints.end();

@@ -7,7 +7,7 @@ import type { EditorTools } from '../editorTools.ts';
 import { type Peer, qwenCode } from '../peers.ts';
 import type { AgentMessage } from '../talk.ts';
 import type { Turns } from '../turns.ts';
-import type { YesNo } from './asks.ts';
+import type { YesNo } from '../yesNo.ts';
 import type { Calls } from './calls.ts';
 import * as schema from './schema.ts';
 

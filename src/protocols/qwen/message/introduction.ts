@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../../../session/events.ts';
+import type { Offers } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
 import type { EditorTools } from '../editorTools.ts';
 import type { Peer } from '../peers.ts';
@@ -13,6 +14,7 @@ export interface IntroductionDeps {
   readonly outgoing: Outgoing;
   readonly tools: EditorTools;
   readonly choices: Choices;
+  readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
 }
 
 /** What the agent says about itself: version, commands, models, modes. Some comes with `initialize`, some again with every turn. */
@@ -99,13 +101,14 @@ export class Introduction {
 
   /** The link is ready; said again when the version becomes known. */
   #say(): void {
-    const { emit, peer, tools } = this.#deps;
+    const { emit, peer, tools, keeps } = this.#deps;
     emit({
       type: 'link.ready',
       agent: { protocol: 'qwen', name: peer.name, ...(this.#version === undefined ? {} : { version: this.#version }) },
       offers: {
         feedback: true,
         editableApprovals: true,
+        ...keeps,
         ...(peer.takesImages ? { images: true } : {}),
         ...(tools.offered ? { tools: tools.offer } : {}),
       },

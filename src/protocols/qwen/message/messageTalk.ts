@@ -7,8 +7,10 @@ import { errorText, Outgoing } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import { Ground } from '../ground.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
+import { YesNo } from '../yesNo.ts';
 import { Choices } from './choices.ts';
 import { deltaIn } from './deltas.ts';
+import { GoBack } from './goBack.ts';
 import { initializeRequest } from './initialize.ts';
 import { Introduction } from './introduction.ts';
 import { promptOf, userContent } from './prompt.ts';
@@ -23,6 +25,7 @@ import { turnEnd, usageOf } from './turnEnd.ts';
 /** Milliseconds (qwen.md §3.2). */
 const FIRST_REPLY = 60_000;
 const PROBE_LIMIT = 10_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The message dialect: what Qwen Code ships and Claude Code speaks (qwen.md §3, §12). */
 export class MessageTalk implements Talk {
@@ -33,6 +36,8 @@ export class MessageTalk implements Talk {
   readonly #choices: Choices;
   readonly #introduction: Introduction;
   readonly #requests: Requests;
+  readonly #goBack: GoBack;
+  readonly #yesNo: YesNo;
   readonly #silence: Silence;
   readonly #rows: Readonly<Record<string, (message: AgentMessage) => void>>;
   readonly #unknown = new Set<string>();
@@ -57,7 +62,9 @@ export class MessageTalk implements Talk {
     });
     const { turns, tools } = this.#ground;
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns });
-    this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices });
+    this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices, keeps: setup.keeps });
+    this.#yesNo = new YesNo(emit, scene.newId);
+    this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
     this.#requests = new Requests({ ...this.#ground, peer });
     this.#silence = new Silence({
       turns,
@@ -114,13 +121,18 @@ export class MessageTalk implements Talk {
   send(intent: Intent): void {
     switch (intent.type) {
       case 'prompt':
-        return this.#prompt(intent.turnId, intent.content);
+        this.#goBack.cancel();
+        this.#yesNo.cancelAll();
+        if (intent.replaces === undefined || !this.#setup.keeps.edit) return this.#prompt(intent.turnId, intent.content);
+        return void this.#goBack.filesBefore(intent.replaces).then((may) => may && this.#setup.goBack(intent.replaces ?? '', intent));
       case 'command':
         return this.#prompt(intent.turnId, [{ type: 'text', text: this.#ground.commandText(intent) }]);
       case 'cancel':
         return this.#cancel();
       case 'answer': {
         const { askId, answer } = intent;
+        if (this.#yesNo.answer(askId, answer)) return;
+        if (this.#goBack.answer(askId, answer.kind === 'option' ? answer.optionId : undefined)) return;
         if (this.#choices.answer(askId, answer.kind === 'option' && answer.optionId === 'yes')) return;
         return void this.#ground.approvals.answer(askId, answer);
       }
@@ -134,6 +146,10 @@ export class MessageTalk implements Talk {
     }
   }
 
+  get busy(): boolean {
+    return this.#ground.turns.running !== undefined;
+  }
+
   leave(): void {
     if (this.#ground.turns.running) void this.#outgoing.ask({ subtype: 'interrupt' });
     this.#ground.approvals.cancelAll('The conversation was ended.');
@@ -141,7 +157,10 @@ export class MessageTalk implements Talk {
 
   end(why: string): void {
     this.#ground.approvals.cancelAll(why);
+    this.#ground.lost();
     this.#choices.end();
+    this.#goBack.cancel();
+    this.#yesNo.cancelAll();
     this.#silence.stop();
     this.#ground.tools.cancel();
     this.#outgoing.end();
@@ -164,7 +183,22 @@ export class MessageTalk implements Talk {
     const session = isRecord(payload) ? payload.session_id : undefined;
     if (typeof session === 'string' && session !== '') this.#moveTo(session);
     this.#introduction.begin(payload);
+    if (this.#setup.brokeOff) this.#offerToGoOn();
     this.#setup.onReady();
+  }
+
+  /** A turn that died with the agent can be gone on with where it stopped, by agents that keep it (qwen.md §3.2). */
+  #offerToGoOn(): void {
+    const { keeps, peer } = this.#setup;
+    if (!keeps.history || peer.onlyMessages) return;
+    const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.name);
+    this.#yesNo.ask({ title, commands: [] }, (yes) => {
+      if (!yes) return;
+      void this.#outgoing.ask({ subtype: 'continue_last_turn' }).then((reply) => {
+        const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;
+        if (!accepted) this.#ground.turns.note('info', reply.ok ? say('There was nothing to go on with.') : reply.message);
+      });
+    });
   }
 
   #moveTo(session: string): void {
@@ -188,7 +222,10 @@ export class MessageTalk implements Talk {
     if (!this.#introduction.knows(prompt.text))
       this.#ground.turns.note('info', say('No command of the agent has this name; it was sent as text.'));
     this.#silence.begin();
-    write({ type: 'user', session_id: this.#session, parent_tool_use_id: null, message: { role: 'user', content: userContent(prompt) } });
+    const message = { role: 'user', content: userContent(prompt) };
+    // Our own name for it is what can be gone back to.
+    const named = peer.checkpoints && UUID.test(turnId) ? { uuid: turnId } : {};
+    write({ type: 'user', ...named, session_id: this.#session, parent_tool_use_id: null, message });
   }
 
   /** The turn a line belongs to; the agent may begin one itself. */

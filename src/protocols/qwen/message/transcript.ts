@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, ToolCall, TurnId } from '../../../session/model.ts';
 import { contentOf } from '../content.ts';
+import type { TurnCall } from '../lostTurn.ts';
 import { mcpName, type ToolUse, toolUse } from '../toolTable.ts';
 import { Lane, type Live } from './blocks.ts';
 import type { AssistantLine, Block, StreamLine, TokenUsage, UserLine } from './schema.ts';
@@ -23,6 +24,7 @@ export class Transcript {
   readonly #newPart: () => string;
   readonly #lanes = new Map<string, Lane>();
   readonly #calls = new Map<CallId, KnownCall>();
+  #ofTurn = new Set<CallId>();
 
   constructor(cwd: () => string, newPart: () => string) {
     this.#cwd = cwd;
@@ -36,6 +38,14 @@ export class Transcript {
   /** Calls without an end, oldest first. */
   get openCalls(): readonly (readonly [CallId, KnownCall])[] {
     return [...this.#calls].filter(([, call]) => call.status === 'pending' || call.status === 'waiting' || call.status === 'running');
+  }
+
+  /** The calls of the running turn. */
+  get ofTurn(): readonly TurnCall[] {
+    return [...this.#ofTurn].flatMap((id) => {
+      const call = this.#calls.get(id);
+      return call ? [{ id, use: call.use, status: call.status }] : [];
+    });
   }
 
   stream(line: StreamLine, turnId: TurnId): readonly SessionEvent[] {
@@ -84,6 +94,7 @@ export class Transcript {
   endTurn(): void {
     for (const [, call] of this.openCalls) call.status = 'cancelled';
     this.#lanes.clear();
+    this.#ofTurn.clear();
   }
 
   #lane(parent: string | undefined): Lane {
@@ -174,6 +185,7 @@ export class Transcript {
   #addCall(id: CallId, name: string, input: unknown, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[] {
     const use = toolUse(name, input, this.#cwd());
     this.#calls.set(id, { use, parent, status: 'pending' });
+    this.#ofTurn.add(id);
     const call: ToolCall = {
       id,
       name: mcpName(name)?.tool ?? use.name,

@@ -1,8 +1,8 @@
-import { say } from '../../../base/say.ts';
-import type { SessionEvent } from '../../../session/events.ts';
-import type { Answer } from '../../../session/intents.ts';
-import type { Option } from '../../../session/model.ts';
-import { visible } from '../visible.ts';
+import { say } from '../../base/say.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Option } from '../../session/model.ts';
+import { visible } from './visible.ts';
 
 interface Open {
   readonly settle: (yes: boolean) => void;

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { recordFolder } from '../../../src/protocols/qwen/record/place.ts';
+import { conversationIn, pastConversations } from '../../../src/protocols/qwen/record/record.ts';
+import { replay } from '../../../src/protocols/qwen/record/replay.ts';
+import { newSession, reduce } from '../../../src/session/reduce.ts';
+import { callsOf } from '../../../src/session/select.ts';
+import { desk } from './desk.ts';
+import * as l from './lines.ts';
+
+function folder(t: TestContext): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'parley-kept-'));
+  t.after(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+let count = 0;
+const line = (type: string, message: object, more: object = {}) => {
+  count += 1;
+  return {
+    uuid: `u${count}`,
+    parentUuid: count === 1 ? null : `u${count - 1}`,
+    timestamp: '2026-11-21T14:00:00.000Z',
+    type,
+    message,
+    ...more,
+  };
+};
+const person = (text: string, more: object = {}) => line('user', { role: 'user', content: text }, more);
+const agent = (...content: object[]) => line('assistant', { id: `m${count}`, content });
+const kept = (all: readonly object[]) => `${all.map((one) => JSON.stringify(one)).join('\n')}\nhalf a li`;
+const shown = async (base: string, key: string) =>
+  replay(await conversationIn(base, key), '/w').reduce(reduce, newSession('s', { protocol: 'qwen', name: '' }, '/w'));
+
+test('a kept conversation of Claude Code: what was said, done and stopped; notes of the agent to itself are left out', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const all = [
+    person('fix it'),
+    line('attachment', {}),
+    agent({ type: 'thinking', thinking: 'hm' }),
+    agent({ type: 'text', text: 'Looking.' }, { type: 'tool_use', id: 'c1', name: 'Read', input: { file_path: '/w/a.txt' } }),
+    line('user', { content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'text of a' }] }),
+    person('a caveat', { isMeta: true }),
+    person('<command-name>/context</command-name><command-args>all</command-args>'),
+    person('<local-command-stdout>noise</local-command-stdout>'),
+    person('go on'),
+    agent({ type: 'text', text: 'Going' }),
+    person('[Request interrupted by user]'),
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept([{ type: 'summary', summary: 'no line of the conversation' }, ...all]));
+  const { turns } = await shown(base, 'k');
+  assert.deepEqual(
+    turns.map((turn) => [turn.prompt[0]?.type === 'text' && turn.prompt[0].text, turn.status, turn.parts.map((part) => part.kind)]),
+    [
+      ['fix it', 'done', ['thought', 'text', 'call']],
+      ['/context all', 'done', []],
+      ['go on', 'cancelled', ['text']],
+    ],
+  );
+  const [call] = turns[0] ? callsOf(turns[0]) : [];
+  assert.deepEqual([call?.title, call?.status], ['Read a.txt', 'done']);
+});
+
+test('what was gone back from is not shown: the way leads from the last message to the first', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const first = person('one');
+  const answer = agent({ type: 'text', text: 'first answer' });
+  const all = [first, answer, person('two'), agent({ type: 'text', text: 'taken back' }), { ...person('three'), parentUuid: answer.uuid }];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  assert.deepEqual(
+    (await shown(base, 'k')).turns.map((turn) => turn.prompt),
+    [[{ type: 'text', text: 'one' }], [{ type: 'text', text: 'three' }]],
+  );
+});
+
+test('a kept conversation of Qwen Code', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const all = [
+    line('user', { role: 'user', parts: [{ text: 'edit it' }] }),
+    line('assistant', {
+      role: 'model',
+      parts: [
+        { text: 'hm', thought: true },
+        { text: 'Doing.' },
+        { functionCall: { id: 'c', name: 'edit', args: { file_path: '/w/a', old_string: 'x', new_string: 'y' } } },
+      ],
+    }),
+    line('tool_result', { role: 'user', parts: [{ functionResponse: { id: 'c', response: { error: 'no such text' } } }] }),
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  const [turn] = (await shown(base, 'k')).turns;
+  assert.ok(turn);
+  assert.deepEqual(
+    turn.parts.map((part) => part.kind),
+    ['thought', 'text', 'call'],
+  );
+  assert.deepEqual(
+    callsOf(turn).map((call) => [call.kind, call.status, call.error?.message]),
+    [['edit', 'failed', 'no such text']],
+  );
+});
+
+test('the list: newest first, named by what was said first; other files and keys that are paths are nothing', async (t) => {
+  const base = folder(t);
+  count = 0;
+  writeFileSync(path.join(base, 'old.jsonl'), kept([person('the older\nsecond line')]));
+  count = 0;
+  writeFileSync(path.join(base, 'new.jsonl'), kept([person('<system-reminder>x</system-reminder>'), person('the newer')]));
+  writeFileSync(path.join(base, 'empty.jsonl'), '');
+  writeFileSync(path.join(base, 'notes.txt'), kept([person('no')]));
+  utimesSync(path.join(base, 'old.jsonl'), 1, 1);
+  assert.deepEqual(
+    (await pastConversations(base)).map(({ key, title }) => [key, title]),
+    [
+      ['new', 'the newer'],
+      ['old', 'the older'],
+    ],
+  );
+  assert.deepEqual(await conversationIn(base, '../k'), []);
+  assert.deepEqual(await pastConversations(path.join(base, 'nowhere')), []);
+});
+
+test('where each product keeps them; of an unknown program nothing is assumed', () => {
+  const at = (command: string, args: readonly string[] = [], env = {}) =>
+    recordFolder({ command, args, env: { HOME: '/h', ...env }, cwd: '/w/my app' });
+  assert.equal(at('claude'), path.join('/h/.claude/projects/-w-my-app'));
+  assert.equal(at('/x/claude.exe', ['-p'], { CLAUDE_CONFIG_DIR: '/c' }), path.join('/c/projects/-w-my-app'));
+  assert.equal(at('qwen'), path.join('/h/.qwen/projects/-w-my-app/chats'));
+  assert.equal(at('node', ['/x/@qwen-code/qwen-code/cli-entry.js']), path.join('/h/.qwen/projects/-w-my-app/chats'));
+  assert.equal(at('node', ['/x/parley-agent.js']), undefined);
+});
+
+const T1 = '11111111-1111-4111-8111-111111111111';
+const T2 = '22222222-2222-4222-8222-222222222222';
+/** Claude Code with a conversation of two turns, which it keeps. */
+async function twoTurns(t: TestContext) {
+  const base = folder(t);
+  const home = path.join(base, 'projects', '-w');
+  mkdirSync(home, { recursive: true });
+  count = 0;
+  const all = [person('one', { uuid: T1 }), agent({ type: 'text', text: 'yes' }), person('two', { uuid: T2 })];
+  const linked = all.map((one, at) => ({ ...one, parentUuid: all[at - 1]?.uuid ?? null }));
+  writeFileSync(path.join(home, 'S.jsonl'), kept(linked));
+  const played = desk(t, { command: 'claude', env: { CLAUDE_CONFIG_DIR: base } });
+  await played.start();
+  played.last().say(l.ready('initialize'), l.init());
+  await played.settle();
+  for (const [text, id] of [
+    ['one', T1],
+    ['two', T2],
+  ] as const) {
+    await played.prompt(text, id);
+    played.last().say(l.assistant([{ type: 'text', text: 'yes' }]), l.result());
+    await played.settle();
+  }
+  return { played, again: T2, answer: linked[1]?.uuid };
+}
+const T3 = '33333333-3333-4333-8333-333333333333';
+
+test('saying something else in the place of an earlier message: files are put back only by choice, the conversation goes on from before', async (t) => {
+  const { played, answer } = await twoTurns(t);
+  assert.deepEqual(
+    played
+      .last()
+      .prompts()
+      .map((one) => one.uuid),
+    [T1, T2],
+  );
+  played.live.send({ type: 'prompt', turnId: T3, content: [{ type: 'text', text: 'instead' }], replaces: T2 });
+  await played.settle();
+  const rewind = played.last();
+  assert.deepEqual(
+    rewind.requests('rewind_files').map(({ request }) => [request.user_message_id, request.dry_run]),
+    [[T2, true]],
+  );
+  rewind.answer('rewind_files', { canRewind: true, filesChanged: ['/w/src/a.ts'] });
+  await played.settle();
+  assert.deepEqual(
+    played.approval().options.map((option) => option.id),
+    ['restore', 'keep', 'no'],
+  );
+  assert.equal(played.now().turns.length, 2, 'nothing is taken back before the person has chosen');
+  await played.answer(played.approval(), 'keep');
+  await played.until(() => played.processes.length === 2);
+  assert.equal(rewind.requests('rewind_files').length, 1, 'nothing was put back');
+  assert.deepEqual(played.last().spec.args.slice(-4), ['--resume', 'S', '--resume-session-at', answer]);
+  assert.deepEqual([played.now().link.state, played.now().turns.length], ['opening', 1]);
+  played.last().say(l.ready('initialize'));
+  await played.settle();
+  assert.deepEqual([played.now().turns.length, played.turn().id], [2, T3]);
+  assert.equal(played.last().prompts().length, 1);
+});
+
+test('"do not go back" changes nothing, and so does a choice nobody makes', async (t) => {
+  const { played } = await twoTurns(t);
+  for (const answer of ['no', { kind: 'cancelled' }] as const) {
+    played.live.send({ type: 'prompt', turnId: T3, content: [{ type: 'text', text: 'instead' }], replaces: T2 });
+    await played.settle();
+    const open = played.last().requests('rewind_files').at(-1);
+    played.last().say({
+      type: 'control_response',
+      response: { subtype: 'success', request_id: open?.id, response: { canRewind: true, filesChanged: ['/w/a'] } },
+    });
+    await played.settle();
+    await played.answer(played.approval(), answer);
+    assert.deepEqual([played.processes.length, played.now().turns.length, played.now().asks.length], [1, 2, 0]);
+  }
+});
+
+test('an agent that dies in a turn: what ran has an unknown end, changed files are named; Qwen Code is asked to go on only after a yes', async (t) => {
+  const played = desk(t, { command: 'qwen', options: { direct: 'false' }, files: { '/w/a.txt': 'x' } });
+  await played.start();
+  played.last().say(l.ready('initialize'));
+  await played.settle();
+  await played.prompt('go');
+  played
+    .last()
+    .say(
+      l.assistant([l.use('c1', 'edit', { file_path: '/w/a.txt', old_string: 'x', new_string: 'y' })]),
+      l.toolResult('c1', 'done'),
+      l.assistant([l.use('c2', 'run_shell_command', { command: 'make' })]),
+      l.event({ type: 'tool_progress', tool_use_id: 'c2', content: { type: 'shell_progress', elapsedMs: 1 } }),
+    );
+  await played.settle();
+  played.last().exit({ signal: 'SIGKILL', stderr: 'a word' });
+  await played.settle();
+  const turn = played.turn();
+  assert.equal(turn.status, 'failed');
+  assert.deepEqual(
+    callsOf(turn).map((call) => [call.status, /gone before/.test(call.error?.message ?? '')]),
+    [
+      ['done', false],
+      ['failed', true],
+    ],
+  );
+  assert.match(played.notices().join('\n'), /Files this turn has changed: a\.txt\. Commands/);
+  await played.tick(1_000);
+  played.last().say(l.ready('initialize'));
+  await played.settle();
+  assert.equal(played.last().requests('continue_last_turn').length, 0);
+  await played.answer(played.approval(), 'yes');
+  assert.equal(played.last().requests('continue_last_turn').length, 1);
+  played.last().answer('continue_last_turn', { accepted: true, interruption: 'interrupted_turn' });
+  played.last().say(l.init(), l.assistant([{ type: 'text', text: 'going on' }]), l.result());
+  await played.settle();
+  assert.deepEqual([played.turn().status, played.now().turns.length], ['done', 2]);
+});
