@@ -4,7 +4,7 @@ import type { Face } from './face.ts';
 import { History } from './history.ts';
 import { hookedCalls } from './hookedCalls.ts';
 import { say } from './locale.ts';
-import { type Model, textOf, type UserPart } from './models/model.ts';
+import { isModelError, type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
 import { findSkills, type Skill, skillCommands, skillsText } from './skills.ts';
@@ -100,6 +100,7 @@ export class Conversation implements Subject {
       return await this.#run(input, running.signal);
     } catch (error) {
       if (running.signal.aborted) throw new Cancelled();
+      if (isModelError(error) && error.kind === 'model_cannot') this.history.forgetMedia();
       await face.hook('StopFailure', '', { error: String(error) }, running.signal);
       throw error;
     } finally {

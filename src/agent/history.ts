@@ -31,6 +31,24 @@ export class History {
     this.#onChange({ type: 'replaced', messages });
   }
 
+  /** Pictures and sounds the model cannot take become words: kept, they would make every later request fail as well. */
+  forgetMedia(): void {
+    const hasMedia = (message: Message): boolean => message.role === 'user' && message.parts.some((part) => part.type !== 'text');
+    if (!this.#messages.some(hasMedia)) return;
+    this.replace(
+      this.#messages.map((message) =>
+        message.role === 'user'
+          ? {
+              ...message,
+              parts: message.parts.map((part) =>
+                part.type === 'text' ? part : { type: 'text', text: `[${part.type} the model could not take]` },
+              ),
+            }
+          : message,
+      ),
+    );
+  }
+
   #remember(message: Message): void {
     if (message.role === 'assistant') for (const call of message.calls) this.callIds.add(call.id);
   }

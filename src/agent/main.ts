@@ -93,6 +93,7 @@ function serveWire(options: Options): void {
   const served = new WireServer({
     channel,
     dialect,
+    silent: options.wireSilent,
     model: modelOf(options),
     store: new SessionStore(home, options.workDir, sessionId(options, home)),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },

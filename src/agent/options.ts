@@ -11,6 +11,7 @@ export interface Options {
   /** `last`: the newest session of the folder. */
   readonly session: { readonly id: string } | 'last' | 'new';
   readonly wireVersion: string;
+  readonly wireSilent: boolean;
   readonly model: string | undefined;
   readonly allowAll: boolean;
   readonly plan: boolean;
@@ -43,6 +44,7 @@ export const usage = `Usage: parley-agent [options]
   --max-retries-per-step N   attempts at one step at most (default: 4)
   --thinking, --no-thinking  accepted for other clients' sake; the model decides
   --wire-version V           behave as a server of Wire V, 1.0 to ${NEWEST_VERSION}
+  --wire-silent              leave methods that version does not know without an answer, as the oldest servers do
   --version, -V              print the version
   --help, -h                 print this
 
@@ -75,6 +77,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       'max-steps-per-turn': { type: 'string' },
       'max-retries-per-step': { type: 'string' },
       'wire-version': { type: 'string' },
+      'wire-silent': { type: 'boolean' },
       face: { type: 'string' },
       port: { type: 'string', short: 'p' },
       'allow-origin': { type: 'string', multiple: true },
@@ -93,6 +96,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
     session: id !== undefined ? { id } : values.continue ? 'last' : 'new',
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
+    wireSilent: values['wire-silent'] ?? false,
     model: values.model,
     allowAll: values.yolo === true || values['auto-approve'] === true,
     plan: values.plan ?? false,

@@ -85,6 +85,41 @@ test('a refused key is -32004, an input the model cannot take -32002', async (t)
   assert.equal((await image.agent.call('prompt', { user_input })).error?.code, -32002);
 });
 
+test('what the model cannot take is told once: the next prompt goes without it', async (t) => {
+  const user_input = [
+    { type: 'text', text: 'what is this?' },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+  ];
+  const { agent, service } = await stage(t, [{ status: 400, message: 'image_url is not supported' }, { text: 'ok' }]);
+  assert.equal((await agent.call('prompt', { user_input })).error?.code, -32002);
+  assert.deepEqual(await agent.ok('prompt', { user_input: 'then in words' }), { status: 'finished' });
+  const sent = JSON.stringify(service.bodies.at(-1)?.messages);
+  assert.ok(!sent.includes('image_url') && sent.includes('[image the model could not take]'), sent);
+
+  const guide = startAgent(t, { cwd: temporaryFolder(t) });
+  const { error } = await guide.call('prompt', { user_input });
+  assert.equal(error?.code, -32002);
+  assert.match(String(error?.message), /Connect a model/);
+  assert.deepEqual(await guide.ok('prompt', { user_input: 'hello' }), { status: 'finished' });
+});
+
+test('the same call of a client tool twice in one step is one request and two results; in another step it is asked again', async (t) => {
+  const twice = call('lent_tool', { path: 'a' });
+  const { agent } = await stage(t, [{ calls: [twice, call('lent_tool', { path: 'b' }), twice] }, { calls: [twice] }, { text: 'ok' }]);
+  await agent.ok('initialize', { ...FULL, external_tools: [{ name: 'lent_tool', description: 'd', parameters: { type: 'object' } }] });
+  const turn = agent.start('prompt', { user_input: 'x' });
+  for (const output of ['first', 'other', 'again']) {
+    const { id } = await agent.asked('ToolCallRequest');
+    agent.answer(id, { tool_call_id: id, return_value: { is_error: false, output, message: '', display: [] } });
+  }
+  await agent.answerTo(turn);
+  assert.deepEqual(
+    agent.events('ToolResult').map((event) => (event.return_value as { output: string }).output),
+    ['first', 'other', 'first', 'again'],
+  );
+  assert.equal(new Set(agent.events('ToolResult').map((event) => event.tool_call_id)).size, 4);
+});
+
 test('cancelling reaches the model service', async (t) => {
   const { agent, service } = await stage(t, [{ text: 'And', hang: true }, { text: 'ok' }]);
   await agent.ok('initialize', FULL);

@@ -245,35 +245,6 @@ test('a multi-byte character that is cut between two chunks arrives whole', asyn
   assert.equal(agent.events('TurnBegin')[0]?.user_input, '查找 你好');
 });
 
-test('older versions behave as they did', async (t) => {
-  const cwd = temporaryFolder(t);
-  const versions = [
-    { version: '1.0', methods: [], turnEnd: false, echo: 'ApprovalRequestResolved' },
-    { version: '1.1', methods: ['initialize'], turnEnd: false, echo: 'ApprovalResponse' },
-    { version: '1.3', methods: ['initialize', 'replay'], turnEnd: true, echo: 'ApprovalResponse' },
-    { version: '1.9', methods: ['initialize', 'replay', 'steer', 'set_plan_mode'], turnEnd: true, echo: 'ApprovalResponse' },
-  ];
-  for (const { version, methods, turnEnd, echo } of versions) {
-    const agent = startAgent(t, { cwd, args: ['--wire-version', version] });
-    for (const method of ['initialize', 'replay', 'steer', 'set_plan_mode']) {
-      const { error, result } = await agent.call(method, { ...HELLO, user_input: 'x', enabled: false });
-      assert.equal(error?.code === -32601, !methods.includes(method), `${version} ${method}`);
-      if (method === 'initialize' && result) assert.equal(result.protocol_version, version);
-      if (method === 'initialize' && version === '1.1')
-        assert.deepEqual(Object.keys(result ?? {}).sort(), ['protocol_version', 'server', 'slash_commands']);
-    }
-    const turn = agent.start('prompt', { user_input: 'create file x.txt with "x"' });
-    const asked = await agent.asked('ApprovalRequest');
-    assert.equal('source_kind' in asked.payload, version === '1.9', version);
-    assert.equal('old_start' in ((asked.payload.display as object[])[0] ?? {}), version === '1.9', version);
-    agent.answer(asked.id, { request_id: asked.id, response: 'reject' });
-    await agent.answerTo(turn);
-    assert.equal(agent.events('TurnEnd').length, turnEnd ? 1 : 0, version);
-    assert.equal(agent.events(echo).length, 1, version);
-    await agent.close();
-  }
-});
-
 test('a fuzzer on the input, with prompts, approvals, questions and tools held open', async (t) => {
   const seconds = Number(process.env.PARLEY_FUZZ_SECONDS ?? 0);
   const cwd = temporaryFolder(t);

@@ -26,11 +26,14 @@ export class Peer {
   readonly #channel: Channel;
   readonly #methods: Readonly<Record<string, Method>>;
   readonly #waiting = new Map<string, { resolve(result: unknown): void; reject(error: Error): void }>();
+  readonly #silent: boolean;
   #held: string[] | undefined;
 
-  constructor(channel: Channel, methods: Readonly<Record<string, Method>>) {
+  /** `silent`: methods nobody knows get no answer, as the oldest servers do (wire.md §3). */
+  constructor(channel: Channel, methods: Readonly<Record<string, Method>>, silent = false) {
     this.#channel = channel;
     this.#methods = methods;
+    this.#silent = silent;
     channel.onMessage((line) => {
       if (this.#held) this.#held.push(line);
       else this.#take(line);
@@ -39,6 +42,16 @@ export class Peer {
       for (const waiting of this.#waiting.values()) waiting.reject(new Error(reason));
       this.#waiting.clear();
     });
+  }
+
+  /** How many requests of ours wait for the client. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Answers to them are not heard any more; they end with their signals only. */
+  forget(): void {
+    this.#waiting.clear();
   }
 
   event(type: string, payload: object): void {
@@ -109,7 +122,7 @@ export class Peer {
   async #answer(id: string, name: string, params: unknown): Promise<void> {
     const method = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined;
     if (!method) {
-      this.#fail(id, codes.unknownMethod, `Unknown method: ${name.slice(0, 100)}`);
+      if (!this.#silent) this.#fail(id, codes.unknownMethod, `Unknown method: ${name.slice(0, 100)}`);
       return;
     }
     if (method.whole) this.#held = [];

@@ -20,6 +20,8 @@ import { type Pipe, WireFace } from './wireFace.ts';
 export interface WireOptions {
   readonly channel: Channel;
   readonly dialect: Dialect;
+  /** Methods nobody knows get no answer. */
+  readonly silent: boolean;
   readonly workspace: Workspace;
   readonly model: Model;
   readonly store: SessionStore;
@@ -48,12 +50,12 @@ export class WireServer {
   /** The turn or the replay that runs, and what stops it. */
   #work: Work | undefined;
 
-  constructor({ channel, dialect, model, workspace, store, ...more }: WireOptions) {
+  constructor({ channel, dialect, silent, model, workspace, store, ...more }: WireOptions) {
     this.#dialect = dialect;
     this.#store = store;
     this.#recording = new Recording(store, dialect);
     this.#encoder = new Encoder(dialect);
-    this.#peer = new Peer(channel, this.#methods());
+    this.#peer = new Peer(channel, this.#methods(), silent);
     const pipe = this.#pipe();
     this.#hooks = new Hooks(pipe, { session_id: store.id, cwd: workspace.cwd });
     this.#face = new WireFace(pipe, this.#encoder, dialect, this.#hooks, () => this.#external.all);
@@ -89,6 +91,7 @@ export class WireServer {
     };
     return {
       event: (message) => {
+        if (this.#work?.cancelled && this.#heldBack(message)) return;
         if (this.#work) keep(message);
         this.#peer.event(message.type, message.payload);
       },
@@ -97,6 +100,15 @@ export class WireServer {
         return this.#peer.request(message.type, id, message.payload, signal);
       },
     };
+  }
+
+  /** What older versions say later, or not at all, once a turn is cancelled. */
+  #heldBack(message: WireMessage): boolean {
+    const { type, payload } = message;
+    if (type === 'TurnEnd') return !this.#dialect.has('cancelledTurnEnd');
+    if (type !== 'ApprovalResponse' || !this.#dialect.has('approvalSource') || this.#dialect.has('promptEcho')) return false;
+    void this.#work?.over.catch(() => {}).then(() => setImmediate(() => this.#peer.event(type, payload)));
+    return true;
   }
 
   async #initialize(params: unknown): Promise<object> {
@@ -135,6 +147,12 @@ export class WireServer {
 
   #cancel(): object {
     if (!this.#work) throw new WireError(codes.wrongState, 'No turn is in progress');
+    // Versions before 1.4 hang here, and so will clients that do not answer first.
+    if (this.#peer.waiting > 0 && !this.#dialect.has('cancelsWaiting')) {
+      this.#peer.forget();
+      return {};
+    }
+    this.#work.cancelled = true;
     this.#work.stop();
     return {};
   }
@@ -167,7 +185,7 @@ export class WireServer {
 
   /** Nothing else may begin until this is over; its messages are in the recording by then. It can be stopped from the first moment on. */
   async #during<T>(stop: () => void, run: () => Promise<T>): Promise<T> {
-    const work: Work = { stop, over: Promise.resolve() };
+    const work: Work = { stop, over: Promise.resolve(), cancelled: false };
     this.#work = work;
     const running = run();
     work.over = running;
@@ -183,6 +201,8 @@ export class WireServer {
 interface Work {
   readonly stop: () => void;
   over: Promise<unknown>;
+  /** By the client. */
+  cancelled: boolean;
 }
 
 function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {

@@ -12,12 +12,15 @@ const since = {
   externalTools: 1,
   approvalResponse: 1,
   turnEnd: 2,
+  /** Before it a turn that is cancelled while a request is open never ends (§9.1). */
+  cancelsWaiting: 4,
   replay: 3,
   steer: 4,
   planMode: 4,
   questions: 4,
   contextTokens: 4,
   steerInput: 5,
+  notifications: 5,
   approvalSource: 6,
   feedback: 6,
   parentToolCallId: 6,
@@ -26,6 +29,11 @@ const since = {
   diffStarts: 7,
   loginExpired: 7,
   summaries: 8,
+  /** From it on a cancelled turn has its TurnEnd, too (§7). */
+  cancelledTurnEnd: 9,
+  asides: 9,
+  /** From 1.6 and before it, an approval that a cancel settles is told of after the prompt has been answered (§7). */
+  promptEcho: 10,
   stepRetry: 10,
 } as const satisfies Readonly<Record<string, number>>;
 export type Feature = keyof typeof since;

@@ -24,6 +24,8 @@ export class WireFace implements Face {
   readonly #dialect: Dialect;
   readonly #tools: () => readonly ToolOffer[];
   readonly #hooks: Hooks;
+  /** The client's tools called in this step, by name and arguments. */
+  readonly #called = new Map<string, Promise<Outcome>>();
 
   constructor(pipe: Pipe, encoder: Encoder, dialect: Dialect, hooks: Hooks, tools: () => readonly ToolOffer[]) {
     this.#hooks = hooks;
@@ -42,6 +44,7 @@ export class WireFace implements Face {
   }
 
   say(said: Said): void {
+    if (said.type === 'step.began' || (said.type === 'sub' && said.said.type === 'step.began')) this.#called.clear();
     for (const message of this.#encoder.encode(said)) this.#pipe.event(message);
   }
 
@@ -86,7 +89,15 @@ export class WireFace implements Face {
     }
   }
 
-  async callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
+  /** The same call twice in one step is one request; its answer is the result of both (wire.md §5.2). */
+  callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
+    const key = JSON.stringify([call.name, call.input]);
+    const answer = this.#called.get(key) ?? this.#callClient(call, signal);
+    this.#called.set(key, answer);
+    return answer;
+  }
+
+  async #callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
     const payload = { id: call.id, name: call.name, arguments: call.input };
     try {
       const result = await this.#pipe.request({ type: 'ToolCallRequest', payload }, call.id, signal);

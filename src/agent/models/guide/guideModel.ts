@@ -1,5 +1,5 @@
 import { say } from '../../locale.ts';
-import { type Message, type Model, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
+import { type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { askedOf, sayFor } from './language.ts';
 import { requests } from './requests.ts';
 import type { GuideScene, Move, Script } from './script.ts';
@@ -15,6 +15,16 @@ export const guideModel: Model = {
   offline: true,
   answer: async function* (request, signal) {
     signal.throwIfAborted();
+    const asking = request.history.findLast((message) => message.role === 'user');
+    if (asking?.role === 'user' && asking.parts.some((part) => part.type !== 'text')) {
+      throw new ModelError(
+        'model_cannot',
+        say(
+          'The offline guide cannot look at pictures or listen to sounds. Connect a model that can: Parley: Configure Model.',
+          '离线向导无法查看图片或收听声音。请连接支持的模型：Parley: Configure Model。',
+        ),
+      );
+    }
     yield* piecesOf(moveFor(request));
   },
 };
