@@ -25,6 +25,8 @@ export class ChatResponse implements ChunkSink {
   readonly over = new AbortController();
   readonly resumableId: string | undefined;
   readonly runId: string | undefined;
+  /** Where the server says that its turn can be stopped; it takes a closed connection for one that will be back. */
+  readonly stopUrl: string | undefined;
   assembly: Assembly;
   /** Chunks that were more than book-keeping. */
   substance = 0;
@@ -45,6 +47,7 @@ export class ChatResponse implements ChunkSink {
     this.#lastAt = exchange.now();
     this.resumableId = headerOf(answer, 'x-resumable-stream-id');
     this.runId = headerOf(answer, 'x-workflow-run-id');
+    this.stopUrl = /<([^<>]+)>\s*;\s*rel="?stop"?(?=[\s;,]|$)/.exec(headerOf(answer, 'link') ?? '')?.[1];
     this.assembly = this.#assemble(message, telling);
   }
 

@@ -123,11 +123,10 @@ export class Turn {
     if (this.#stopped.signal.aborted) return;
     this.#stopped.abort();
     this.#calls.stopAll();
-    const { stopUrl } = this.#deps.server.settings;
-    const { client, headers } = this.#deps.server.exchange;
-    if (stopUrl !== undefined && this.#response && !this.#response.over.signal.aborted) {
+    const url = this.#response && !this.#response.over.signal.aborted ? this.#stopUrl(this.#response) : undefined;
+    if (url !== undefined) {
+      const { client, headers } = this.#deps.server.exchange;
       const signal = AbortSignal.timeout(this.#deps.timing.farewell);
-      const url = stopUrl.replaceAll('{chatId}', encodeURIComponent(this.#deps.conversation.id));
       await client
         .request({ method: 'POST', url, headers: { 'content-type': 'application/json', ...headers }, body: '{}', signal })
         .then((answer) => answer.dispose())
@@ -175,6 +174,15 @@ export class Turn {
     response.over.abort();
     response.assembly.end();
     return this.#decide(response, outcome, end, post);
+  }
+
+  /** The profile's address, or the one the response named; headers go to no other origin than the chat's. */
+  #stopUrl(response: ChatResponse): string | undefined {
+    const { stopUrl, url } = this.#deps.server.settings;
+    if (stopUrl !== undefined) return stopUrl.replaceAll('{chatId}', encodeURIComponent(this.#deps.conversation.id));
+    const named = response.stopUrl;
+    const place = named !== undefined && URL.canParse(named, url) ? new URL(named, url) : undefined;
+    return place?.origin === new URL(url).origin ? place.href : undefined;
   }
 
   #responseOn(message: UiMessage, answer?: HttpAnswer): ChatResponse {

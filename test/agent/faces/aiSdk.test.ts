@@ -1,26 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type ServeOptions, serveChats } from '../../../src/agent/faces/ai-sdk/serve.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 import { call, echoTool, open, person, textOf } from '../../protocols/ai-sdk/talk.ts';
-import { type Line, scriptedModel } from '../scripted.ts';
-
-const ID = '0b9d3b0e-2b9a-4b52-9d6c-3c8a54c0f001';
-
-async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
-  const cwd = mkdtempSync(path.join(tmpdir(), 'parley-face-'));
-  const model = scriptedModel(lines);
-  const face = await serveChats({ model, workspace: { cwd, roots: [cwd] }, port: 0, origins: [], ...more });
-  t.after(async () => {
-    await face.end();
-    rmSync(cwd, { recursive: true, force: true });
-  });
-  return { cwd, model, url: face.url };
-}
+import type { Line } from '../scripted.ts';
+import { ID, post, served, types, user } from './aiSdkServed.ts';
 
 /** Parley itself as the client. */
 async function parley(t: TestContext, lines: readonly Line[], tools: readonly Tool[] = []) {
@@ -33,25 +19,6 @@ async function parley(t: TestContext, lines: readonly Line[], tools: readonly To
   });
   return { ...place, ...person(live) };
 }
-
-type Chunk = { readonly type: string; readonly [field: string]: unknown };
-/** A plain client: one request, all its chunks. */
-async function post(
-  url: string,
-  body: object,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; chunks: Chunk[]; text: string }> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  const chunks = text.split('\n\n').flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6)) as Chunk] : []));
-  return { status: response.status, chunks, text };
-}
-const user = (text: string) => ({ id: 'u', role: 'user', parts: [{ type: 'text', text }] });
-const types = (chunks: readonly Chunk[]) => chunks.map((chunk) => chunk.type);
 
 test('a plain answer', async (t) => {
   const { prompt } = await parley(t, ['Hello.']);
@@ -143,7 +110,16 @@ test('a plain client: the response ends with the call and goes on with the re-po
   ]);
   const tools = { look: { description: 'Looks.', parameters: { type: 'object', properties: { q: { type: 'number' } } } } };
   const first = await post(url, { id: ID, messages: [user('go')], tools });
-  assert.deepEqual(types(first.chunks), ['start', 'start-step', 'tool-input-available', 'tool-input-available', 'finish-step', 'finish']);
+  assert.deepEqual(types(first.chunks), [
+    'start',
+    'start-step',
+    'tool-input-start',
+    'tool-input-available',
+    'tool-input-start',
+    'tool-input-available',
+    'finish-step',
+    'finish',
+  ]);
   assert.ok(first.text.endsWith('data: [DONE]\n\n'));
   const id = first.chunks[0]?.messageId;
   const parts = ['c1.0', 'c1.1'].map((toolCallId) => ({

@@ -9,6 +9,7 @@ import { historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMes
 import { lentTools } from './lentTools.ts';
 import type { Outlet, WireChunk } from './outlet.ts';
 import type { ChatRequest, ClientMessage } from './request.ts';
+import { Stream } from './stream.ts';
 
 /** Said to a model whose turn this process has forgotten, behind results that came for it. */
 const GO_ON = 'The results above have just come. Go on from there.';
@@ -18,14 +19,20 @@ export class Chat {
   readonly #conversation: Conversation;
   readonly #face: ChatFace;
   #turn: Promise<void> | undefined;
-  #outlet: Outlet | undefined;
+  #stream: Stream | undefined;
   /** Said while no response was open. */
   #queue: WireChunk[] = [];
   #messageId = '';
   readonly #announced = new Set<string>();
+  /** Nobody listens; they may come back. */
+  #away: NodeJS.Timeout | undefined;
+  readonly #awayLimit: number;
+  readonly #untilBack: (() => void)[] = [];
 
-  constructor(model: Model, workspace: Workspace) {
-    this.#face = new ChatFace({ write: (chunk) => this.#write(chunk), suspend: () => this.#suspend() });
+  /** `awayLimit`: how long a turn goes on with nobody listening, in milliseconds. */
+  constructor(model: Model, workspace: Workspace, awayLimit: number) {
+    this.#awayLimit = awayLimit;
+    this.#face = new ChatFace({ write: (chunk) => this.#write(chunk), suspend: () => this.#suspend(), attended: () => this.#attended() });
     this.#conversation = new Conversation({ face: this.#face, model, workspace });
   }
 
@@ -66,14 +73,39 @@ export class Chat {
   /** Ends the turn that runs; settles when it is over. */
   async stop(): Promise<void> {
     this.#conversation.cancel();
+    this.#back();
     await this.#turn;
   }
 
-  /** The client has gone: nobody is there to act or to read. */
+  /** A client came back for the response it lost. False when there is none. */
+  resume(outlet: () => Outlet): boolean {
+    if (!this.#stream?.resumable) return false;
+    this.#back();
+    const stream = this.#stream;
+    if (stream.ended) this.#stream = undefined;
+    stream.attach(outlet());
+    return true;
+  }
+
+  /** The client has gone. It may be back in a moment; if it is not, nobody is there to act or to read. */
   gone(outlet: Outlet): void {
-    if (this.#outlet !== outlet) return;
-    this.#outlet = undefined;
-    this.#conversation.cancel();
+    const stream = this.#stream;
+    if (!stream?.detach(outlet) || stream.heard) return;
+    this.#away = setTimeout(() => {
+      this.#stream = undefined;
+      void this.stop();
+    }, this.#awayLimit);
+  }
+
+  #back(): void {
+    clearTimeout(this.#away);
+    this.#away = undefined;
+    for (const go of this.#untilBack.splice(0)) go();
+  }
+
+  /** What has begun goes on without anybody listening; nothing new begins. */
+  #attended(): Promise<void> {
+    return this.#away === undefined ? Promise.resolve() : new Promise((resolve) => this.#untilBack.push(resolve));
   }
 
   #begin(outlet: Outlet, messageId: string): void {
@@ -84,15 +116,18 @@ export class Chat {
   }
 
   #attach(outlet: Outlet): void {
-    this.#outlet = outlet;
-    outlet.write({ type: 'start', messageId: this.#messageId });
-    for (const chunk of this.#queue.splice(0)) outlet.write(chunk);
+    this.#back();
+    const stream = new Stream();
+    this.#stream = stream;
+    stream.attach(outlet);
+    stream.write({ type: 'start', messageId: this.#messageId });
+    for (const chunk of this.#queue.splice(0)) stream.write(chunk);
   }
 
   /** The client acted: answers and results go to those who wait for them. */
   #goOn(message: ClientMessage, outlet: Outlet): void {
     if (message.id != null) this.#messageId = message.id;
-    if (this.#outlet?.open) this.#outlet.end();
+    this.#stream?.end();
     this.#attach(outlet);
     let news = 0;
     for (const { id, approved, reason } of verdictsIn(message)) {
@@ -128,8 +163,7 @@ export class Chat {
       this.#turn = undefined;
       this.#face.chunks.endStep();
       this.#write({ type: 'finish', finishReason });
-      this.#outlet?.end();
-      this.#outlet = undefined;
+      this.#endResponse();
     }
   }
 
@@ -137,20 +171,29 @@ export class Chat {
   #suspend(): void {
     this.#write({ type: 'finish-step' });
     this.#write({ type: 'finish', finishReason: 'tool-calls' });
-    this.#outlet?.end();
-    this.#outlet = undefined;
+    this.#endResponse();
+    // It waits for the client, however long that is away.
+    this.#back();
+  }
+
+  /** A response whose end nobody heard is kept for the one who comes back. */
+  #endResponse(): void {
+    const stream = this.#stream;
+    const heard = stream?.heard;
+    stream?.end();
+    if (heard) this.#stream = undefined;
   }
 
   #write(chunk: WireChunk): void {
     const name = chunk.toolName;
     if (chunk.type === 'tool-input-available' && this.#face.tools.some((tool) => tool.name === name))
       this.#announced.add(String(chunk.toolCallId));
-    if (this.#outlet) this.#outlet.write(chunk);
+    if (this.#stream && !this.#stream.ended) this.#stream.write(chunk);
     else this.#queue.push(chunk);
   }
 }
 
 function refuse(outlet: Outlet, errorText: string): void {
-  outlet.write({ type: 'error', errorText });
+  outlet.write(JSON.stringify({ type: 'error', errorText }));
   outlet.end();
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ApprovalAnswer, ApprovalRequest, Face, Said } from '../../face.ts';
+import type { ApprovalAnswer, ApprovalRequest, Face, Moment, Said } from '../../face.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import { done, failed, type Outcome } from '../../tools/tool.ts';
 import { Chunks } from './chunks.ts';
@@ -13,6 +13,8 @@ export interface Pipe {
   write(chunk: WireChunk): void;
   /** Ends the response; the turn goes on with the next one. */
   suspend(): void;
+  /** Settles when somebody listens. */
+  attended(): Promise<void>;
 }
 
 /** The UI message stream, as the loop sees it. */
@@ -49,7 +51,8 @@ export class ChatFace implements Face {
     return undefined;
   }
 
-  async hook(): Promise<undefined> {
+  async hook(moment: Moment): Promise<undefined> {
+    if (moment === 'PreToolUse') await this.#pipe.attended();
     return undefined;
   }
 

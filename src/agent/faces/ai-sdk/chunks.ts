@@ -5,8 +5,11 @@ import type { WireChunk } from './outlet.ts';
 interface Pending {
   readonly id: string;
   readonly name: string;
-  readonly input: unknown;
   readonly client: boolean;
+  /** Its input is told as it comes. */
+  readonly streams: boolean;
+  /** The whole of it, once it is there. */
+  input?: { readonly value: unknown };
   announced: boolean;
   ended: boolean;
 }
@@ -50,24 +53,29 @@ export class Chunks {
         return this.#write({ type: 'start-step' });
       case 'step.retry':
         this.#block = undefined;
-        this.#calls = [];
         if (this.newest) this.#write({ type: 'reset-step' });
+        else this.#giveUp(`Interrupted: ${said.reason}`);
+        this.#calls = [];
         return;
+      case 'step.broken':
+        return this.#giveUp('Interrupted.');
       case 'text':
         return this.#grow('text', said.text);
       case 'thought':
         return this.#grow('reasoning', said.text);
-      case 'call.ready':
+      case 'call.began':
         this.#closeBlock();
-        this.#calls.push({
-          id: said.id,
-          name: said.name,
-          input: parsed(said.input),
-          client: this.#isClientTool(said.name),
-          announced: false,
-          ended: false,
-        });
+        this.#began(said.id, said.name);
+        return;
+      case 'call.grew':
+        if (this.#calls.find((one) => one.id === said.id)?.streams && said.text !== '')
+          this.#write({ type: 'tool-input-delta', toolCallId: said.id, inputTextDelta: said.text });
+        return;
+      case 'call.ready': {
+        const call = this.#calls.find((one) => one.id === said.id) ?? this.#began(said.id, said.name);
+        call.input = { value: parsed(said.input) };
         return this.#announceNext();
+      }
       case 'call.output':
         return this.#printing(said.id, said.text);
       case 'call.ended':
@@ -90,7 +98,7 @@ export class Chunks {
   announce(id: string, name: string, input: unknown): void {
     const call = this.#calls.find((one) => one.id === id);
     if (call) return this.#announce(call);
-    this.#announce({ id, name, input, client: false, announced: false, ended: false });
+    this.#announce({ id, name, input: { value: input }, client: false, streams: false, announced: false, ended: false });
   }
 
   deny(id: string): void {
@@ -103,19 +111,43 @@ export class Chunks {
     this.#inStep = false;
   }
 
+  #began(id: string, name: string): Pending {
+    const client = this.#isClientTool(name);
+    const call: Pending = { id, name, client, streams: this.#mayShow(client, this.#calls), announced: false, ended: false };
+    this.#calls.push(call);
+    if (call.streams) this.#write({ type: 'tool-input-start', toolCallId: id, toolName: name });
+    return call;
+  }
+
+  /** Calls of the client may run side by side there; one of ours waits for those before it and holds up those behind it. */
+  #mayShow(client: boolean, before: readonly Pending[]): boolean {
+    const open = before.filter((one) => !one.ended);
+    return client ? open.every((one) => one.client) : open.length === 0 && !this.oldest;
+  }
+
   #announceNext(): void {
-    for (const call of this.#calls) {
-      if (this.oldest && !call.client && !call.ended) return;
-      if (!call.announced) this.#announce(call);
-      // Calls of the client may run side by side there; one of ours holds up those behind it.
+    for (const [at, call] of this.#calls.entries()) {
+      if (!call.announced) {
+        if (!call.input || !this.#mayShow(call.client, this.#calls.slice(0, at))) return;
+        this.#announce(call);
+      }
       if (!call.client && !call.ended) return;
+    }
+  }
+
+  /** A client waits for every call it has been told of: what never became one is told to be none. */
+  #giveUp(errorText: string): void {
+    for (const call of this.#calls) {
+      if (!call.streams || call.announced) continue;
+      call.announced = true;
+      this.#write({ type: 'tool-input-error', toolCallId: call.id, toolName: call.name, input: {}, errorText });
     }
   }
 
   #announce(call: Pending): void {
     if (call.announced) return;
     call.announced = true;
-    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input });
+    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input?.value ?? {} });
   }
 
   #printing(id: string, text: string): void {
@@ -128,7 +160,14 @@ export class Chunks {
 
   #ended(id: string, name: string, outcome: Outcome): void {
     this.#printed.delete(id);
-    const call = this.#calls.find((one) => one.id === id) ?? { id, name, input: {}, client: false, announced: true, ended: false };
+    const call = this.#calls.find((one) => one.id === id) ?? {
+      id,
+      name,
+      client: false,
+      streams: false,
+      announced: true,
+      ended: false,
+    };
     this.#announce(call);
     call.ended = true;
     const text = [outcome.message, outcome.text].filter(Boolean).join('\n\n');

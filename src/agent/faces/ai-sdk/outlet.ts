@@ -8,14 +8,16 @@ export class Outlet {
   readonly #beat: NodeJS.Timeout;
   #ended = false;
 
-  /** `onGone` is called when the client closes before the end. */
-  constructor(response: ServerResponse, onGone: () => void) {
+  /** `stopAt`: where the turn can be stopped; a client that merely closes may come back. `onGone` is called when it closes before the end. */
+  constructor(response: ServerResponse, stopAt: string, onGone: () => void) {
     this.#response = response;
     response.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache',
       'x-vercel-ai-ui-message-stream': 'v1',
       'x-accel-buffering': 'no',
+      link: `<${stopAt}>; rel="stop"`,
+      'access-control-expose-headers': 'link',
     });
     response.flushHeaders();
     // Proxies cut silent streams.
@@ -28,12 +30,9 @@ export class Outlet {
     });
   }
 
-  get open(): boolean {
-    return !this.#ended;
-  }
-
-  write(chunk: WireChunk): void {
-    if (!this.#ended) this.#response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  /** `text` is one chunk as JSON. */
+  write(text: string): void {
+    if (!this.#ended) this.#response.write(`data: ${text}\n\n`);
   }
 
   end(): void {

@@ -17,6 +17,8 @@ export interface ServeOptions {
   readonly token?: string;
   /** Origins of web pages that may talk to us; without them only programs may. */
   readonly origins: readonly string[];
+  /** How long a turn goes on with nobody listening, in milliseconds. */
+  readonly awayLimit?: number;
 }
 export interface Served {
   readonly url: string;
@@ -25,6 +27,7 @@ export interface Served {
 
 const BODY_LIMIT = 64 * 1024 * 1024;
 const CHATS_KEPT = 200;
+const AWAY_LIMIT = 15_000;
 
 /** Serves chats over HTTP on the loopback interface (ai-sdk.md §2, §8). */
 export async function serveChats(options: ServeOptions): Promise<Served> {
@@ -43,8 +46,10 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
     if (request.method === 'OPTIONS' && refusal?.status !== 403) return preflight(response);
     if (refusal) return answer(response, refusal.status, { error: refusal.why });
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    if (request.method === 'GET' && /^\/api\/chat\/[^/]+\/stream$/.test(path)) return answer(response, 204);
+    const [, id, what] = /^\/api\/chat\/([^/]+)\/(stream|stop)$/.exec(path) ?? [];
+    if (id !== undefined && what === 'stream' && request.method === 'GET') return resume(decoded(id), response);
     if (request.method !== 'POST') return answer(response, 405, { error: 'Only POST.' });
+    if (id !== undefined && what === 'stop') return stop(decoded(id), response);
     if (path === '/api/chat') return chat(await bodyOf(request), response);
     if (path === '/chat/tool-result' || path === '/api/chat/tool-result') return result(await bodyOf(request), response);
     return answer(response, 404, { error: 'There is /api/chat and /chat/tool-result.' });
@@ -54,12 +59,21 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
     const parsed = chatRequest.safeParse(body);
     if (!parsed.success) return answer(response, 400, { error: `Bad request: ${problemsOf(parsed.error)}` });
     const { id } = parsed.data;
-    const known = chats.get(id) ?? new Chat(options.model, options.workspace);
+    const known = chats.get(id) ?? new Chat(options.model, options.workspace, options.awayLimit ?? AWAY_LIMIT);
     chats.delete(id);
     chats.set(id, known);
     forgetOldest(chats);
-    const outlet: Outlet = new Outlet(response, () => known.gone(outlet));
-    await known.post(parsed.data, outlet);
+    await known.post(parsed.data, outletFor(known, id, response));
+  };
+
+  const resume = (id: string, response: ServerResponse): void => {
+    const known = chats.get(id);
+    if (!known?.resume(() => outletFor(known, id, response))) answer(response, 204);
+  };
+
+  const stop = async (id: string, response: ServerResponse): Promise<void> => {
+    await chats.get(id)?.stop();
+    answer(response, chats.has(id) ? 200 : 404, { ok: chats.has(id) });
   };
 
   const result = (body: unknown, response: ServerResponse): void => {
@@ -83,6 +97,20 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
       server.closeAllConnections();
     },
   };
+}
+
+function outletFor(chat: Chat, id: string, response: ServerResponse): Outlet {
+  const outlet: Outlet = new Outlet(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => chat.gone(outlet));
+  return outlet;
+}
+
+/** An id that is no good name finds nothing. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return '';
+  }
 }
 
 /** A page in a browser could reach us: only named origins may, and only under a name of this machine. */

@@ -1,0 +1,48 @@
+import type { Outlet, WireChunk } from './outlet.ts';
+
+/** Beyond this a response is not kept to be sent again, in UTF-16 units. */
+const KEPT = 16 * 1024 * 1024;
+
+/** One response as it goes out: to the client that asked for it, and whole to one that comes back for it (ai-sdk.md §10). */
+export class Stream {
+  readonly #outlets = new Set<Outlet>();
+  #said: string[] | undefined = [];
+  #size = 0;
+  #ended = false;
+
+  get resumable(): boolean {
+    return this.#said !== undefined;
+  }
+
+  get heard(): boolean {
+    return this.#outlets.size > 0;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  attach(outlet: Outlet): void {
+    for (const text of this.#said ?? []) outlet.write(text);
+    if (this.#ended) outlet.end();
+    else this.#outlets.add(outlet);
+  }
+
+  /** False when it was not listening. */
+  detach(outlet: Outlet): boolean {
+    return this.#outlets.delete(outlet);
+  }
+
+  write(chunk: WireChunk): void {
+    const text = JSON.stringify(chunk);
+    this.#size += text.length;
+    if (this.#size > KEPT) this.#said = undefined;
+    this.#said?.push(text);
+    for (const outlet of this.#outlets) outlet.write(text);
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const outlet of this.#outlets) outlet.end();
+  }
+}
