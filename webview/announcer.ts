@@ -1,8 +1,10 @@
 import type { SessionEvent } from '../src/session/events.ts';
+import type { Session } from '../src/session/model.ts';
+import { askTitle } from '../src/session/select.ts';
 import { t } from './strings.ts';
 
 /** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
-export function announcement(events: readonly SessionEvent[]): string | undefined {
+export function announcement(events: readonly SessionEvent[], { agent, cwd }: Pick<Session, 'agent' | 'cwd'>): string | undefined {
   const said = events.flatMap((event) => {
     switch (event.type) {
       case 'turn.ended':
@@ -11,11 +13,11 @@ export function announcement(events: readonly SessionEvent[]): string | undefine
       case 'ask.opened':
         return [
           event.ask.kind === 'approval'
-            ? t('The agent asks for approval: {0}', event.ask.title)
+            ? t('The agent asks for approval: {0}', askTitle(event.ask, cwd, t('Run a command')))
             : t('The agent asks: {0}', event.ask.title),
         ];
       case 'link.ready':
-        return [t('{0} is ready.', event.agent.name)];
+        return [t('{0} is ready.', agent.name)];
       case 'link.closed':
         return [event.reason];
       case 'notice':

@@ -38,8 +38,9 @@ function closeOnEscape(event: KeyboardEvent, state: HeaderState): void {
 
 function agentView({ agent, link }: Session): TemplateResult {
   const state = link.state === 'ready' ? t('Ready') : link.state === 'opening' ? t('Starting') : t('Ended');
-  const name = agent.version === undefined ? agent.name : `${agent.name} ${agent.version}`;
-  return html`<span class="agent" title="${name} · ${state}">
+  const own = [agent.own ?? agent.name, agent.version].filter(Boolean).join(' ');
+  const title = [...new Set([agent.name, own, state])].join(' · ');
+  return html`<span class="agent" title=${title}>
     <span class="state state-${link.state}" aria-hidden="true"></span><bdi>${agent.name}</bdi><span class="sr-only">, ${state}</span>
   </span>`;
 }

@@ -40,12 +40,6 @@ export function absolute(path: string, cwd: string): string {
   return cwd === '' ? tail : `${cwd.replace(/[\\/]$/, '')}${separator}${tail}`;
 }
 
-/** A path for people: relative to the session's folder when it lies inside. */
-export function relative(path: string, cwd: string): string {
-  const base = cwd.replace(/[\\/]$/, '');
-  return base !== '' && path.startsWith(base) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
-}
-
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -125,11 +125,11 @@ export class Chat {
   }
 
   #contentOf(view: View): TemplateResult | typeof nothing {
-    const { turns, id } = view.session;
+    const { turns, id, agent } = view.session;
     if (turns.length > 0) return feedView(view, this.#shownTurns, () => this.#earlier());
     // While a session is on its way, nothing is said instead of the wrong thing.
     if (!this.#known || (this.#mirror.active !== undefined && id === '')) return nothing;
-    return welcomeView(this.#mirror.profiles, id !== '', this.#trusted, this.#act, (text) =>
+    return welcomeView(this.#mirror.profiles, id === '' ? undefined : agent.name, this.#trusted, this.#act, (text) =>
       this.#send([{ type: 'text', text }], 'prompt'),
     );
   }
@@ -153,7 +153,8 @@ export class Chat {
   }
 
   #changed(events: readonly SessionEvent[] | undefined): void {
-    const text = events && announcement(events);
+    const { session } = this.#mirror;
+    const text = events && session && announcement(events, session);
     if (text) this.#announced = text;
     this.#schedule();
   }

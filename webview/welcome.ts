@@ -6,7 +6,8 @@ import type { Act } from './view.ts';
 /** What is shown while nothing has been said. `ask` sends an example. */
 export function welcomeView(
   profiles: readonly ProfileLine[],
-  hasSession: boolean,
+  /** The agent of the session, while there is one. */
+  agent: string | undefined,
   trusted: boolean,
   act: Act,
   ask: (text: string) => void,
@@ -15,7 +16,8 @@ export function welcomeView(
     <h2>Parley</h2>
     <p>${t('Talk with any coding agent. It reads and changes your files, asks before it acts, and shows what it did.')}</p>
     ${trusted ? nothing : untrusted(act)}
-    ${!trusted || hasSession ? nothing : starters(profiles, act)}
+    ${trusted && (agent === undefined || agent === profiles[0]?.name) ? guide(agent !== undefined, act) : nothing}
+    ${!trusted || agent !== undefined ? nothing : starters(profiles, act)}
     ${
       trusted
         ? html`<h3>${t('Try one of these')}</h3>
@@ -34,6 +36,15 @@ function untrusted(act: Act): TemplateResult {
       <div class="actions"><vscode-button @click=${() => act.trust()}>${t('Manage workspace trust')}</vscode-button></div>
     </div>
   </div>`;
+}
+
+/** What the bundled agent, the first of the list, is; a model is set up from inside a session. */
+function guide(hasSession: boolean, act: Act): TemplateResult {
+  return html`<p class="faint">${t('An offline guide is included: it needs no key and finds, reads, edits and runs what you say in plain words. It is no language model.')}</p>
+    <div class="side-actions">
+      ${hasSession ? html`<button class="text-button" type="button" @click=${() => act.remedy('configureModel')}>${t('Set up a model')}</button>` : nothing}
+      <button class="text-button" type="button" @click=${() => act.newSession({ pick: true })}>${t('Choose another agent')}</button>
+    </div>`;
 }
 
 function starters(profiles: readonly ProfileLine[], act: Act): TemplateResult | typeof nothing {

@@ -30,7 +30,10 @@ export interface Session {
 }
 export interface AgentInfo {
   readonly protocol: string;
+  /** What the person calls it. */
   readonly name: string;
+  /** What it calls itself, where that is something else. */
+  readonly own?: string;
   readonly version?: string;
 }
 export type Link =

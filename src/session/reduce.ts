@@ -23,13 +23,18 @@ export function newSession(id: SessionId, agent: AgentInfo, cwd: string): Sessio
   };
 }
 
+/** The name a person gave an agent stays; what the agent calls itself is a detail. */
+function named({ name }: AgentInfo, said: AgentInfo): AgentInfo {
+  return name === '' || name === said.name ? said : { ...said, name, own: said.name };
+}
+
 /** The only place a session changes. Pure; an event that fits nothing gives the same object back. */
 export function reduce(session: Session, event: SessionEvent): Session {
   switch (event.type) {
     case 'link.opening':
       return { ...session, link: event.note === undefined ? { state: 'opening' } : { state: 'opening', note: event.note } };
     case 'link.ready':
-      return { ...session, agent: event.agent, link: { state: 'ready', offers: event.offers } };
+      return { ...session, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
     case 'link.closed':
       return closeLink(session, event);
     case 'turn.began':

@@ -77,6 +77,26 @@ export function runningTerminals(session: Session): readonly Terminal[] {
   return Object.values(session.terminals).filter((terminal) => terminal.exit === undefined);
 }
 
+/**
+ * What an ask is called: with the file it is about, and never the text of the command that stands below anyway; `running` says in the
+ * person's language that a command is to be run.
+ */
+export function askTitle(ask: Ask, cwd: string, running: string): string {
+  if (ask.kind !== 'approval') return ask.title;
+  const { detail, title } = ask;
+  if (detail.type === 'command') return title.trim() === detail.command.trim() || /^\w*$/.test(title) ? running : title;
+  if (detail.type !== 'edit') return title;
+  const [first, ...others] = new Set(detail.diffs.map((diff) => diff.path));
+  if (first === undefined || title.includes(first.split(/[\\/]/).at(-1) ?? first)) return title;
+  return `${title}: ${relativePath(first, cwd)}${others.length > 0 ? ` +${others.length}` : ''}`;
+}
+
+/** A path for people: relative to the session's folder when it lies inside. */
+export function relativePath(path: string, cwd: string): string {
+  const base = cwd.replace(/[\\/]$/, '');
+  return base !== '' && path.startsWith(base) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
+}
+
 /** What to call a session in lists: its title, or the beginning of its first prompt. */
 export function titleOf(session: Session, longest = 60): string {
   if (session.title) return session.title;

@@ -23,14 +23,21 @@ export interface Place {
   remove(): void;
 }
 
-export function newPlace(name: string): Place {
+/** A workspace that is there already, and what the model says in it. */
+export interface Within {
+  readonly cwd: string;
+  /** A file of test/agents/fakeModel/scenarios. */
+  readonly script: string;
+}
+
+export function newPlace(name: string, within?: Within): Place {
   const base = mkdtempSync(path.join(tmpdir(), `parley-${name}-`));
   const home = path.join(base, 'home');
-  const cwd = path.join(base, 'work');
+  const cwd = within?.cwd ?? path.join(base, 'work');
   mkdirSync(path.join(cwd, 'src'), { recursive: true });
   mkdirSync(home);
   writeFileSync(path.join(cwd, 'src', 'config.json'), '{\n  "name": "sample",\n  "debug": false\n}\n');
-  writeFileSync(path.join(cwd, 'README.md'), '# Sample\n');
+  if (!within) writeFileSync(path.join(cwd, 'README.md'), '# Sample\n');
   return {
     home,
     cwd,

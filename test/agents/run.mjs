@@ -1,28 +1,34 @@
-// npm run test:agents [-- PROTOCOL ...] [--only TEXT] [--name REGEX] [--install]
+// npm run test:agents [-- PROTOCOL ...] [--window] [--only TEXT] [--name REGEX] [--install]
 // Installs the real agents named in test/agents/<protocol>/peers.json (pinned versions, the npm registry) into .agents/<name>, or below
 // $PARLEY_AGENTS, and runs test/agents/<protocol>/*.test.ts against them. The tests run in a network namespace with loopback only where the
-// machine can make one. One file at a time: the agents are heavy.
+// machine can make one. One file at a time: the agents are heavy. With --window it runs test/agents/window/<protocol>.*.test.ts: the same agents
+// driven by hand, so to speak, in the real workbench (Linux x64); pictures go to out/screenshots/agents/<agent>.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { load } from '../bootstrap.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 process.chdir(root);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: 'string' }, name: { type: 'string' }, install: { type: 'boolean' } },
+  options: { only: { type: 'string' }, name: { type: 'string' }, install: { type: 'boolean' }, window: { type: 'boolean' } },
 });
 const agents = path.resolve(process.env.PARLEY_AGENTS ?? '.agents');
 const here = path.join('test', 'agents');
+/** The agents that are driven in the workbench, by protocol. */
+const seen = JSON.parse(readFileSync(path.join(here, 'window', 'peers.json'), 'utf8'));
 
 /** Folders of protocols that have real peers. */
 function protocols() {
-  const all = readdirSync(here).filter((name) => existsSync(path.join(here, name, 'peers.json')));
+  const all = values.window
+    ? Object.keys(seen)
+    : readdirSync(here).filter((name) => name !== 'window' && existsSync(path.join(here, name, 'peers.json')));
   for (const name of positionals)
-    if (!all.includes(name)) throw new Error(`${here}/${name}/peers.json does not exist; known are ${all.join(', ')}`);
+    if (!all.includes(name)) throw new Error(`There are no such runs with agents of ${name}; known are ${all.join(', ')}`);
   return positionals.length > 0 ? positionals : all;
 }
 
@@ -77,15 +83,21 @@ const chosen = protocols();
 const node = modernNode();
 for (const protocol of chosen) {
   const peers = JSON.parse(readFileSync(path.join(here, protocol, 'peers.json'), 'utf8'));
-  for (const [name, packages] of Object.entries(peers)) install(name, packages, node);
+  for (const [name, packages] of Object.entries(peers)) if (!values.window || seen[protocol].includes(name)) install(name, packages, node);
 }
 if (values.install) process.exit(0);
 
 // Our tools reach the agents through bundles.
 execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit', shell: process.platform === 'win32' });
 
+/** Files of a folder, with it. */
+const inside = (folder) => readdirSync(folder).map((name) => path.join(folder, name));
 const files = chosen
-  .flatMap((protocol) => readdirSync(path.join(here, protocol)).map((name) => path.join(here, protocol, name)))
+  .flatMap((protocol) =>
+    values.window
+      ? inside(path.join(here, 'window')).filter((file) => path.basename(file).startsWith(`${protocol}.`))
+      : inside(path.join(here, protocol)),
+  )
   .filter((file) => file.endsWith('.test.ts') && file.includes(values.only ?? ''));
 if (files.length === 0) throw new Error('No test file fits.');
 await build({
@@ -101,6 +113,11 @@ await build({
   outdir: 'out/agents',
   outExtension: { '.js': '.mjs' },
 });
+if (values.window) {
+  const { installWorkbench } = await load('test/workbench/install.ts');
+  const workbench = await installWorkbench('current');
+  Object.assign(process.env, { PARLEY_WORKBENCH: workbench, PARLEY_E2E_SERVER: workbench });
+}
 const before = isolation();
 if (before.length === 0) console.log('This machine makes no network namespace: the agents could reach the network.');
 const [program, ...args] = [

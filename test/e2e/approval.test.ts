@@ -15,7 +15,7 @@ test(
     await window.openChat();
     await chat.say('replace "Hello" by "Welcome" in src/main.ts');
     await pick.row('Approve').waitFor();
-    assert.match((await pick.title.textContent()) ?? '', /parley-agent: Edit src\/main\.ts/);
+    assert.match((await pick.title.textContent()) ?? '', /Parley Agent: Edit src\/main\.ts/);
     assert.deepEqual((await pick.labels()).slice(0, 2), ['src/main.ts', 'Approve']);
     await diff.compared();
     assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));

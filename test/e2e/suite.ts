@@ -18,6 +18,16 @@ export interface SuiteSpec {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly viewport?: { readonly width: number; readonly height: number };
+  /** Makes ready what the window needs besides the workspace. */
+  readonly prepare?: (folder: string) => Promise<Prepared>;
+}
+
+export interface Prepared {
+  readonly machineSettings?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stands in the command lines of the agents: none of them may outlive the server. */
+  readonly agents: string;
+  end(): Promise<void>;
 }
 
 export interface Scene {
@@ -36,16 +46,19 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
   let browser: Browser | undefined;
   let context: BrowserContext | undefined;
   let scene: Scene | undefined;
+  let prepared: Prepared | undefined;
 
   before(async () => {
     cpSync('test/workbench/sample', folder, { recursive: true });
     const { PARLEY_WORKBENCH: current, PARLEY_E2E_SERVER: workbench } = process.env;
     assert.ok(current && workbench, 'run this by npm test -- e2e');
+    prepared = await spec.prepare?.(folder);
     const started = await startServer({
       workbench,
       ...(spec.settings ? { settings: spec.settings } : {}),
+      ...(prepared?.machineSettings ? { machineSettings: prepared.machineSettings } : {}),
       ...(spec.packaged ? { vsix: 'out/parley.vsix' } : {}),
-      ...(spec.env ? { env: spec.env } : {}),
+      env: { ...spec.env, ...prepared?.env },
     });
     server = started;
     browser = await openBrowser(current);
@@ -62,8 +75,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
 
   after(async () => {
     await browser?.close();
-    const agents = scene?.running('parley-agent') ?? [];
+    const agents = scene?.running(prepared?.agents ?? 'parley-agent') ?? [];
     await server?.stop();
+    await prepared?.end();
     rmSync(temp, { recursive: true, force: true });
     for (let wait = 0; wait < 50 && agents.some(alive); wait += 1) await pause(100);
     assert.deepEqual(agents.filter(alive), [], 'agents outlive the server');
@@ -75,8 +89,8 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     try {
       await body(scene);
     } catch (error) {
-      mkdirSync(pictures, { recursive: true });
       const file = path.join(pictures, `failed-${spec.name}-${t.name.replaceAll(/\W+/g, '-')}`);
+      mkdirSync(path.dirname(file), { recursive: true });
       await scene.window.page.screenshot({ path: `${file}.png` });
       await context.tracing.stopChunk({ path: `${file}.zip` });
       throw error;

@@ -14,6 +14,8 @@ export interface ServerSpec {
   readonly vsix?: string;
   /** User settings on top of the quiet ones. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Settings kept per machine: in the served workbench they count only here. */
+  readonly machineSettings?: Readonly<Record<string, unknown>>;
   /** Added to the environment of the server; extension host and terminals inherit it. */
   readonly env?: Readonly<Record<string, string>>;
   /** 0 or absent: a free one. */
@@ -43,6 +45,10 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
   await mkdir(folder('home'));
   const settings = { ...quietSettings, ...(await preferredThemes(spec.workbench)), ...spec.settings };
   await writeFile(settingsFile, JSON.stringify(settings, null, 2));
+  if (spec.machineSettings) {
+    await mkdir(path.join(folder('data'), 'Machine'));
+    await writeFile(path.join(folder('data'), 'Machine', 'settings.json'), JSON.stringify(spec.machineSettings, null, 2));
+  }
   const node = path.join(spec.workbench, 'node', 'node');
   const main = path.join(spec.workbench, 'server', 'out', 'server-main.js');
   const places = ['--server-data-dir', folder('data'), '--extensions-dir', folder('extensions')];

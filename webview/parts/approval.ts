@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { byPath } from '../../src/session/select.ts';
+import { askTitle, byPath } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -20,8 +20,9 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
   const giveWords = offers.feedback && ask.options.some(isRejection);
   const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
-  return html`<div class="ask approval" role="group" aria-label=${visibleText(ask.title)} data-ask=${ask.id}>
-    <h2>${iconOf('hand')}<bdi>${visible(ask.title)}</bdi></h2>
+  const title = askTitle(ask, session.cwd, t('Run a command'));
+  return html`<div class="ask approval" role="group" aria-label=${visibleText(title)} data-ask=${ask.id}>
+    <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
     <div class="ask-detail">${detailView(view, ask, given[EDITED]?.[0])}</div>
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}

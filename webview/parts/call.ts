@@ -1,10 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, diffsOf } from '../../src/session/select.ts';
+import { byPath, diffsOf, relativePath } from '../../src/session/select.ts';
 import { plainOutput } from '../ansi.ts';
 import { type IconName, iconOf } from '../icons.ts';
-import { relative } from '../links.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
@@ -53,11 +52,12 @@ function titleOf(call: ToolCall): string {
 }
 
 function openLabel(path: string, line: number | undefined, view: View): string {
-  return t('Open {0}', visibleText(relative(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
+  return t('Open {0}', visibleText(relativePath(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
 }
 
-/** What the person is likely to want to see: changes, work under way, what went wrong. */
+/** What the person is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question. */
 function usuallyOpen(call: ToolCall, steps: number): boolean {
+  if (call.status === 'waiting' || call.status === 'rejected') return false;
   if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
   return !isSettled(call) && (steps > 0 || call.output.some((output) => output.kind === 'terminal'));
 }
@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
 function statusView(call: ToolCall): TemplateResult {
   const icon = STATUS[call.status];
   const text = statusText(call.status);
-  const wordy = call.status === 'waiting' || call.status === 'rejected' || call.status === 'cancelled' || call.status === 'failed';
+  const wordy = call.status === 'rejected' || call.status === 'cancelled' || call.status === 'failed';
   return html`<span class="call-status" title=${text}>
     ${icon ? iconOf(icon) : html`<span class="spinner" aria-hidden="true"></span>`}<span class=${wordy ? '' : 'sr-only'}>${text}</span>
   </span>`;
@@ -138,7 +138,7 @@ function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
     ${call.locations.slice(0, 20).map(
       ({ path, line }) =>
         html`<button class="chip" type="button" @click=${() => view.act.open(path, line)}>
-          ${iconOf('file')}<bdi class="chip-text">${visible(relative(path, view.session.cwd))}${line === undefined ? '' : `:${line}`}</bdi>
+          ${iconOf('file')}<bdi class="chip-text">${visible(relativePath(path, view.session.cwd))}${line === undefined ? '' : `:${line}`}</bdi>
         </button>`,
     )}
   </div>`;

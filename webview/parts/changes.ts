@@ -1,9 +1,8 @@
 import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Turn } from '../../src/session/model.ts';
-import { changedFiles } from '../../src/session/select.ts';
+import { changedFiles, relativePath } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
-import { relative } from '../links.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
@@ -17,7 +16,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
     <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
     <ul>
       ${files.map(({ path, diffs }) => {
-        const shown = relative(path, view.session.cwd);
+        const shown = relativePath(path, view.session.cwd);
         const key = `${turn.id}:revert:${path}`;
         return html`<li>
           <button class="path-button" type="button" title=${visibleText(path)} @click=${() => view.act.open(path)}><bdi>${visible(shown)}</bdi></button>

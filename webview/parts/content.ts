@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content } from '../../src/session/model.ts';
+import { relativePath } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
-import { relative, targetOf } from '../links.ts';
+import { targetOf } from '../links.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
@@ -78,7 +79,7 @@ export function chipLabel(content: Content, cwd: string): string {
     case 'audio':
       return t('Audio');
     case 'file':
-      return `${relative(content.path, cwd)}${content.lines ? `:${content.lines[0]}-${content.lines[1]}` : ''}`;
+      return `${relativePath(content.path, cwd)}${content.lines ? `:${content.lines[0]}-${content.lines[1]}` : ''}`;
     case 'link':
       return content.title || content.uri;
     case 'raw':

@@ -1,9 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff } from '../../src/session/model.ts';
-import type { ChangedFile } from '../../src/session/select.ts';
+import { type ChangedFile, relativePath } from '../../src/session/select.ts';
 import { type DiffLine, hunksOf } from '../hunks.ts';
 import { iconOf } from '../icons.ts';
-import { relative } from '../links.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
@@ -13,7 +12,7 @@ const LINES_SHOWN = 40;
 
 /** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. */
 export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void): TemplateResult {
-  const path = relative(file, view.session.cwd);
+  const path = relativePath(file, view.session.cwd);
   return html`<div class="diff">
     <div class="diff-head">
       <button class="path-button" type="button" title=${visibleText(file)} @click=${() => view.act.open(file, diffs[0]?.excerpt?.afterLine)}>

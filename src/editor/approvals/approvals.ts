@@ -3,6 +3,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Desk, DeskSession } from '../../live/surface.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, AskId, Option, Question, SessionId } from '../../session/model.ts';
+import { askTitle } from '../../session/select.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { type PickView, showApproval } from './approvalPick.ts';
 import { acceptance, plainLabel, rejection } from './optionRows.ts';
@@ -215,7 +216,7 @@ export class Approvals implements Disposable {
   #titleOf({ sessionId, ask }: OpenAsk): string {
     const session = this.#deps.desk.get(sessionId);
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
-    const text = `${askerOf(session, ask)}: ${plainLabel(ask.title)}`;
+    const text = `${askerOf(session, ask)}: ${plainLabel(askTitle(ask, session?.store.now.cwd ?? '', vscode.l10n.t('Run a command')))}`;
     return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
   }
 }

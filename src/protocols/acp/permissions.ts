@@ -85,6 +85,10 @@ function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
   if (diffs.length > 0) return { type: 'edit', diffs };
   const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
+  const place =
+    call.kind === 'execute' && texts.length === 1 ? /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/.exec(texts[0] ?? '') : null;
+  // Gemini CLI says the command in the title, and where it runs in the text (0.61.0).
+  if (place?.[1] && call.title) return { type: 'command', command: call.title, cwd: place[1] };
   // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
   const command = commandIn(call.rawInput) ?? (call.kind === 'execute' && texts.length === 0 ? call.title : undefined);
   if (command) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Launch } from '../../../src/protocols/adapter.ts';
-import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel } from '../lab.ts';
+import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel, type Within } from '../lab.ts';
 
 /** The shipped server, with the least settings it needs to talk to the scripted model and to nobody else. */
 export interface Peer {
@@ -15,10 +15,10 @@ export interface Peer {
 
 const TELLS_PID = `data:text/javascript,import fs from 'node:fs';fs.writeFileSync(process.env.PID_FILE,String(process.pid))`;
 
-export async function startPeer(): Promise<Peer> {
-  const place = newPlace('gemini-a2a');
+export async function startPeer(within?: Within): Promise<Peer> {
+  const place = newPlace('gemini-a2a', within);
   const pidFile = path.join(place.home, 'pid');
-  const model = await startModel({ cwd: place.cwd, tag: 'a2a' });
+  const model = await startModel({ cwd: place.cwd, tag: 'a2a' }, within?.script);
   return {
     place,
     model,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Launch } from '../../../src/protocols/adapter.ts';
-import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel } from '../lab.ts';
+import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel, type Within } from '../lab.ts';
 
 /** The seven real agents, each with the least settings it needs to talk to the scripted model and to nobody else. */
 export interface Peer {
@@ -133,10 +133,10 @@ enabled = false
 
 export type PeerName = keyof typeof recipes;
 
-export async function startPeer(name: PeerName): Promise<Peer> {
+export async function startPeer(name: PeerName, within?: Within): Promise<Peer> {
   const recipe: Recipe = recipes[name];
-  const place = newPlace(name);
-  const model = await startModel({ cwd: place.cwd, tag: name });
+  const place = newPlace(name, within);
+  const model = await startModel({ cwd: place.cwd, tag: name }, within?.script);
   recipe.prepare?.(model.port, place);
   const [command = '', ...args] = recipe.command(peerFolder(name));
   return {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Launch } from '../../../src/protocols/adapter.ts';
-import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel } from '../lab.ts';
+import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel, type Within } from '../lab.ts';
 
 /** The two real agents of this protocol, each with the least settings it needs to talk to the scripted model and to nobody else. */
 export interface Peer {
@@ -13,9 +13,9 @@ export interface Peer {
 export type PeerName = 'qwen' | 'claude-code';
 export const peerNames: readonly PeerName[] = ['qwen', 'claude-code'];
 
-export async function startPeer(name: PeerName): Promise<Peer> {
-  const place = newPlace(name);
-  const model = await startModel({ cwd: place.cwd, tag: name });
+export async function startPeer(name: PeerName, within?: Within): Promise<Peer> {
+  const place = newPlace(name, within);
+  const model = await startModel({ cwd: place.cwd, tag: name }, within?.script);
   const launch = name === 'qwen' ? qwenLaunch(place, model.port) : claudeLaunch(place, model.port);
   return {
     place,

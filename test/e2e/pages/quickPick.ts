@@ -41,6 +41,17 @@ export class QuickPick {
     throw new Error(`no row '${text}' among ${(await this.labels()).join(' | ')}`);
   }
 
+  /** Moves to the first row with this icon, which in an approval says what the option does, and presses Enter. */
+  async chooseIcon(icon: 'check' | 'check-all' | 'close' | 'circle-slash'): Promise<void> {
+    const wanted = this.box.locator('.monaco-list-row', { has: this.#page.locator(`.label-name .codicon-${icon}`) });
+    await wanted.first().waitFor();
+    for (let step = 0; step < 30; step += 1) {
+      if (await wanted.first().evaluate((row) => row.classList.contains('focused'))) return this.#page.keyboard.press('Enter');
+      await this.#page.keyboard.press('ArrowDown');
+    }
+    throw new Error(`no row with ${icon} is reached among ${(await this.labels()).join(' | ')}`);
+  }
+
   async gone(): Promise<void> {
     await this.box.waitFor({ state: 'hidden' });
   }

@@ -76,7 +76,7 @@ export class Window {
 
   /** Pictures of the window as it is, one per theme; ends in the first one. */
   async pictures(name: string, list: readonly Theme[] = ['dark', 'light']): Promise<void> {
-    mkdirSync(pictures, { recursive: true });
+    mkdirSync(path.dirname(path.join(pictures, name)), { recursive: true });
     for (const theme of list) {
       await this.theme(theme);
       await this.chat.wears(theme);

@@ -166,6 +166,19 @@ test('a command is taken from the arguments, whatever kind the agent calls it', 
   await finish('cancelled');
 });
 
+test('a command in the title with its folder in the text is a command', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const content = [{ type: 'content', content: { type: 'text', text: '[current working directory /w]' } }];
+  const toolCall = { kind: 'execute', title: 'npm test', content };
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], toolCall));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.deepEqual(asks[0]?.kind === 'approval' && asks[0].detail, { type: 'command', command: 'npm test', cwd: '/w' });
+  driven.live.send({ type: 'cancel' });
+  await answered;
+  await finish('cancelled');
+});
+
 test('a permission while no turn runs is asked, and outlives nothing but its agent', async (t) => {
   const made = await scene(t);
   made.agent.handlers['session/prompt'] = () => later;

@@ -1,0 +1,3 @@
+import { acpInWindow } from './acpTurns.ts';
+
+acpInWindow('gemini', { label: 'Gemini CLI' });

@@ -1,0 +1,3 @@
+import { acpInWindow } from './acpTurns.ts';
+
+acpInWindow('kimi', { label: 'Kimi Code', plan: true });
