@@ -77,9 +77,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     await browser?.close();
     const agents = scene?.running(prepared?.agents ?? 'parley-agent') ?? [];
     await server?.stop();
-    await prepared?.end();
     rmSync(temp, { recursive: true, force: true });
     for (let wait = 0; wait < 50 && agents.some(alive); wait += 1) await pause(100);
+    await prepared?.end();
     assert.deepEqual(agents.filter(alive), [], 'agents outlive the server');
   });
 

@@ -38,7 +38,10 @@ step('an edit is changed in the diff before it is allowed', async (person, folde
     await person.asked();
   });
   assert.ok(changed, titles.join(' | '));
-  assert.ok(titles.every((title) => title.startsWith(`${NAME}: `)), titles.join(' | '));
+  assert.ok(
+    titles.every((title) => title.startsWith(`${NAME}: `)),
+    titles.join(' | '),
+  );
   assert.match(readFileSync(path.join(folder, 'src', 'config.json'), 'utf8'), /"debug": true, "level": 3/);
   assert.ok(existsSync(path.join(folder, 'CHANGES.md')));
   await person.picture('debug', ['dark', 'light', 'contrast']);
