@@ -35,6 +35,8 @@ export class FakeAgent {
   readonly received: Received[] = [];
   /** What the official schema has against frames of the client. */
   readonly problems: string[] = [];
+  /** The version whose schema the client's frames are held against. */
+  version = 1;
   readonly starts: Socket[] = [];
   readonly handlers: Record<string, Handler> = {
     initialize: () => ({ protocolVersion: 1, agentCapabilities: {}, agentInfo: { name: 'fake', version: '1.0.0' } }),
@@ -137,7 +139,7 @@ export class FakeAgent {
     this.received.push(frame);
     for (const wake of [...this.#watchers]) wake();
     if (frame.method === undefined) return this.#answered(frame);
-    const problem = problemOfRequest(frame.method, frame.params);
+    const problem = problemOfRequest(frame.method, frame.params, this.version);
     if (problem) this.problems.push(problem);
     if (frame.id === undefined) return void this.handlers[frame.method]?.(frame.params ?? {}, undefined);
     const handler = this.handlers[frame.method];
@@ -150,7 +152,7 @@ export class FakeAgent {
     const waiting = this.#waiting.get(frame.id ?? '');
     if (!waiting) return void this.problems.push(`an answer to nothing: ${JSON.stringify(frame)}`);
     this.#waiting.delete(frame.id ?? '');
-    const problem = frame.error ? undefined : problemOfAnswer(waiting.method, frame.result);
+    const problem = frame.error ? undefined : problemOfAnswer(waiting.method, frame.result, this.version);
     if (problem) this.problems.push(problem);
     waiting.resolve(frame);
   }

@@ -1,6 +1,5 @@
 import type * as z from 'zod/mini';
 import type { Resume } from '../adapter.ts';
-import type { Agent } from './agent.ts';
 import type { PermissionRequest, SessionAnswer, Update } from './schema.ts';
 
 /** A tool server as our door offers it. */
@@ -35,7 +34,10 @@ export interface Dialect {
   readUpdate(update: object): Update | undefined;
   server(server: LentServer): object;
   /** How a conversation is gone on with; `replays`: the agent's record of it comes as updates. */
-  goOn(resume: Resume, agent: Agent): { readonly method: string; readonly more: object; readonly replays: boolean };
+  goOn(
+    resume: Resume,
+    can: { readonly load: boolean; readonly resume: boolean },
+  ): { readonly method: string; readonly more: object; readonly replays: boolean };
   /** The value of an option as it is set. */
   optionValue(value: string | boolean): object;
 }

@@ -38,7 +38,7 @@ export async function openSession(resume: Resume | undefined, scene: OpeningScen
 
 async function goOn(resume: Resume, scene: OpeningScene): Promise<OpenedSession> {
   const { updates, agent } = scene;
-  const { method, more, replays } = agent.dialect.goOn(resume, agent);
+  const { method, more, replays } = agent.dialect.goOn(resume, agent.can);
   if (replays) updates.replay(resume.history ? 'record' : 'known');
   updates.known(resume.key);
   const answer = await ask(method, more, scene);

@@ -16,7 +16,7 @@ export const v1: Dialect = {
     return parsed.success ? parsed.data : undefined;
   },
   server: ({ how, ...server }) => (how === 'http' ? { type: 'http', ...server } : server),
-  goOn: ({ key, history }, { can }) => {
+  goOn: ({ key, history }, can) => {
     const silent = can.resume && (!history || !can.load);
     return { method: silent ? 'session/resume' : 'session/load', more: { sessionId: key }, replays: !silent };
   },

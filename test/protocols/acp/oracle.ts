@@ -16,10 +16,13 @@ function validators(folder: string, file: string) {
 }
 const stable = validators('v1', 'schema.json');
 const unstable = validators('v1', 'schema.unstable.json');
+const draft = validators('v2', 'schema.json');
+const unstableDraft = validators('v2', 'schema.unstable.json');
 
 const requests: Readonly<Record<string, string>> = {
   initialize: 'InitializeRequest',
   authenticate: 'AuthenticateRequest',
+  logout: 'LogoutRequest',
   'session/new': 'NewSessionRequest',
   'session/load': 'LoadSessionRequest',
   'session/resume': 'ResumeSessionRequest',
@@ -32,6 +35,13 @@ const requests: Readonly<Record<string, string>> = {
   'session/set_config_option': 'SetSessionConfigOptionRequest',
   'session/cancel': 'CancelNotification',
   '$/cancel_request': 'CancelRequestNotification',
+};
+/** What version 2 calls differently. */
+const requests2: Readonly<Record<string, string>> = {
+  ...requests,
+  'auth/login': 'LoginAuthRequest',
+  'auth/logout': 'LogoutAuthRequest',
+  'session/cancel': 'CancelSessionNotification',
 };
 const answers: Readonly<Record<string, string>> = {
   'session/request_permission': 'RequestPermissionResponse',
@@ -47,12 +57,26 @@ const answers: Readonly<Record<string, string>> = {
 /** Gone from every schema, still taken by agents (acp.md §16). */
 const unlisted = new Set(['session/set_model']);
 
-export function problemOfRequest(method: string, params: unknown): string | undefined {
-  return unlisted.has(method) ? undefined : problem(requests[method], method, params);
+export function problemOfRequest(method: string, params: unknown, version = 1): string | undefined {
+  if (unlisted.has(method)) return undefined;
+  // Both versions are offered in one hello.
+  if (method === 'initialize' && version === 2)
+    return problem(requests[method], method, params) ?? problem2(requests2[method], method, params);
+  return version === 2 ? problem2(requests2[method], method, params) : problem(requests[method], method, params);
 }
 
-export function problemOfAnswer(method: string, result: unknown): string | undefined {
-  return problem(answers[method], method, result);
+export function problemOfAnswer(method: string, result: unknown, version = 1): string | undefined {
+  return (version === 2 ? problem2 : problem)(answers[method], method, result);
+}
+
+/** What the schema of version 2 has against something the agent of a test says. */
+export function problemOfDraft(name: string, value: unknown): string | undefined {
+  return problem2(name, name, value);
+}
+
+/** What the unstable schema has against something the agent of a test says. */
+export function problemOfUnstable(name: string, value: unknown): string | undefined {
+  return heldAgainst(unstable(name), name, value);
 }
 
 const agentSays: Readonly<Record<string, string>> = {
@@ -74,7 +98,14 @@ export function problemOfFrame({ way, message }: { readonly way: 'in' | 'out'; r
 }
 
 function problem(name: string | undefined, method: string, value: unknown): string | undefined {
-  const check = name === undefined ? undefined : (stable(name) ?? unstable(name));
+  return heldAgainst(name === undefined ? undefined : (stable(name) ?? unstable(name)), method, value);
+}
+
+function problem2(name: string | undefined, method: string, value: unknown): string | undefined {
+  return heldAgainst(name === undefined ? undefined : (draft(name) ?? unstableDraft(name)), method, value);
+}
+
+function heldAgainst(check: ReturnType<typeof stable>, method: string, value: unknown): string | undefined {
   if (!check) return `${method}: the schema knows no such message`;
   return check(value) ? undefined : `${method}: ${JSON.stringify(check.errors)} in ${JSON.stringify(value)}`;
 }

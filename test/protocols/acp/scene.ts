@@ -16,7 +16,12 @@ export interface Scene {
   readonly cwd: string;
   /** Writes a file of the workspace and gives its path. */
   file(name: string, text: string): string;
-  start(options?: { readonly resume?: Resume; readonly ports?: Partial<Ports>; readonly env?: Readonly<Record<string, string>> }): Drive;
+  start(options?: {
+    readonly resume?: Resume;
+    readonly ports?: Partial<Ports>;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly version?: '2';
+  }): Drive;
 }
 
 /** A fake agent, a folder and live sessions; when the test is over all frames must have been good and nothing is left. */
@@ -37,10 +42,10 @@ export async function scene(t: TestContext): Promise<Scene> {
       writeFileSync(path.join(cwd, name), text);
       return path.join(cwd, name);
     },
-    start({ resume, ports, env } = {}) {
+    start({ resume, ports, env, version } = {}) {
       const made = drive({
         protocol: acp,
-        launch: agent.launch(cwd, env),
+        launch: { ...agent.launch(cwd, env), ...(version ? { options: { version } } : {}) },
         // No tools: the door is tried in a test of its own.
         ports: { tools: [], ...ports },
         ...(resume ? { resume } : {}),

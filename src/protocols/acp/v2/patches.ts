@@ -1,7 +1,16 @@
 import { parsePatch } from 'diff';
 import { say } from '../../../base/say.ts';
 import type { DiffItem } from '../schema.ts';
-import type { Changes } from './schema.ts';
+
+interface Change {
+  readonly operation: string;
+  readonly path: string;
+  readonly oldPath?: string | null | undefined;
+}
+export interface Changes {
+  readonly changes: readonly Change[];
+  readonly patch?: { readonly format: string; readonly text: string } | null | undefined;
+}
 
 /** What happened to files, and maybe a git patch of it, as edits (acp.md §14). A change without a readable patch is a sentence. */
 export function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
@@ -12,7 +21,6 @@ export function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
   });
 }
 
-type Change = Changes['changes'][number];
 interface Hunk {
   readonly before: string;
   readonly after: string;

@@ -25,7 +25,6 @@ const diff = z.object({
   changes: listOf(change),
   patch: soft(z.object({ format: text, text })),
 });
-export type Changes = z.output<typeof diff>;
 const contentPiece = z.pipe(
   z.union([contentItem, diff, terminalItem]),
   z.transform((item): readonly ToolContent[] => (item.type === 'diff' ? diffItems(item) : [item])),
