@@ -163,6 +163,8 @@ export interface Approval {
   readonly options: readonly Option[];
   /** The person may change the proposed text before allowing it. */
   readonly editable?: true;
+  /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
+  readonly until?: number;
 }
 export type ApprovalDetail =
   | { readonly type: 'command'; readonly command: string; readonly cwd?: string }
@@ -183,6 +185,8 @@ export interface Question {
   readonly title: string;
   readonly asker?: string;
   readonly fields: readonly Field[];
+  /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
+  readonly until?: number;
 }
 /** One thing to answer: choices, free text, or both (`free`). Without choices it is free text. */
 export interface Field {

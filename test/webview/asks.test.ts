@@ -162,3 +162,19 @@ test('when the ask that had the focus is answered, the composer gets it', async 
   await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
   assert.equal(document.activeElement, stage.composer);
 });
+
+test('where the agent gives up by itself the card says when, counts down, and stops counting when it is gone', async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: 1_000_000 });
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, until: 1_000_000 + 65_000 }] }));
+  const left = () => stage.text('.time-left [aria-hidden]');
+  assert.equal(left(), 'Counts as refused in 1:05 if nobody answers.');
+  t.mock.timers.tick(10_000);
+  assert.equal(left(), 'Counts as refused in 0:55 if nobody answers.');
+  t.mock.timers.tick(60_000);
+  assert.equal(left(), 'The time to answer is over.');
+  assert.deepEqual(stage.intents, [], 'nothing is answered by the clock');
+  await stage.happen({ type: 'ask.closed', askId: command.id, how: 'withdrawn' });
+  assert.equal(stage.all('.time-left').length, 0);
+  const calm = await Stage.open(session({ ...running, asks: [command] }));
+  assert.equal(calm.all('.time-left').length, 0);
+});

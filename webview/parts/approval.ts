@@ -8,6 +8,7 @@ import { visible, visibleText } from '../visible.ts';
 import { pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
 import { plainText } from './plainText.ts';
+import { timeLeftView } from './timeLeft.ts';
 
 /** Fields of a half-given answer to an approval. */
 const FEEDBACK = 'feedback';
@@ -24,6 +25,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   return html`<div class="ask approval" role="group" aria-label=${visibleText(title)} data-ask=${ask.id}>
     <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
+    ${timeLeftView(ask.until)}
     <div class="ask-detail">${detailView(view, ask, given[EDITED]?.[0])}</div>
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
     <div class="actions">

@@ -7,6 +7,7 @@ import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
 import { textView } from './text.ts';
+import { timeLeftView } from './timeLeft.ts';
 
 /** Secrets while they are typed: ask and field -> text. They never go where the view's memory is kept. */
 const secrets = new Map<string, string>();
@@ -34,6 +35,7 @@ export function questionView(view: View, ask: Question): TemplateResult {
   return html`<form class="ask question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
     <h2>${iconOf('info')}<bdi>${visible(ask.title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
+    ${timeLeftView(ask.until)}
     ${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}
     <div class="actions">
       <vscode-button appearance="primary" ?disabled=${held} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>

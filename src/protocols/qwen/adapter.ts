@@ -68,6 +68,7 @@ export class QwenAdapter implements Adapter {
   /** To be said as soon as the agent is ready. */
   #held: Intent | undefined;
   #brokeOff = false;
+  #firstTurn: TurnId | undefined;
   #disposed = false;
   #junk = 0;
 
@@ -80,6 +81,7 @@ export class QwenAdapter implements Adapter {
     this.#options = options;
     this.#key = scene.resume?.key;
     this.#kept = new Kept(launch, this.#peer);
+    this.#firstTurn = scene.past?.[0]?.id;
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -124,7 +126,7 @@ export class QwenAdapter implements Adapter {
   async #showRecord(key: string): Promise<void> {
     const events = await this.#kept.said(key);
     if (this.#disposed) return;
-    for (const event of events) this.#scene.emit(event);
+    for (const event of events) this.#say(event);
     if (events.length > 0) return;
     const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.name);
     this.#scene.emit({ type: 'notice', notice: { level: 'info', text } });
@@ -191,6 +193,7 @@ export class QwenAdapter implements Adapter {
       },
       keeps: this.#kept.offers,
       goBack: (turnId, prompt) => void this.#goBack(run, turnId, prompt),
+      firstTurn: () => this.#firstTurn,
       brokeOff: this.#brokeOff,
       giveUp: (reason, how) => this.#giveUp(run, reason, how),
     };
@@ -215,13 +218,19 @@ export class QwenAdapter implements Adapter {
     }
     const reason = say('Going back to an earlier message');
     run.verdict = { reason, again: false, back: { upTo: found.upTo, prompt } };
-    this.#scene.emit({ type: 'turns.removed', from: turnId });
+    this.#say({ type: 'turns.removed', from: turnId });
     this.#scene.emit({ type: 'link.opening', note: reason });
     run.channel.dispose();
   }
 
   #emit(run: Run, event: SessionEvent): void {
-    if (!this.#disposed && this.#run === run) this.#scene.emit(event);
+    if (!this.#disposed && this.#run === run) this.#say(event);
+  }
+
+  #say(event: SessionEvent): void {
+    if (event.type === 'turn.began') this.#firstTurn ??= event.turnId;
+    if (event.type === 'turns.removed' && event.from === this.#firstTurn) this.#firstTurn = undefined;
+    this.#scene.emit(event);
   }
 
   #write(run: Run, ...messages: readonly object[]): void {

@@ -20,6 +20,8 @@ interface Pending {
   readonly request: CanUseTool;
   readonly use: ToolUse;
   readonly timer: NodeJS.Timeout | undefined;
+  /** When the agent refuses by itself; milliseconds since the epoch. */
+  readonly until: number | undefined;
   /** The ask that shows it; absent while its file is read. */
   ask?: Ask;
   before: FileText;
@@ -37,7 +39,7 @@ export interface CallBook {
   readonly ofTurn: readonly TurnCall[];
 }
 export interface ApprovalDeps {
-  readonly scene: Pick<Scene, 'ports' | 'newId' | 'log'>;
+  readonly scene: Pick<Scene, 'ports' | 'newId' | 'now' | 'log'>;
   readonly emit: (event: SessionEvent) => void;
   readonly incoming: Incoming;
   readonly turns: Turns;
@@ -70,7 +72,8 @@ export class Approvals {
     const { peer } = this.#deps;
     const use = toolUse(request.tool_name, request.input, this.#deps.cwd());
     const timer = peer.approvalLimit === undefined ? undefined : setTimeout(() => this.#expire(id), peer.approvalLimit);
-    const pending: Pending = { request, use, timer, before: undefined, diffs: [] };
+    const until = peer.approvalLimit === undefined ? undefined : this.#deps.scene.now() + peer.approvalLimit;
+    const pending: Pending = { request, use, timer, until, before: undefined, diffs: [] };
     this.#pending.set(id, pending);
     const callId = request.tool_use_id ?? undefined;
     const turn = this.#deps.turns.running;
@@ -159,6 +162,7 @@ export class Approvals {
       ...(turn ? { turnId: turn.id } : {}),
       ...(callId === undefined ? {} : { callId }),
       title: titleOf(request, use, this.#deps.cwd()),
+      ...(pending.until === undefined ? {} : { until: pending.until }),
       ...(request.agent_name ? { asker: request.agent_name } : {}),
     };
     const fields = use.work === 'ask' ? fieldsOf(request.input) : undefined;

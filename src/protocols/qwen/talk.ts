@@ -45,6 +45,8 @@ export interface TalkSetup {
   readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
   /** Goes back to before that turn and says something else there, in a new process. */
   readonly goBack: (turnId: TurnId, prompt: Extract<Intent, { type: 'prompt' }>) => void;
+  /** The first turn that is shown. */
+  readonly firstTurn: () => TurnId | undefined;
   /** The process before this one died in a turn. */
   readonly brokeOff: boolean;
 }

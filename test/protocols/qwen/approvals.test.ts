@@ -60,8 +60,9 @@ test('a dismissed approval is a refusal', async (t) => {
   assert.deepEqual(Object(response(all)).behavior, 'deny');
 });
 
-test('nobody answers: refused before the agent gives up, and no button is left', async (t) => {
+test('nobody answers: the card says until when; refused before the agent gives up, and no button is left', async (t) => {
   const all = await asking(t);
+  assert.equal(all.approval().until, 1 + 600_000);
   await all.tick(600_000);
   assert.equal(Object(response(all)).behavior, 'deny');
   assert.deepEqual(all.now().asks, []);

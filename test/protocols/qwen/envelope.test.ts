@@ -352,7 +352,6 @@ test('every kind of command result', async (t) => {
           true,
         ),
     ],
-    [{ type: 'load_history', history: [{ type: 'user', text: 'before' }] }, (all) => assert.match(all.notices().join(), /user: before/)],
     [{ type: 'quit' }, (all) => assert.match(all.approval().title, /End this session/)],
     [{ type: 'confirm_shell_commands', commandsToConfirm: ['ls'] }, (all) => assert.equal(all.approval().detail.type, 'command')],
     [{ type: 'confirm_action', prompt: 'Really?' }, (all) => assert.equal(all.approval().title, 'Really?')],
@@ -366,6 +365,44 @@ test('every kind of command result', async (t) => {
       check(all);
     });
   }
+});
+
+test('a conversation that a command loads takes the place of what was shown, and what waits is sent after it', async (t) => {
+  const all = await talking(t);
+  all.live.send({ type: 'prompt', turnId: 'queued', content: [{ type: 'text', text: 'later' }] });
+  const history = [
+    { type: 'user', text: 'first' },
+    { type: 'gemini', text: 'One ' },
+    { type: 'tool_group', tools: [{ name: 'edit', description: 'a.txt', status: 'Success', resultDisplay: 'done it' }, 'junk'] },
+    { type: 'gemini_content', text: 'and two.' },
+    { role: 'user', content: 'second' },
+    { type: 'error', text: 'It failed.' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Sorry.' }] },
+    { type: 'about', version: '1' },
+    null,
+  ];
+  all.last().say({
+    type: 'result/command',
+    session_id: 'E',
+    command: { kind: 'slash', path: ['chat', 'resume'], args: 'x' },
+    result: { type: 'load_history', history },
+  });
+  await all.settle();
+  const { turns, link } = all.now();
+  assert.deepEqual(
+    turns.map((turn) => [
+      JSON.stringify(turn.prompt).match(/"text":"(\w+)"/)?.[1],
+      turn.status,
+      turn.parts.map((part) => part.kind).join(),
+    ]),
+    [
+      ['first', 'done', 'text,call,text'],
+      ['second', 'done', 'notice,text'],
+      ['later', 'running', ''],
+    ],
+  );
+  assert.equal(link.state, 'ready');
+  assert.deepEqual(all.now().queue, []);
 });
 
 test('a command is sent by its path; what has to be confirmed is sent again with the yes', async (t) => {

@@ -1,5 +1,4 @@
 import { say } from '../../../base/say.ts';
-import { isRecord } from '../detect.ts';
 import type { ResultCommand } from './schema.ts';
 
 /** What a person does about `result/command` (qwen.md §4.5). */
@@ -9,7 +8,7 @@ export type CommandOutcome =
   /** The agent goes on with a turn; what to send when it does not by itself. */
   | { readonly does: 'turn'; readonly parts: readonly unknown[] }
   | { readonly does: 'tool'; readonly name: string; readonly args: unknown }
-  | { readonly does: 'history'; readonly items: readonly { readonly who: string; readonly text: string }[] }
+  | { readonly does: 'history'; readonly items: readonly unknown[] }
   | { readonly does: 'quit' }
   | { readonly does: 'confirm'; readonly title: string; readonly commands: readonly string[]; readonly shell: boolean };
 
@@ -49,7 +48,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       };
     }
     case 'load_history':
-      return { does: 'history', items: (Array.isArray(result.history) ? result.history : []).flatMap(itemOf) };
+      return { does: 'history', items: [result.history, result.items, result.clientHistory].find(Array.isArray) ?? [] };
     case 'quit':
     case 'quit_confirmation':
       return { does: 'quit' };
@@ -66,10 +65,4 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function itemOf(item: unknown): readonly { readonly who: string; readonly text: string }[] {
-  if (!isRecord(item)) return [];
-  const who = typeof item.type === 'string' ? item.type : typeof item.role === 'string' ? item.role : '';
-  return typeof item.text === 'string' ? [{ who, text: item.text.slice(0, 20_000) }] : [];
 }

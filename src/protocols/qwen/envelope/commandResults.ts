@@ -20,6 +20,8 @@ export interface CommandDeps {
   readonly later: (ms: number, run: () => void) => void;
   readonly promptId: () => string;
   readonly request: (request: object) => void;
+  /** What is shown gives way to that conversation. */
+  readonly loadHistory: (items: readonly unknown[]) => void;
   readonly quit: () => void;
 }
 
@@ -42,9 +44,7 @@ export class CommandResults {
       case 'nothing':
         return flow.finish('stop');
       case 'history':
-        turns.note('info', say('The agent went back to an earlier conversation:'));
-        for (const item of outcome.items) turns.note('info', item.who ? `${item.who}: ${item.text}` : item.text);
-        return flow.finish('stop');
+        return this.#deps.loadHistory(outcome.items);
       case 'tool':
         if (turn) for (const event of calls.ensureCall(this.#deps.newId(), outcome.name, outcome.args, turn.id)) this.#deps.emit(event);
         return flow.active(true);

@@ -15,6 +15,7 @@ import { faultOf, fingerprintOf, supports } from './faults.ts';
 import { Flow } from './flow.ts';
 import { Heartbeat, heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
+import { historyEvents } from './history.ts';
 import { Notes } from './notes.ts';
 import { referencesIn } from './references.ts';
 import { approvalReply, envelopePeer, Requests } from './requests.ts';
@@ -84,6 +85,7 @@ export class EnvelopeTalk implements Talk {
       later: (ms, run) => this.#later(ms, run),
       promptId: () => this.#promptId(),
       request: (request) => this.#request(request),
+      loadHistory: (items) => this.#loadHistory(items),
       quit: () => setup.giveUp(say('The session was ended.'), { again: false, next: ['restart'] }),
     });
     this.#hints = new Hints({ write, session: () => this.#session, cwd });
@@ -159,6 +161,19 @@ export class EnvelopeTalk implements Talk {
   #begin(): void {
     if (this.#ready) return;
     this.#ready = true;
+    this.#sayReady();
+    this.#setup.onReady();
+    void this.#hints.commands().then((found) => {
+      const commands = found.map(({ value, description }) => ({
+        name: value.replace(/^\//, '').trim(),
+        description: description ?? '',
+        aliases: [],
+      }));
+      if (commands.length > 0) this.#emit({ type: 'commands.set', commands });
+    });
+  }
+
+  #sayReady(): void {
     this.#emit({
       type: 'link.ready',
       agent: { protocol: 'qwen', name: this.#setup.peer.name },
@@ -169,15 +184,18 @@ export class EnvelopeTalk implements Talk {
         ...(this.#ground.tools.offered ? { tools: this.#ground.tools.offer } : {}),
       },
     });
-    this.#setup.onReady();
-    void this.#hints.commands().then((found) => {
-      const commands = found.map(({ value, description }) => ({
-        name: value.replace(/^\//, '').trim(),
-        description: description ?? '',
-        aliases: [],
-      }));
-      if (commands.length > 0) this.#emit({ type: 'commands.set', commands });
-    });
+  }
+
+  /** While the link is not ready nothing that waits in the queue can come between. */
+  #loadHistory(items: readonly unknown[]): void {
+    const { scene, cwd, firstTurn } = this.#setup;
+    this.#emit({ type: 'link.opening', note: say('Loading an earlier conversation') });
+    this.#endTurn('done');
+    const first = firstTurn();
+    if (first !== undefined) this.#emit({ type: 'turns.removed', from: first });
+    this.#ground.all(historyEvents(items, { cwd, at: scene.now(), newId: scene.newId }));
+    this.#emit({ type: 'notice', notice: { level: 'info', text: say('The agent went back to an earlier conversation.') } });
+    this.#sayReady();
   }
 
   #later(ms: number, run: () => unknown): void {
