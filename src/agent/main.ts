@@ -68,13 +68,16 @@ async function serveAiSdk(options: Options): Promise<void> {
 
 async function serveA2aAgent(options: Options): Promise<void> {
   const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  const editor = process.env.PARLEY_MCP_URL?.trim() ?? '';
   try {
     const { serveA2a } = await import('./faces/a2a/serve.ts');
+    const { editorTools } = await import('./faces/a2a/editorTools.ts');
     const served = await serveA2a({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       ...(token === '' ? {} : { token }),
+      ...(editor === '' ? {} : { editor: editorTools(editor) }),
     });
     endWithSignals(served);
     process.stdout.write(`Listening on ${served.url}\n`);

@@ -50,6 +50,7 @@ export const usage = `Usage: parley-agent [options]
 
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
 Without a base URL and a name the offline guide answers. Faces that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
+The a2a face uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
 `;
 
 /** Reads the arguments. Throws an Error with one sentence for what it does not know. */

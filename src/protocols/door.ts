@@ -9,6 +9,8 @@ import { runTool } from './runTool.ts';
 /** Our tools as an MCP server that an agent of this session may call; it is gone when disposed. */
 export interface LentTools extends Disposable {
   readonly name: string;
+  /** The whole way in as one address: for agents that are handed one variable, which some pass on only when its name looks like no secret. */
+  readonly address: string;
   /** For agents that reach tool servers by address. */
   readonly http: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   /** For agents that start them as processes. */
@@ -38,6 +40,7 @@ export async function lendTools(
   });
   return {
     name: 'editor',
+    address: `${door.url}/${token}`,
     http: { url: door.url, headers: { Authorization: `Bearer ${token}` } },
     process: {
       command: process.execPath,

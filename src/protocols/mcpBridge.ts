@@ -3,10 +3,11 @@ import process from 'node:process';
 
 /**
  * A program of its own: the MCP door for agents that start their tool servers as processes. Each line on its standard input goes to the door as
- * one request; the answer comes back as one line. Where the door is, and the token for it, stand in the environment.
+ * one request; the answer comes back as one line. Where the door is, and the token for it, stand in the environment: in two variables, or in one
+ * address that the window gave the agent it started.
  */
-const url = process.env.PARLEY_DOOR_URL ?? '';
-const token = process.env.PARLEY_DOOR_TOKEN ?? '';
+const url = process.env.PARLEY_DOOR_URL ?? process.env.PARLEY_MCP_URL ?? '';
+const token = process.env.PARLEY_DOOR_TOKEN;
 
 let held = Buffer.alloc(0);
 let open = 0;
@@ -28,7 +29,11 @@ function pass(line: string): void {
     url,
     {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: `Bearer ${token}` },
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
     },
     (response) => {
       const chunks: Buffer[] = [];

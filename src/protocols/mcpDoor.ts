@@ -20,7 +20,7 @@ export interface DoorOptions {
   readonly tools: readonly LentTool[];
   readonly run: (name: string, input: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly client: { readonly name: string; readonly version: string };
-  /** What a caller has to bring as a bearer. */
+  /** What a caller has to bring, as a bearer or as the last part of the address. */
   readonly token: string;
   readonly onError: (message: string) => void;
 }
@@ -61,8 +61,10 @@ async function serve(options: DoorOptions, server: HttpServer, request: Incoming
   const { host, origin, authorization } = request.headers;
   if (!host || !hosts.includes(host)) return refuse(response, 403, 'Wrong host');
   if (origin !== undefined && !hosts.some((one) => origin === `http://${one}`)) return refuse(response, 403, 'Wrong origin');
-  if (!isToken(authorization, options.token)) return refuse(response, 401, 'Unauthorized');
-  if (new URL(request.url ?? '/', `http://${host}`).pathname !== PATH) return refuse(response, 404, 'Not found');
+  const { pathname } = new URL(request.url ?? '/', `http://${host}`);
+  const named = pathname.startsWith(`${PATH}/`) ? `Bearer ${pathname.slice(PATH.length + 1)}` : undefined;
+  if (!isToken(named ?? authorization, options.token)) return refuse(response, 401, 'Unauthorized');
+  if (named === undefined && pathname !== PATH) return refuse(response, 404, 'Not found');
   // There is nothing to say unasked, so there is no stream to open.
   if (request.method !== 'POST') return refuse(response, 405, 'Method not allowed');
   const body = await read(request);

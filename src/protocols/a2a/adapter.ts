@@ -4,10 +4,13 @@ import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, Remedy } from '../../session/model.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
+import type { LentTools } from '../door.ts';
+import { Allowances } from './allowances.ts';
 import { isLoopback, readCard, UnfitAgent } from './card.ts';
 import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
+import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
 import { leaveTask, type Memory, Past } from './memory.ts';
 import { promptParts } from './messages.ts';
 import { missed } from './missed.ts';
@@ -38,6 +41,8 @@ class A2aAdapter implements Adapter {
   #memory: Memory | undefined;
   #turn: Turn | undefined;
   #tree: CommandTree | undefined;
+  #lent: LentTools | undefined;
+  #folder: ExtensionFolder | undefined;
   #leaving = false;
 
   constructor(launch: Launch, scene: Scene, timing: Timing) {
@@ -63,6 +68,10 @@ class A2aAdapter implements Adapter {
         return this.#turn?.stop();
       case 'answer':
         if (!this.#credentials?.answer(intent.askId, intent.answer)) this.#turn?.answer(intent.askId, intent.answer);
+        return;
+      case 'setOption':
+        if (ExtensionFolder.isOption(intent.optionId)) void this.#turnTools(intent.value === true);
+        else if (intent.value === false) this.#memory?.remembered.revoke(intent.optionId);
         return;
       default:
         return;
@@ -93,10 +102,11 @@ class A2aAdapter implements Adapter {
     credentials.learn(peer.schemes);
     rpc.target = peer;
     const push = peer.push && launch.options?.push !== 'off' ? await this.#openPushDoor() : undefined;
+    const cwd = launch.options?.workspace ?? launch.cwd;
     const memory: Memory = {
       peer,
       rpc,
-      cwd: launch.options?.workspace ?? launch.cwd,
+      cwd,
       base: new URL(base).origin,
       newer: Object.keys(peer.schemes).length > 0 && peer.dialect === 'gemini',
       camel: false,
@@ -106,12 +116,16 @@ class A2aAdapter implements Adapter {
       settled: false,
       tellPast: false,
       notes: [],
-      remembered: new Set(),
+      remembered: new Allowances(cwd, harmless(this.#scene, this.#lent), () => this.#showOptions()),
       past: new Past(this.#scene.past),
       ...(push ? { push } : {}),
     };
     const now = await this.#takeUp(memory);
     const tree = await findCommands(memory).catch(() => undefined);
+    if (launch.kind === 'process' && this.#lent && peer.dialect === 'gemini') {
+      this.#folder = new ExtensionFolder(launch, this.#lent);
+      await this.#folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
+    }
     if (this.#leaving) return;
     this.#memory = memory;
     this.#tree = tree;
@@ -135,7 +149,11 @@ class A2aAdapter implements Adapter {
 
   async #start(launch: Extract<Launch, { kind: 'process' }>): Promise<string> {
     this.#scene.emit({ type: 'link.opening', note: say('Starting the agent') });
-    const server = await startServer(launch, this.#scene.log);
+    this.#lent = await lend(this.#scene);
+    if (this.#lent) this.#life.own(this.#lent);
+    if (this.#leaving) throw new Error('left');
+    const env = this.#lent ? { [VARIABLE]: this.#lent.address, ...launch.env } : launch.env;
+    const server = await startServer({ ...launch, env }, this.#scene.log);
     this.#server = server;
     if (this.#leaving) {
       server.dispose();
@@ -200,6 +218,22 @@ class A2aAdapter implements Adapter {
       agent: { protocol: 'a2a', name: peer.name, ...(peer.version ? { version: peer.version } : {}) },
       offers: peer.dialect === 'plain' ? {} : { feedback: true, editableApprovals: true },
     });
+    this.#showOptions();
+  }
+
+  #showOptions(): void {
+    const options = [...(this.#folder ? [this.#folder.option] : []), ...(this.#memory?.remembered.options ?? [])];
+    if (!this.#leaving) this.#scene.emit({ type: 'options.set', options });
+  }
+
+  async #turnTools(on: boolean): Promise<void> {
+    try {
+      await this.#folder?.turn(on);
+      this.#notice('info', on ? say('The agent finds the editor’s tools with its next task.') : say('The folder was removed.'));
+    } catch (error) {
+      this.#notice('warn', say('The folder could not be changed: {0}', messageOf(error)));
+    }
+    this.#showOptions();
   }
 
   #prompt(turnId: string, content: readonly Content[]): void {

@@ -2,6 +2,7 @@ import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, CallId, Output, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
+import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
 import type { Choice, Snapshot } from './snapshot.ts';
 
@@ -32,10 +33,10 @@ export interface Decision {
 export class Calls {
   readonly #scene: Scene;
   readonly #turnId: TurnId;
-  readonly #remembered: ReadonlySet<string>;
+  readonly #remembered: Allowances;
   readonly #held = new Map<string, Held>();
 
-  constructor(scene: Scene, turnId: TurnId, remembered: ReadonlySet<string>) {
+  constructor(scene: Scene, turnId: TurnId, remembered: Allowances) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#remembered = remembered;
@@ -142,7 +143,7 @@ export class Calls {
     });
     if (isOver(last)) this.#settle(held, 'withdrawn');
     if (!asks || held.askId !== undefined) return undefined;
-    const before = this.#remembered.has(memoryKey(last)) ? last.request?.options.find((one) => one.remembered) : undefined;
+    const before = this.#remembered.answerTo(last);
     if (before) {
       held.answered = true;
       this.#changed(held, { status: 'pending' });
@@ -177,18 +178,6 @@ export class Calls {
   #changed(held: Held, change: CallChange): void {
     this.#scene.emit({ type: 'call.changed', turnId: this.#turnId, callId: held.id, change });
   }
-}
-
-/** What a remembered allowance covers: the same tool with the same command, file or question. */
-export function memoryKey(call: Snapshot): string {
-  const detail = call.request?.detail;
-  const about =
-    detail?.type === 'command'
-      ? detail.command
-      : detail?.type === 'edit'
-        ? detail.diffs.map((diff) => diff.path).join('\n')
-        : JSON.stringify(call.input ?? null);
-  return `${call.name}\n${about}`;
 }
 
 function isOver(call: Snapshot): boolean {

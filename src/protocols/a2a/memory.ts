@@ -1,5 +1,6 @@
 import { say } from '../../base/say.ts';
 import type { Turn } from '../../session/model.ts';
+import type { Allowances } from './allowances.ts';
 import type { Peer } from './card.ts';
 import type { PushDoor } from './pushDoor.ts';
 import type { Rpc } from './rpc.ts';
@@ -26,7 +27,7 @@ export interface Memory {
   /** What the agent has to be told with the next prompt. */
   readonly notes: string[];
   /** What the person allowed for the rest of the conversation. */
-  readonly remembered: Set<string>;
+  readonly remembered: Allowances;
   /** Where the agent may say that there is news. */
   readonly push?: PushDoor;
   /** Who said what, for a task that has to be told. */

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault, Remedy, TurnId } from '../../session/model.ts';
-import { Calls, type Decision, memoryKey } from './calls.ts';
+import { Calls, type Decision } from './calls.ts';
 import { Hearing } from './hearing.ts';
 import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
@@ -126,7 +126,7 @@ export class Turn {
       return true;
     }
     if (decision.words) this.#followUps.push(decision.words);
-    if (decision.choice.remembered) this.#deps.memory.remembered.add(memoryKey(decision.call));
+    if (decision.choice.remembered) this.#deps.memory.remembered.add(decision.call);
     this.#say(decision);
     return true;
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { a2a } from '../../../src/protocols/a2a/index.ts';
@@ -84,6 +84,37 @@ describe("Gemini CLI's A2A server", () => {
     const turn = await agent.prompt('/memory show');
     assert.equal(turn.status, 'done', JSON.stringify(turn.error));
     assert.notEqual(textOf(turn), '');
+  });
+
+  test("the editor's tools are found once the person turns them on, and open_in_ide is called", async () => {
+    agent.live.send({ type: 'setOption', optionId: 'editorTools', value: true });
+    await agent.until(
+      'the switch',
+      (now) => now.options?.some((one) => one.id === 'editorTools' && one.kind === 'switch' && one.on) === true,
+    );
+    const asked: string[] = [];
+    agent.onAsk((ask) => {
+      asked.push(ask.kind === 'approval' && ask.detail.type === 'mcp' ? ask.detail.tool : ask.title);
+      return choose('allow_once')(ask);
+    });
+    // Servers for tools are started with a task.
+    await agent.live.restart();
+    await agent.ready();
+    const turn = await agent.prompt('SCN-MCP');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    assert.deepEqual(
+      callsOf(turn).map((call) => [call.name.replace(/^mcp_editor_/, ''), call.status]),
+      [['open_in_ide', 'done']],
+      callLines(turn).join('\n'),
+    );
+    assert.match(JSON.stringify(callsOf(turn)[0]?.output), /Opened|config\.json/);
+    assert.deepEqual(asked, [], 'a tool of ours that changes nothing is not asked about');
+    agent.live.send({ type: 'setOption', optionId: 'editorTools', value: false });
+    await agent.until(
+      'no folder',
+      (now) => now.options?.every((one) => one.id !== 'editorTools' || (one.kind === 'switch' && !one.on)) === true,
+    );
+    assert.equal(existsSync(path.join(peer.place.home, '.gemini', 'extensions', 'parley-editor-tools')), false);
   });
 
   test('a running command is ended by stop, and the conversation goes on', async () => {

@@ -36,6 +36,9 @@ export interface TalkOptions {
   readonly timing?: Partial<Timing>;
   readonly secrets?: Ports['secrets'];
   readonly resume?: Resume;
+  /** Starts the agent instead of reaching it. */
+  readonly start?: { readonly command: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+  readonly tools?: Ports['tools'];
 }
 
 /** A live session with an agent at that address. Fails loudly when something is waited for longer than ten seconds. */
@@ -46,9 +49,13 @@ export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptio
   const log = (message: string) => void logged.push(message);
   const live = new LiveSession(newSession('s', { protocol: 'a2a', name: '' }, cwd), 'test', {
     protocol: { title: 'A2A', launch: 'either', open: (launch, scene) => openA2a(launch, scene, { ...FAST, ...more.timing }) },
-    launch: async () => ({ kind: 'http', url, headers: more.headers ?? {}, cwd, ...(more.options ? { options: more.options } : {}) }),
+    launch: async () => ({
+      ...(more.start ? { kind: 'process', env: {}, ...more.start } : { kind: 'http', url, headers: more.headers ?? {} }),
+      cwd,
+      ...(more.options ? { options: more.options } : {}),
+    }),
     ports: {
-      tools: [],
+      tools: more.tools ?? [],
       files: {
         read: async (file) => files.get(file) ?? '',
         write: async (file, text) => void files.set(file, text),

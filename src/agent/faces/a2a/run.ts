@@ -7,6 +7,8 @@ import { Cancelled, Conversation } from '../../conversation.ts';
 import type { ApprovalAnswer } from '../../face.ts';
 import { type Model, ModelError } from '../../models/model.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import type { EditorTools } from './editorTools.ts';
+import type { Json } from './shapes.ts';
 import { type Kind, TaskFace } from './taskFace.ts';
 
 type State = TaskStatusUpdateEvent['status']['state'];
@@ -22,13 +24,14 @@ export class Run {
   #held: TaskStatusUpdateEvent[] = [];
   readonly #modelName: string;
 
-  constructor(model: Model, workspace: Workspace) {
+  constructor(model: Model, workspace: Workspace, editor?: EditorTools) {
     this.#modelName = model.name;
-    this.#face = new TaskFace({
-      text: (text) => this.#publish('TEXT_CONTENT', 'working', [{ kind: 'text', text }]),
-      data: (kind, data) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
+    const pipe = {
+      text: (text: string) => this.#publish('TEXT_CONTENT', 'working', [{ kind: 'text', text }]),
+      data: (kind: Kind, data: Json) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
       suspend: () => this.#final('input-required'),
-    });
+    };
+    this.#face = new TaskFace(pipe, editor);
     this.#conversation = new Conversation({ face: this.#face, model, workspace });
   }
 
@@ -83,6 +86,7 @@ export class Run {
     let state: State = 'completed';
     let error: string | undefined;
     try {
+      await this.#face.prepare();
       await this.#conversation.prompt([{ type: 'text', text }]);
     } catch (thrown) {
       state = thrown instanceof Cancelled ? 'canceled' : 'failed';

@@ -18,6 +18,7 @@ import type { Model } from '../../models/model.ts';
 import { findSkills, skillCommands } from '../../skills.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { agentCard } from './card.ts';
+import type { EditorTools } from './editorTools.ts';
 import { Run } from './run.ts';
 
 export interface ServeOptions {
@@ -25,6 +26,8 @@ export interface ServeOptions {
   readonly workspace: Workspace;
   /** 0 takes any that is free. */
   readonly port: number;
+  /** What the editor that started this agent lends. */
+  readonly editor?: EditorTools;
   /** Asked for as a bearer token of every request, when there is one. */
   readonly token?: string;
 }
@@ -46,7 +49,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
   const executor: AgentExecutor = {
     execute: async (request, bus) => {
       const { contextId, taskId } = request;
-      const run = runs.get(contextId) ?? new Run(options.model, options.workspace);
+      const run = runs.get(contextId) ?? new Run(options.model, options.workspace, options.editor);
       runs.set(contextId, run);
       contexts.set(taskId, contextId);
       lastContext = contextId;

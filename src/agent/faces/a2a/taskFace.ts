@@ -1,5 +1,7 @@
 import type { ApprovalAnswer, ApprovalRequest, Face, Said } from '../../face.ts';
+import type { ToolOffer } from '../../models/model.ts';
 import { failed, type Outcome } from '../../tools/tool.ts';
+import type { EditorTools } from './editorTools.ts';
 import { inputOf, type Json, outputOf, requestOf } from './shapes.ts';
 
 export type Kind = 'TOOL_CALL_CONFIRMATION' | 'TOOL_CALL_UPDATE' | 'TEXT_CONTENT' | 'STATE_CHANGE' | 'THOUGHT';
@@ -23,12 +25,20 @@ export class TaskFace implements Face {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly #pipe: Pipe;
+  readonly #editor: EditorTools | undefined;
+  #offers: readonly ToolOffer[] = [];
   readonly #calls = new Map<string, OpenCall>();
   readonly #asked = new Map<string, (answer: ApprovalAnswer) => void>();
   #thought = '';
 
-  constructor(pipe: Pipe) {
+  constructor(pipe: Pipe, editor?: EditorTools) {
     this.#pipe = pipe;
+    this.#editor = editor;
+  }
+
+  /** Before a turn: what the editor lends just now. */
+  async prepare(): Promise<void> {
+    this.#offers = (await this.#editor?.offers()) ?? [];
   }
 
   get waiting(): number {
@@ -61,8 +71,8 @@ export class TaskFace implements Face {
     }
   }
 
-  clientTools(): readonly [] {
-    return [];
+  clientTools(): readonly ToolOffer[] {
+    return this.#offers;
   }
 
   async question(): Promise<undefined> {
@@ -73,8 +83,9 @@ export class TaskFace implements Face {
     return undefined;
   }
 
-  async callClient(): Promise<Outcome> {
-    return failed('This client lends no tools.');
+  async callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome> {
+    this.#show(call.id, 'EXECUTING');
+    return (await this.#editor?.call(call.name, call.input, signal)) ?? failed('This client lends no tools.');
   }
 
   approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
