@@ -20,8 +20,8 @@ export interface CallScene {
   readonly watch: CallWatch;
 }
 export interface CallWatch {
-  before(call: Call, input: unknown, tool: Tool): Promise<string | undefined>;
-  after(call: Call, input: unknown, outcome: Outcome): Promise<void>;
+  before(call: Call, input: unknown, tool: Tool, signal: AbortSignal): Promise<string | undefined>;
+  after(call: Call, input: unknown, outcome: Outcome, signal: AbortSignal): Promise<void>;
 }
 
 const REJECTED = 'The user rejected this call. Nothing was changed.';
@@ -80,14 +80,14 @@ async function runCall(scene: CallScene, call: Call): Promise<Ended> {
   const input = parse(call.input);
   if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.');
   try {
-    const refused = await scene.watch.before(call, input, tool);
+    const refused = await scene.watch.before(call, input, tool, scene.signal);
     if (refused !== undefined) return problem(refused);
     const outcome = await tool.run(input, sceneOf(scene, call));
-    await scene.watch.after(call, input, outcome);
+    await scene.watch.after(call, input, outcome, scene.signal);
     return { outcome };
   } catch (error) {
     const ended = endOf(error, scene.signal);
-    if (!scene.signal.aborted) await scene.watch.after(call, input, ended.outcome);
+    if (!scene.signal.aborted) await scene.watch.after(call, input, ended.outcome, scene.signal);
     return ended;
   }
 }

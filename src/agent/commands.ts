@@ -22,6 +22,8 @@ export interface CommandScene {
   say(text: string): void;
   /** False when there is too little to shorten. */
   compact(hint: string): Promise<boolean>;
+  /** Asks and answers beside the conversation. */
+  aside(question: string): Promise<void>;
 }
 /** A slash command. What `run` gives back goes to the model as the prompt; nothing means that the turn is over. */
 export interface Command {
@@ -50,6 +52,19 @@ export function commandsOf(extra: readonly Command[], model: Model): Commands {
 }
 
 const INIT = `Explore this workspace (folders, build files, README, main sources, tests) and write the file AGENTS.md in its root: what the project is, how it is built, run and tested (exact commands), how the code is laid out, and the conventions a newcomer must keep. Only what you have seen, at most a page. If AGENTS.md exists already, improve it instead of starting over.`;
+
+/** For clients that show side questions. */
+export const asideCommand: Command = {
+  name: 'btw',
+  description: local('Ask something beside the work; it is not kept in the conversation', '顺便问一个问题；不会留在对话中'),
+  aliases: [],
+  needsModel: true,
+  run: async ({ args, say, aside }) => {
+    if (args === '') say(local('Say what you want to know: /btw QUESTION', '请写出你想知道的内容：/btw 问题'));
+    else await aside(args);
+    return undefined;
+  },
+};
 
 const builtIn: readonly Command[] = [
   {

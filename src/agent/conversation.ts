@@ -1,4 +1,6 @@
-import { type Commands, commandIn, commandsOf, type Subject } from './commands.ts';
+import { askAside } from './aside.ts';
+import { Background } from './background.ts';
+import { asideCommand, type Commands, commandIn, commandsOf, type Subject } from './commands.ts';
 import { compact } from './compaction.ts';
 import type { Face } from './face.ts';
 import { History } from './history.ts';
@@ -38,6 +40,7 @@ export class Conversation implements Subject {
   readonly permissions: Permissions;
   readonly #options: ConversationOptions;
   readonly #planning: Planning;
+  readonly #background: Background | undefined;
   #running: AbortController | undefined;
   #steers: (readonly UserPart[])[] = [];
   #planMode: boolean;
@@ -46,6 +49,7 @@ export class Conversation implements Subject {
   constructor(options: ConversationOptions) {
     const { store } = options;
     this.#options = options;
+    this.#background = options.face.hasBackground ? new Background() : undefined;
     this.permissions = new Permissions(options.allowAll);
     this.history = new History(store?.readMessages() ?? [], (change) => store?.keep(change));
     const state = store?.readState();
@@ -75,7 +79,8 @@ export class Conversation implements Subject {
 
   /** Read anew each time: skills come and go with the workspace's files. */
   get commands(): Commands {
-    return commandsOf(skillCommands(this.#skills()), this.model);
+    const aside = this.#options.face.hasAsides ? [asideCommand] : [];
+    return commandsOf([...aside, ...skillCommands(this.#skills())], this.model);
   }
 
   get planMode(): boolean {
@@ -122,6 +127,11 @@ export class Conversation implements Subject {
     return this.#running !== undefined;
   }
 
+  /** Ends what runs in the background; settles when it is over. */
+  async end(): Promise<void> {
+    await this.#background?.end();
+  }
+
   clear(): void {
     this.history.replace([]);
     this.#options.face.say({ type: 'status', contextTokens: 0, contextSize: this.model.contextSize });
@@ -166,6 +176,7 @@ export class Conversation implements Subject {
       conversation: this,
       say: (text) => face.say({ type: 'text', text }),
       compact: (hint) => compact(this.#scene(signal), hint),
+      aside: (question) => askAside(this.#scene(signal), question),
     });
     return next === undefined ? { status: 'finished' } : runTurn(this.#scene(signal), [{ type: 'text', text: next }]);
   }
@@ -186,8 +197,9 @@ export class Conversation implements Subject {
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),
       permit: (request, until) => this.permissions.ask(face, request, until),
-      watch: hookedCalls(face, () => this.planMode, signal),
+      watch: hookedCalls(face, () => this.planMode),
       takeSteers: () => this.#steers.splice(0),
+      takeNews: () => this.#background?.takeNews() ?? [],
       mayStop: async () => {
         // Once a turn: a hook that always says no would keep it going for ever.
         if (asked) return undefined;
@@ -195,7 +207,7 @@ export class Conversation implements Subject {
         return face.hook('Stop', '', {}, signal);
       },
     };
-    const tools = (): readonly Tool[] => toolbox(face, this.#planning, (all) => subagentsOf(scene, all));
+    const tools = (): readonly Tool[] => toolbox(face, this.#planning, (all) => subagentsOf(scene, all), this.#background);
     return scene;
   }
 }

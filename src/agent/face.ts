@@ -1,4 +1,5 @@
 import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
+import type { News } from './task.ts';
 import type { CommandEnd, CommandSpec } from './tools/runCommand.ts';
 import type { Outcome, Shown } from './tools/tool.ts';
 
@@ -22,6 +23,10 @@ export interface Face {
   readonly runCommand?: ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined;
   readonly asksQuestions: boolean;
   readonly hasPlanMode: boolean;
+  /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
+  readonly hasBackground?: boolean;
+  /** The client shows side questions. */
+  readonly hasAsides?: boolean;
 }
 
 export const moments = [
@@ -37,6 +42,7 @@ export const moments = [
   'SubagentStop',
   'PreCompact',
   'PostCompact',
+  'Notification',
 ] as const;
 export type Moment = (typeof moments)[number];
 
@@ -68,6 +74,11 @@ export type Said =
   | { readonly type: 'plan.shown'; readonly text: string; readonly path: string }
   | { readonly type: 'steered'; readonly input: readonly UserPart[] }
   | { readonly type: 'compaction.began' | 'compaction.ended' }
+  /** Something in the background has ended. */
+  | { readonly type: 'news'; readonly news: News }
+  /** A side question (`askAside`) and its answer, or why there is none. */
+  | { readonly type: 'aside.asked'; readonly id: string; readonly question: string }
+  | { readonly type: 'aside.answered'; readonly id: string; readonly text: string; readonly error?: string }
   | { readonly type: 'sub'; readonly callId: string; readonly agentId: string; readonly kind: string; readonly said: Said };
 
 /** `action` is what an answer for the session is remembered by. */
@@ -77,8 +88,8 @@ export interface ApprovalRequest {
   readonly action: string;
   readonly description: string;
   readonly shown: readonly Shown[];
-  /** The sub-agent that asks. */
-  readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string };
+  /** The sub-agent that asks; `taskId` when it works in the background. */
+  readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string; readonly taskId?: string };
 }
 /** `edited` is what the person made of the text of a single proposed file. */
 export type ApprovalAnswer =

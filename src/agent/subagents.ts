@@ -8,16 +8,18 @@ import { runTurn, type TurnScene } from './turn.ts';
 
 const MOST_STEPS = 50;
 /** What a sub-agent does not get: sub-agents of its own, and the conversation's plan. */
-const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList']);
+const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList', 'TaskList', 'TaskOutput', 'TaskStop']);
+/** What clients do in a turn only: a sub-agent in the background outlives its turn. */
+const WITH_A_TURN = (tool: Tool): boolean => tool.lent === true || tool.name === 'AskUserQuestion';
 
 const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a face that nests what they say, a history that is dropped. */
 export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubagent {
-  return async ({ kind, description, prompt }, scene) => {
+  return async ({ kind, description, prompt }, scene, task) => {
     const agentId = randomUUID();
-    const own = toolsFor(kind, tools);
+    const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
     const history = new History();
     const data = { agent_id: agentId, subagent_type: kind };
     await parent.face.hook('SubagentStart', kind, data, scene.signal);
@@ -25,7 +27,7 @@ export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubag
       const end = await runTurn(
         {
           ...parent,
-          face: nested(parent.face, { callId: scene.callId, agentId, kind }),
+          face: task ? unheard(parent.face) : nested(parent.face, { callId: scene.callId, agentId, kind }),
           history,
           signal: scene.signal,
           maxSteps: Math.min(parent.maxSteps, MOST_STEPS),
@@ -33,8 +35,13 @@ export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubag
           offers: () => own,
           findTool: (name) => own.find((tool) => tool.name === name),
           toolNames: () => own.map((tool) => tool.name),
-          permit: (request, signal) => parent.permit({ ...request, by: { agentId, kind, description } }, signal),
+          permit: (request, signal) => {
+            const by = { agentId, kind, description, ...(task ? { taskId: task.id } : {}) };
+            const ask = () => parent.permit({ ...request, by }, signal);
+            return task ? task.asking(ask) : ask();
+          },
           takeSteers: () => [],
+          takeNews: () => [],
           mayStop: async () => undefined,
         },
         [{ type: 'text', text: prompt }],
@@ -52,6 +59,11 @@ export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubag
 
 function toolsFor(kind: SubagentKind, tools: readonly Tool[]): readonly Tool[] {
   return tools.filter((tool) => !WITHHELD.has(tool.name) && (kind === 'general' || (tool.reads && tool.name !== 'AskUserQuestion')));
+}
+
+/** In the background only what needs a person is heard. */
+function unheard(face: Face): Face {
+  return { ...nested(face, { callId: '', agentId: '', kind: '' }), say: () => {} };
 }
 
 function nested(face: Face, at: { readonly callId: string; readonly agentId: string; readonly kind: string }): Face {

@@ -1,9 +1,12 @@
+import type { Background } from './background.ts';
 import type { Face } from './face.ts';
 import { agentTool, type RunSubagent } from './tools/agent.ts';
 import { askUserQuestionTool } from './tools/askUserQuestion.ts';
 import { builtInTools } from './tools/builtIn.ts';
 import { clientTool } from './tools/clientTool.ts';
 import { type Planning, planModeTools } from './tools/planMode.ts';
+import { shellTool } from './tools/shell.ts';
+import { backgroundShell, taskTools } from './tools/tasks.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** Names a client's tool may not take, also of tools that are not offered at the moment. */
@@ -13,15 +16,24 @@ export const takenNames: readonly string[] = [
   'AskUserQuestion',
   'EnterPlanMode',
   'ExitPlanMode',
+  'TaskList',
+  'TaskOutput',
+  'TaskStop',
 ];
 
 /** Every tool of this moment: our own, those the client can show, those it lends. */
-export function toolbox(face: Face, planning: Planning, subagents: (tools: readonly Tool[]) => RunSubagent): readonly Tool[] {
+export function toolbox(
+  face: Face,
+  planning: Planning,
+  subagents: (tools: readonly Tool[]) => RunSubagent,
+  background: Background | undefined,
+): readonly Tool[] {
   const tools: readonly Tool[] = [
-    ...builtInTools,
+    ...builtInTools.map((tool) => (background && tool === shellTool ? backgroundShell(background) : tool)),
+    ...(background ? taskTools(background) : []),
     ...(face.asksQuestions ? [askUserQuestionTool(face)] : []),
     ...(face.asksQuestions && face.hasPlanMode ? planModeTools(face, planning) : []),
     ...face.clientTools().map((offer) => clientTool(offer, face)),
   ];
-  return [...tools, agentTool((order, scene) => subagents(tools)(order, scene))];
+  return [...tools, agentTool((order, scene, task) => subagents(tools)(order, scene, task), background)];
 }

@@ -4,6 +4,7 @@ import type { Face } from './face.ts';
 import type { History } from './history.ts';
 import type { Model, ToolOffer, UserPart } from './models/model.ts';
 import { takeStep } from './step.ts';
+import type { News } from './task.ts';
 
 /** What one turn works with. A sub-agent's turn has its own face and history and shares the rest. */
 export interface TurnScene extends CallScene {
@@ -16,6 +17,8 @@ export interface TurnScene extends CallScene {
   readonly maxAttempts: number;
   /** What the person said while the turn was running, oldest first; taking empties it. */
   readonly takeSteers: () => readonly (readonly UserPart[])[];
+  /** What has ended in the background; taking empties it. */
+  readonly takeNews: () => readonly News[];
   /** Asked when the model is done; a text makes it go on with that as its input. */
   readonly mayStop: () => Promise<string | undefined>;
 }
@@ -29,6 +32,7 @@ export type TurnEnd = { readonly status: 'finished' } | { readonly status: 'max_
 export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Promise<TurnEnd> {
   scene.history.add({ role: 'user', parts: input });
   for (let n = 1; n <= scene.maxSteps; n += 1) {
+    await tellNews(scene);
     await compactWhenNear(scene);
     scene.signal.throwIfAborted();
     const calls = await takeStep(scene, n);
@@ -53,4 +57,16 @@ function takeUpSteers(scene: TurnScene): boolean {
     scene.face.say({ type: 'steered', input });
   }
   return steers.length > 0;
+}
+
+/** What ended in the background is told to the client, its hooks and the model. The guide has no use for it: its requests are all its own. */
+async function tellNews(scene: TurnScene): Promise<void> {
+  for (const news of scene.takeNews()) {
+    const { task, message } = news;
+    await scene.face.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, scene.signal);
+    scene.face.say({ type: 'news', news });
+    if (scene.model.offline) continue;
+    const text = `<notification>The background task ${task.id} (${task.description}) is ${task.status}. ${message} Use TaskOutput to see what it put out.</notification>`;
+    scene.history.add({ role: 'user', parts: [{ type: 'text', text }] });
+  }
 }

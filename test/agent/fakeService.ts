@@ -28,6 +28,10 @@ export interface Service {
   readonly url: string;
   readonly bodies: readonly Body[];
   readonly keys: readonly (string | undefined)[];
+  /** What it answers from now on, in this order, before anything else. */
+  readonly next: (...replies: readonly Reply[]) => void;
+  /** The same for requests whose first user message holds this text. */
+  readonly when: (text: string, ...replies: readonly Reply[]) => void;
   /** How many requests the client dropped. */
   readonly aborted: () => number;
 }
@@ -36,6 +40,9 @@ export interface Service {
 export async function startService(t: TestContext, replies: readonly Reply[]): Promise<Service> {
   const bodies: Body[] = [];
   const keys: (string | undefined)[] = [];
+  const first: Reply[] = [];
+  const special: { readonly text: string; readonly replies: Reply[] }[] = [];
+  let plain = 0;
   let aborted = 0;
   const server = http.createServer((request, response) => {
     keys.push(request.headers.authorization);
@@ -44,7 +51,9 @@ export async function startService(t: TestContext, replies: readonly Reply[]): P
     });
     void bodyOf(request).then((body) => {
       bodies.push(body);
-      const reply = replies[Math.min(bodies.length, replies.length) - 1];
+      const asked = JSON.stringify(body.messages.find((message) => message.role === 'user')?.content);
+      const given = special.find(({ text }) => asked.includes(text))?.replies.shift() ?? first.shift();
+      const reply = given ?? replies[Math.min(++plain, replies.length) - 1];
       if (request.url === '/v1/chat/completions' && reply) give(response, reply);
       else response.writeHead(404).end('{"error":{"message":"no such route"}}');
     });
@@ -55,7 +64,14 @@ export async function startService(t: TestContext, replies: readonly Reply[]): P
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, bodies, keys, aborted: () => aborted };
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    bodies,
+    keys,
+    next: (...more) => first.push(...more),
+    when: (text, ...more) => special.push({ text, replies: [...more] }),
+    aborted: () => aborted,
+  };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Body> {

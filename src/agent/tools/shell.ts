@@ -6,20 +6,22 @@ import { defineTool, done, failed } from './tool.ts';
 const DEFAULT_SECONDS = 60;
 const MOST_SECONDS = 600;
 
+export const shellInput = z.object({
+  command: z.string().check(z.minLength(1), z.describe('The command line.')),
+  timeout: z.optional(z.number().check(z.minimum(1), z.maximum(MOST_SECONDS), z.describe(`Seconds. Default: ${DEFAULT_SECONDS}.`))),
+});
+
 export const shellTool = defineTool({
   name: 'Shell',
   description:
     'Run a shell command in the working directory and give its output and exit code. There is no input and no terminal: use flags that do not ask. Long output is cut in the middle.',
   reads: false,
-  input: z.object({
-    command: z.string().check(z.minLength(1), z.describe('The command line.')),
-    timeout: z.optional(z.number().check(z.minimum(1), z.maximum(MOST_SECONDS), z.describe(`Seconds. Default: ${DEFAULT_SECONDS}.`))),
-  }),
+  input: shellInput,
   run: async (input, scene) => {
     const seconds = input.timeout ?? DEFAULT_SECONDS;
     await scene.permit({
       action: 'run command',
-      description: say(`Run command \`${oneLine(input.command)}\``, `运行命令 \`${oneLine(input.command)}\``),
+      description: say(`Run command \`${commandLine(input.command)}\``, `运行命令 \`${commandLine(input.command)}\``),
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();
@@ -38,7 +40,8 @@ export const shellTool = defineTool({
   },
 });
 
-function oneLine(command: string): string {
+/** A command line on one line, not too long. */
+export function commandLine(command: string): string {
   const flat = command.replace(/\s*\n\s*/g, ' ; ');
   return flat.length > 200 ? `${flat.slice(0, 200)}...` : flat;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { ToolOffer } from '../models/model.ts';
+import type { Task } from '../task.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { CommandEnd, CommandSpec } from './runCommand.ts';
 
@@ -18,6 +19,7 @@ export type Shown =
   | { readonly type: 'diff'; readonly path: string; readonly before: string | null; readonly after: string }
   | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
   | { readonly type: 'command'; readonly command: string }
+  | { readonly type: 'task'; readonly task: Task }
   /** Anything a client's tool sent along that we only pass on. */
   | { readonly type: 'other'; readonly value: unknown };
 export interface TodoItem {

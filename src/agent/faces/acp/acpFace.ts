@@ -179,6 +179,9 @@ export class AcpFace implements Face {
         return this.#compaction(said.type === 'compaction.ended');
       case 'sub':
         return said.said.type.startsWith('call.') ? this.#updates(said.said) : [];
+      case 'news':
+      case 'aside.asked':
+      case 'aside.answered':
       case 'turn.began':
       case 'turn.ended':
       case 'step.began':

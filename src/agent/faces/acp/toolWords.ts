@@ -35,6 +35,7 @@ export function contentOf(shown: readonly Shown[]): readonly object[] {
       case 'brief':
         return [textContent(one.text)];
       case 'command':
+      case 'task':
       case 'todo':
       case 'other':
         return [];

@@ -25,6 +25,10 @@ function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
       return [{ type: 'shell', language: process.platform === 'win32' ? 'powershell' : 'bash', command: one.command }];
     case 'diff':
       return diffBlocks(one, dialect);
+    case 'task': {
+      const { id, kind, status, description } = one.task;
+      return dialect.has('notifications') ? [{ type: 'background_task', task_id: id, kind, status, description }] : [];
+    }
     case 'other':
       return [passedOn(one.value)];
   }

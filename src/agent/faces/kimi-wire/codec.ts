@@ -1,6 +1,8 @@
 import { type AnswerResult, type ContentPart, codes, type ToolReturnValue, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
 import type { Said } from '../../face.ts';
+import { say } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
+import type { News } from '../../task.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import { blocksOf } from './blocks.ts';
 import { WireError } from './peer.ts';
@@ -77,6 +79,13 @@ export class Encoder {
         return [event('CompactionBegin', {})];
       case 'compaction.ended':
         return [event('CompactionEnd', {})];
+      case 'news':
+        return dialect.has('notifications') ? [event('Notification', notificationOf(said.news))] : [];
+      case 'aside.asked':
+        return dialect.has('asides') ? [event('BtwBegin', { id: said.id, question: said.question })] : [];
+      case 'aside.answered':
+        if (!dialect.has('asides')) return [event('ContentPart', { type: 'text', text: said.error ?? said.text })];
+        return [event('BtwEnd', { id: said.id, response: said.error === undefined ? said.text : null, error: said.error ?? null })];
       case 'sub':
         return this.encode(said.said).map((inner) => event('SubagentEvent', this.#nested(said, inner)));
     }
@@ -90,6 +99,22 @@ export class Encoder {
 
 function event(type: string, payload: object): WireMessage {
   return { type, payload };
+}
+
+function notificationOf({ id, task, message, at }: News): object {
+  const went = { completed: 'success', failed: 'error', killed: 'warning', running: 'info', awaiting_approval: 'info' } as const;
+  return {
+    id,
+    category: 'task',
+    type: `task.${task.status}`,
+    source_kind: 'background_task',
+    source_id: task.id,
+    title: say(`In the background: ${task.description}`, `后台任务：${task.description}`),
+    body: message,
+    severity: went[task.status],
+    created_at: at / 1000,
+    payload: { task_id: task.id, task_kind: task.kind, status: task.status },
+  };
 }
 
 function statusOf(said: Extract<Said, { type: 'status' }>, dialect: Dialect): object {

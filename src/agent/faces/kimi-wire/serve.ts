@@ -66,6 +66,7 @@ export class WireServer {
   async end(): Promise<void> {
     this.#work?.stop();
     await this.#work?.over.catch(() => {});
+    await this.#conversation.end();
     this.#recording.flush();
   }
 
@@ -121,6 +122,7 @@ export class WireServer {
       this.#face.hasPlanMode = capabilities.supports_plan_mode === true;
     }
     if (hooks && has('hooks')) this.#hooks.subscribe(hooks);
+    for (const [id, { type, payload }] of this.#face.stillAsked) this.#peer.show(type, id, payload);
     return {
       protocol_version: this.#dialect.name,
       server: { name: NAME, version: VERSION },

@@ -24,6 +24,8 @@ export class WireFace implements Face {
   readonly #dialect: Dialect;
   readonly #tools: () => readonly ToolOffer[];
   readonly #hooks: Hooks;
+  /** Approvals that tasks in the background wait for: a client that shakes hands again is asked them again. */
+  readonly #waiting = new Map<string, WireMessage>();
   /** The client's tools called in this step, by name and arguments. */
   readonly #called = new Map<string, Promise<Outcome>>();
 
@@ -33,6 +35,18 @@ export class WireFace implements Face {
     this.#encoder = encoder;
     this.#dialect = dialect;
     this.#tools = tools;
+  }
+
+  get hasBackground(): boolean {
+    return this.#dialect.has('approvalSource');
+  }
+
+  get hasAsides(): boolean {
+    return this.#dialect.has('asides');
+  }
+
+  get stillAsked(): ReadonlyMap<string, WireMessage> {
+    return this.#waiting;
   }
 
   clientTools(): readonly ToolOffer[] {
@@ -51,13 +65,15 @@ export class WireFace implements Face {
   /** An error answer, a missing id or an unknown response counts as a rejection (wire.md §5.2). */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const id = randomUUID();
+    const message = { type: 'ApprovalRequest', payload: this.#approval(id, request) };
+    if (request.by?.taskId !== undefined) this.#waiting.set(id, message);
     let answer: ApprovalAnswer = { allow: false };
     try {
-      const result = await this.#pipe.request({ type: 'ApprovalRequest', payload: this.#approval(id, request) }, id, signal);
-      answer = this.#read(result);
+      answer = this.#read(await this.#pipe.request(message, id, signal));
     } catch {
       if (signal.aborted && signal.reason instanceof Settled) answer = signal.reason.answer;
     }
+    this.#waiting.delete(id);
     this.#pipe.event({
       type: this.#dialect.has('approvalResponse') ? 'ApprovalResponse' : 'ApprovalRequestResolved',
       payload: this.#echo(id, answer),
@@ -120,8 +136,8 @@ export class WireFace implements Face {
       display: blocksOf(request.shown, this.#dialect),
       ...(this.#dialect.has('approvalSource')
         ? {
-            source_kind: 'foreground_turn',
-            source_id: null,
+            source_kind: by?.taskId === undefined ? 'foreground_turn' : 'background_agent',
+            source_id: by?.taskId ?? null,
             agent_id: by?.agentId ?? null,
             subagent_type: by?.kind ?? null,
             source_description: by?.description ?? null,

@@ -6,6 +6,10 @@ const COMMAND: readonly RegExp[] = [
   /^[$!] ?(?<c>[\s\S]+)$/,
   /^(?:运行|执行|跑一?下|跑)\s*(?:一?下)?\s*(?:命令)?\s*[:：]?\s*(?<c>[\s\S]+)$/,
 ];
+const BESIDE: readonly RegExp[] = [
+  /^(?:run|start|execute) (?<c>[\s\S]+?) in the background$/i,
+  /^在?后台(?:运行|执行|启动)\s*[:：]?\s*(?<c>[\s\S]+)$/,
+];
 const SCRIPTS: readonly { readonly words: RegExp; readonly names: readonly string[] }[] = [
   { words: /^(?:my |all )?(?:unit )?tests?(?: suite)?$|^(?:所有|全部|单元)?测试$/i, names: ['test'] },
   { words: /^build$|^(?:构建|编译)$/i, names: ['build', 'compile'] },
@@ -14,6 +18,10 @@ const SCRIPTS: readonly { readonly words: RegExp; readonly names: readonly strin
 
 export const runRequest: Request = {
   match: (asked, scene) => {
+    for (const form of BESIDE) {
+      const c = form.exec(asked.spoken)?.groups?.c?.trim();
+      if (c !== undefined && leavesRunning(scene)) return runBeside(scene, unquoted(c));
+    }
     for (const form of COMMAND) {
       const c = form.exec(asked.spoken)?.groups?.c?.trim();
       if (c === undefined) continue;
@@ -59,6 +67,17 @@ function* run(scene: GuideScene, command: string): Script {
     ? say(`\`${command}\` failed. ${result.message}`, `\`${command}\` 失败。${ended(result.message)}`)
     : say(`\`${command}\` is done. ${result.message}`, `\`${command}\` 已完成。`);
   return output === '' ? head : `${head}\n\n${fence(shown)}`;
+}
+
+function leavesRunning({ offers }: GuideScene): boolean {
+  const shell = offers.find((offer) => offer.name === 'Shell')?.parameters.properties;
+  return typeof shell === 'object' && shell !== null && 'run_in_background' in shell;
+}
+
+function* runBeside({ say }: GuideScene, command: string): Script {
+  const result = yield* call('Shell', { command, run_in_background: true });
+  if (result.isError || result.rejected) return sorry(result, say);
+  return say(`\`${command}\` goes on in the background. You hear of its end.`, `\`${command}\` 在后台继续运行。结束时会通知你。`);
 }
 
 /** How a command ended, in Chinese. */

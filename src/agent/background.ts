@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf } from '../base/log.ts';
+import type { News, Task } from './task.ts';
+import { BoundedOutput } from './tools/boundedOutput.ts';
+import type { Outcome } from './tools/tool.ts';
+
+/** What a task may use while it runs. */
+export interface TaskScene {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  output(text: string): void;
+  /** Runs what asks a person, and says meanwhile that the task waits for them. */
+  asking<T>(ask: () => Promise<T>): Promise<T>;
+}
+interface Running {
+  task: Task;
+  message: string;
+  readonly output: BoundedOutput;
+  readonly stop: AbortController;
+  over: Promise<void>;
+}
+
+/** What goes on beside the turns of one conversation: commands and sub-agents. They end with it. */
+export class Background {
+  readonly #tasks = new Map<string, Running>();
+  #news: News[] = [];
+
+  get all(): readonly Task[] {
+    return [...this.#tasks.values()].map(({ task }) => task);
+  }
+
+  start(kind: Task['kind'], description: string, run: (scene: TaskScene) => Promise<Outcome>): Task {
+    const id = `${kind === 'bash' ? 'b' : 'a'}${randomBytes(4).toString('hex')}`;
+    const running: Running = {
+      task: { id, kind, description, status: 'running' },
+      message: '',
+      output: new BoundedOutput(),
+      stop: new AbortController(),
+      over: Promise.resolve(),
+    };
+    this.#tasks.set(id, running);
+    running.over = this.#run(running, run);
+    return running.task;
+  }
+
+  /** What a task is and has put out so far; undefined when there is none of that id. */
+  look(id: string): { readonly task: Task; readonly output: string; readonly message: string } | undefined {
+    const running = this.#tasks.get(id);
+    return running && { task: running.task, output: running.output.text, message: running.message };
+  }
+
+  /** Settles when the task is over, or when the signal fires. */
+  async wait(id: string, signal: AbortSignal): Promise<void> {
+    const over = this.#tasks.get(id)?.over;
+    if (!over || signal.aborted) return;
+    await Promise.race([over, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))]);
+  }
+
+  /** Ends it; settles when it is over. */
+  async stop(id: string): Promise<void> {
+    const running = this.#tasks.get(id);
+    running?.stop.abort();
+    await running?.over;
+  }
+
+  /** What has ended since this was last asked, oldest first. */
+  takeNews(): readonly News[] {
+    return this.#news.splice(0);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#tasks.keys()].map((id) => this.stop(id)));
+  }
+
+  async #run(running: Running, run: (scene: TaskScene) => Promise<Outcome>): Promise<void> {
+    const { id } = running.task;
+    const { signal } = running.stop;
+    const scene: TaskScene = {
+      id,
+      signal,
+      output: (text) => running.output.push(text),
+      asking: async (ask) => {
+        running.task = { ...running.task, status: 'awaiting_approval' };
+        try {
+          return await ask();
+        } finally {
+          running.task = { ...running.task, status: 'running' };
+        }
+      },
+    };
+    let isError = true;
+    try {
+      const outcome = await run(scene);
+      isError = outcome.isError;
+      running.message = outcome.message;
+      if (running.output.text === '') running.output.push(outcome.text);
+    } catch (error) {
+      running.message = messageOf(error);
+    }
+    if (signal.aborted) running.message = 'It was stopped.';
+    running.task = { ...running.task, status: signal.aborted ? 'killed' : isError ? 'failed' : 'completed' };
+    this.#news.push({ id: `${id}.${running.task.status}`, task: running.task, message: running.message, at: Date.now() });
+  }
+}

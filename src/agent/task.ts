@@ -1,0 +1,17 @@
+export type TaskStatus = 'running' | 'awaiting_approval' | 'completed' | 'failed' | 'killed';
+/** Something that goes on beside the turns of a conversation: a command or a sub-agent. */
+export interface Task {
+  readonly id: string;
+  readonly kind: 'bash' | 'agent';
+  /** One line, for the person. */
+  readonly description: string;
+  readonly status: TaskStatus;
+}
+/** A task has ended. `message` is one line that says how. */
+export interface News {
+  readonly id: string;
+  readonly task: Task;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}

@@ -1,0 +1,96 @@
+import * as z from 'zod/mini';
+import type { Background } from '../background.ts';
+import { say } from '../locale.ts';
+import type { Task } from '../task.ts';
+import { commandLine, shellInput, shellTool } from './shell.ts';
+import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolScene } from './tool.ts';
+
+/** Long enough for any work day; what runs longer is ended. */
+const MOST_SECONDS = 24 * 60 * 60;
+const LONGEST_WAIT = 600;
+
+/** The shell, with a way to leave a command running beside the conversation. */
+export function backgroundShell(background: Background): Tool {
+  return defineTool({
+    name: shellTool.name,
+    description: `${shellTool.description} With run_in_background it goes on beside the conversation (servers, long builds); its end is told later.`,
+    reads: false,
+    input: z.extend(shellInput, { run_in_background: z.optional(z.boolean()) }),
+    run: async ({ run_in_background, ...input }, scene) => {
+      if (!run_in_background) return shellTool.run(input, scene);
+      const line = commandLine(input.command);
+      await scene.permit({
+        action: 'run background command',
+        description: say(`Run in the background \`${line}\``, `在后台运行 \`${line}\``),
+        shown: [{ type: 'command', command: input.command }],
+      });
+      const { runCommand, workspace } = scene;
+      const task = background.start('bash', line, async ({ signal, output }) => {
+        const spec = { command: input.command, cwd: workspace.cwd, seconds: input.timeout ?? MOST_SECONDS, signal };
+        const end = await runCommand(spec, output);
+        if (end.type === 'failed') return failed(`It could not be started: ${end.message}`);
+        if (end.type === 'timeout') return failed(`Ended after ${spec.seconds} s.`);
+        return end.code === 0 ? done('', 'Exit code 0.') : failed(end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`);
+      });
+      return begun(task);
+    },
+  });
+}
+
+/** To the model and the person: it goes on, and how to ask for it. */
+export function begun(task: Task): Outcome {
+  return done(`task_id: ${task.id}`, 'It goes on in the background. Its end is told by itself; TaskOutput shows what it has put out.', [
+    shownTask(task),
+  ]);
+}
+
+function shownTask(task: Task): Shown {
+  return { type: 'task', task };
+}
+
+export function taskTools(background: Background): readonly Tool[] {
+  const find = (id: string) => {
+    const found = background.look(id);
+    if (!found) throw new ToolFailure(`There is no task ${id}. TaskList shows them.`);
+    return found;
+  };
+  return [
+    defineTool({
+      name: 'TaskList',
+      description: 'List what runs, or has run, in the background of this conversation.',
+      reads: true,
+      input: z.object({}),
+      run: async () => {
+        const rows = background.all.map((task) => `${task.id} ${task.kind} ${task.status}: ${task.description}`);
+        return done(rows.join('\n'), `${rows.length} task(s).`, background.all.map(shownTask));
+      },
+    }),
+    defineTool({
+      name: 'TaskOutput',
+      description: 'Show what a task in the background has put out. With wait it waits so many seconds for its end.',
+      reads: true,
+      input: z.object({ task_id: z.string(), wait: z.optional(z.number().check(z.minimum(0), z.maximum(LONGEST_WAIT))) }),
+      run: async ({ task_id, wait }, scene: ToolScene) => {
+        find(task_id);
+        if (wait) await background.wait(task_id, AbortSignal.any([scene.signal, AbortSignal.timeout(wait * 1000)]));
+        scene.signal.throwIfAborted();
+        const { task, output, message } = find(task_id);
+        return done(output, [`${task.id} is ${task.status}.`, message].filter(Boolean).join(' '), [shownTask(task)]);
+      },
+    }),
+    defineTool({
+      name: 'TaskStop',
+      description: 'End a task in the background, with everything it has started.',
+      reads: false,
+      input: z.object({ task_id: z.string() }),
+      run: async ({ task_id }, scene) => {
+        const { task } = find(task_id);
+        const description = say(`Stop the background task \`${task.description}\``, `停止后台任务 \`${task.description}\``);
+        await scene.permit({ action: 'stop background task', description, shown: [shownTask(task)] });
+        await background.stop(task_id);
+        const now = find(task_id);
+        return done('', `${task.id} is ${now.task.status}.`, [shownTask(now.task)]);
+      },
+    }),
+  ];
+}
