@@ -4,7 +4,7 @@ import { askTitle } from '../src/session/select.ts';
 import { t } from './strings.ts';
 
 /** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
-export function announcement(events: readonly SessionEvent[], { agent, cwd }: Pick<Session, 'agent' | 'cwd'>): string | undefined {
+export function announcement(events: readonly SessionEvent[], session: Pick<Session, 'agent' | 'cwd' | 'turns'>): string | undefined {
   const said = events.flatMap((event) => {
     switch (event.type) {
       case 'turn.ended':
@@ -13,11 +13,11 @@ export function announcement(events: readonly SessionEvent[], { agent, cwd }: Pi
       case 'ask.opened':
         return [
           event.ask.kind === 'approval'
-            ? t('The agent asks for approval: {0}', askTitle(event.ask, cwd, t('Run a command')))
+            ? t('The agent asks for approval: {0}', askTitle(event.ask, session, t('Run a command')))
             : t('The agent asks: {0}', event.ask.title),
         ];
       case 'link.ready':
-        return [t('{0} is ready.', agent.name)];
+        return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
         return [event.reason];
       case 'notice':

@@ -1,8 +1,9 @@
 import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { OptionChoice, SessionOption } from '../src/session/model.ts';
+import { iconOf } from './icons.ts';
 import { t } from './strings.ts';
-import type { View } from './view.ts';
+import { isUnfolded, type View } from './view.ts';
 import { visibleText } from './visible.ts';
 
 /** The agent's modes, when it has some. */
@@ -13,9 +14,17 @@ export function modeView(view: View): TemplateResult | typeof nothing {
   return pick(t('Mode'), mode.current, choices, (modeId) => view.act.intent({ type: 'setMode', modeId }));
 }
 
+/** How many options stand in the open; the rest is folded. */
+const IN_SIGHT = 2;
+
 /** What else can be chosen for the session: the model and the like. */
 export function optionsView(view: View): unknown {
-  return (view.session.options ?? []).map((option) => optionView(view, option));
+  const options = (view.session.options ?? []).map((option) => optionView(view, option));
+  if (options.length <= IN_SIGHT + 1) return options;
+  const open = isUnfolded(view.memory, 'options', false);
+  const label = open ? t('Fewer options') : t('{0} more options', options.length - IN_SIGHT);
+  return html`${open ? options : options.slice(0, IN_SIGHT)}<button class="icon-button" type="button" title=${label} aria-label=${label} aria-expanded=${String(open)}
+      @click=${() => view.act.unfold('options', !open)}>${iconOf('more')}</button>`;
 }
 
 function optionView(view: View, option: SessionOption): TemplateResult {

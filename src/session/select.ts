@@ -22,7 +22,7 @@ export function callsOf(turn: Turn): readonly ToolCall[] {
   return turn.parts.flatMap((part) => (part.kind === 'call' ? [part.call] : []));
 }
 
-export function findCall(session: Session, id: CallId): ToolCall | undefined {
+export function findCall(session: Pick<Session, 'turns'>, id: CallId): ToolCall | undefined {
   for (const turn of session.turns.toReversed()) {
     const call = callsOf(turn).find((one) => one.id === id);
     if (call) return call;
@@ -81,14 +81,49 @@ export function runningTerminals(session: Session): readonly Terminal[] {
  * What an ask is called: with the file it is about, and never the text of the command that stands below anyway; `running` says in the
  * person's language that a command is to be run.
  */
-export function askTitle(ask: Ask, cwd: string, running: string): string {
+export function askTitle(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>, running: string): string {
+  const { cwd } = session;
   if (ask.kind !== 'approval') return ask.title;
-  const { detail, title } = ask;
-  if (detail.type === 'command') return title.trim() === detail.command.trim() || /^\w*$/.test(title) ? running : title;
-  if (detail.type !== 'edit') return title;
+  const { detail } = ask;
+  if (detail.type === 'command' && ask.title.trim() === detail.command.trim()) return running;
+  const title = withoutFolder(ask.title, cwd);
+  if (detail.type === 'command') return /^\w*$/.test(title) ? running : title;
+  if (detail.type !== 'edit') {
+    const call = ask.callId !== undefined && /^[\w-]+$/.test(title) ? findCall(session, ask.callId) : undefined;
+    return call ? callTitle({ ...call, title }, cwd) : title;
+  }
   const [first, ...others] = new Set(detail.diffs.map((diff) => diff.path));
   if (first === undefined || title.includes(first.split(/[\\/]/).at(-1) ?? first)) return title;
   return `${title}: ${relativePath(first, cwd)}${others.length > 0 ? ` +${others.length}` : ''}`;
+}
+
+/** What a call is called: with paths as people read them, and a bare name of a tool with what it works on. */
+export function callTitle(call: ToolCall, cwd: string): string {
+  const title = withoutFolder(call.title || call.name, cwd);
+  const tool = /^(?:mcp__)?([\w-]+)$/.exec(title)?.[1];
+  if (tool === undefined) return title;
+  const name = tool.split('__').at(-1) ?? tool;
+  const place = placeOf(call);
+  return place === undefined ? name : `${name}: ${relativePath(place.path, cwd)}${place.line === undefined ? '' : `:${place.line}`}`;
+}
+
+function placeOf(call: ToolCall): Location | undefined {
+  const [diff] = diffsOf(call);
+  if (diff) return { path: diff.path };
+  if (call.locations[0]) return call.locations[0];
+  const input = (call.input ?? {}) as Readonly<Record<'path' | 'file_path' | 'line', unknown>>;
+  const path = input.path ?? input.file_path;
+  const { line } = input;
+  return typeof path === 'string' && path !== '' ? { path, ...(typeof line === 'number' ? { line } : {}) } : undefined;
+}
+
+/** Some agents write paths whole, or whole but for the first slash. */
+function withoutFolder(text: string, cwd: string): string {
+  if (cwd.length < 2) return text;
+  const base = cwd.replace(/[\\/]$/, '');
+  const inside = [`${base}/`, `${base}\\`].reduce((left, folder) => left.replaceAll(folder, ''), text);
+  const bare = `${base.slice(1)}/`;
+  return inside.startsWith(bare) ? inside.slice(bare.length) : inside;
 }
 
 /** A path for people: relative to the session's folder when it lies inside. */

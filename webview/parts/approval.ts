@@ -21,7 +21,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
   const giveWords = offers.feedback && ask.options.some(isRejection);
   const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
-  const title = askTitle(ask, session.cwd, t('Run a command'));
+  const title = askTitle(ask, session, t('Run a command'));
   return html`<div class="ask approval" role="group" aria-label=${visibleText(title)} data-ask=${ask.id}>
     <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}

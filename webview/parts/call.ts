@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, diffsOf, relativePath } from '../../src/session/select.ts';
+import { byPath, callTitle, diffsOf, relativePath } from '../../src/session/select.ts';
 import { plainOutput } from '../ansi.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
@@ -19,12 +19,14 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
   const key = `${turnId}/${call.id}`;
   const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
   const open = !empty && isUnfolded(view.memory, key, usuallyOpen(call, steps));
-  const place = call.locations[0];
-  return html`<div class="call call-${call.status}" role="group" aria-label=${t('Tool call: {0}', titleOf(call))}>
+  const { cwd } = view.session;
+  const title = callTitle(call, cwd);
+  const place = call.locations.find((one) => one.path !== cwd);
+  return html`<div class="call call-${call.status}" role="group" aria-label=${t('Tool call: {0}', title)}>
     <div class="call-head">
       <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
         @click=${() => view.act.unfold(key, !open)}>
-        ${iconOf(call.kind)}<bdi class="call-title">${visible(titleOf(call))}</bdi>
+        ${iconOf(call.kind)}<bdi class="call-title">${visible(title)}</bdi>
         ${steps > 0 ? html`<span class="faint">${t('{0} steps', steps)}</span>` : nothing}
       </button>
       ${
@@ -47,10 +49,6 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
   </div>`;
 }
 
-function titleOf(call: ToolCall): string {
-  return call.title || call.name;
-}
-
 function openLabel(path: string, line: number | undefined, view: View): string {
   return t('Open {0}', visibleText(relativePath(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
 }
@@ -59,7 +57,10 @@ function openLabel(path: string, line: number | undefined, view: View): string {
 function usuallyOpen(call: ToolCall, steps: number): boolean {
   if (call.status === 'waiting' || call.status === 'rejected') return false;
   if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
-  return !isSettled(call) && (steps > 0 || call.output.some((output) => output.kind === 'terminal'));
+  return (
+    !isSettled(call) &&
+    (steps > 0 || (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal')))
+  );
 }
 
 const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {

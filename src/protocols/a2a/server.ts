@@ -24,9 +24,12 @@ export interface Server extends Disposable {
 const STARTS_WITHIN = 60_000;
 const LINES_KEPT = 200;
 const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
-/** Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (a2a.md §1). */
-const LOOPBACK_ONLY = `data:text/javascript,${encodeURIComponent(
-  "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};",
+/**
+ * Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (a2a.md §1).
+ * And a server that never reads its input would not notice that the editor is gone.
+ */
+const GUARD = `data:text/javascript,${encodeURIComponent(
+  "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};process.stdin.once('end',()=>process.exit()).once('error',()=>process.exit()).resume();",
 )}`;
 
 /** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. */
@@ -65,7 +68,7 @@ export async function startServer(launch: ProcessLaunch, log: Log): Promise<Serv
 /** The same program under node with the guard, where it is a script. */
 function guard(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[]; readonly guarded: boolean } {
   const { command, args } = launch;
-  const loaded = [`--import=${LOOPBACK_ONLY}`];
+  const loaded = [`--import=${GUARD}`];
   if (/^node(\.exe)?$/.test(path.basename(command)) || command === process.execPath)
     return { command, args: [...loaded, ...args], guarded: true };
   const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');

@@ -40,6 +40,7 @@ export function answerTo(prompt, version) {
   return {
     parts: textParts(told === '' ? `You said ${words}.` : `Results: ${told}.`, words.startsWith('reason')),
     finish: 'stop',
+    slow: words.startsWith('slow'),
     version,
   };
 }
@@ -87,7 +88,7 @@ export function mockOptions(version, simulateReadableStream) {
           : { inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 4, text: 4, reasoning: 0 } };
       const finishReason = version === 5 ? answer.finish : { unified: answer.finish, raw: answer.finish };
       const chunks = [{ type: 'stream-start', warnings: [] }, ...answer.parts, { type: 'finish', finishReason, usage }];
-      return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }) };
+      return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: answer.slow ? 1500 : null }) };
     },
   };
 }

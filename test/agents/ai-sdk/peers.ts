@@ -13,9 +13,14 @@ import { modernNode, peerFolder } from '../lab.ts';
 
 const here = path.resolve('test/agents/ai-sdk');
 
+/** Whatever lives long enough to end what was started for it. */
+interface Owner {
+  after(end: () => Promise<void>): void;
+}
+
 /** Starts a script of this folder with the newer node; gives the address it prints. */
 export async function started(
-  t: TestContext,
+  t: Owner,
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -37,7 +42,7 @@ export async function started(
   throw new Error(`${script} ended without an address`);
 }
 
-export function serverOf(t: TestContext, version: number): Promise<string> {
+export function serverOf(t: Owner, version: number): Promise<string> {
   return started(t, 'server.mjs', [peerFolder(`ai-sdk-${version}`)]);
 }
 

@@ -8,7 +8,7 @@ import { stepsOf } from './person.ts';
 
 const NAME = 'Gemini next door';
 const inWindow = suite({
-  name: 'agents/gemini-a2a/',
+  name: 'agents-gemini-a2a',
   prepare: async (folder) => inSettings(await startPeer({ cwd: folder, script: 'window.json' }), { name: NAME, protocol: 'a2a' }),
 });
 const step = stepsOf('gemini-a2a', inWindow);
@@ -64,7 +64,7 @@ step('a command that runs shows what it prints, and stop ends it', async (person
   const turn = await person.say('Count to six');
   await person.asked();
   await person.window.pick.chooseIcon('check');
-  await turn.getByText('2 of 6').first().waitFor();
+  await turn.locator('.call-running').getByText('of 6').first().waitFor();
   await person.picture('running');
   await chat.stop.click();
   await person.settled(turn);

@@ -18,7 +18,7 @@ export interface Expected {
 
 /** A person's day with one ACP agent in the real workbench. */
 export function acpInWindow(name: PeerName, expected: Expected): void {
-  const inWindow = suite({ name: `agents/${name}/`, prepare: (folder) => onPath(name, folder) });
+  const inWindow = suite({ name: `agents-${name}`, prepare: (folder) => onPath(name, folder) });
   const step = stepsOf(name, inWindow);
 
   step('it is found, picked and started with one click', async (person) => {
@@ -94,6 +94,9 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
     await person.picture('reloaded', ['dark', 'light']);
     await window.page.setViewportSize({ width: 640, height: 800 });
     await person.picture('narrow', ['dark', 'light', 'contrast']);
+    await window.page.setViewportSize({ width: 1280, height: 800 });
+    await window.command('Notifications: Show Notifications');
+    await person.picture('notifications');
     await untilFile(path.join(folder, 'src', 'config.json'), /"debug": true/);
   });
 }

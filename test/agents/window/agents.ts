@@ -17,22 +17,19 @@ interface Peer {
 export async function onPath(name: AcpName, folder: string): Promise<Prepared> {
   const peer = await startAcp(name, { cwd: folder, script: 'window.json' });
   const known = knownAgents.find((one) => one.id === name);
-  return prepared(peer, known?.command ?? name, {}, known?.args);
-}
-
-/** An agent the person has put into the settings, by the name of its command. */
-export function inSettings(peer: Peer, entry: { readonly name: string; readonly protocol: string }): Prepared {
-  const command = entry.name.toLowerCase().replaceAll(' ', '-');
-  return prepared(peer, command, { 'parley.agents': [{ ...entry, command }] });
-}
-
-function prepared(peer: Peer, command: string, machineSettings: Readonly<Record<string, unknown>>, given?: readonly string[]): Prepared {
   const bin = path.join(peer.place.home, 'bin');
-  putCommand(bin, command, peer.launch, given);
-  return {
-    machineSettings,
-    env: { PATH: `${bin}${path.delimiter}${process.env.PATH}` },
-    agents: [peer.launch.command, ...peer.launch.args].findLast(path.isAbsolute) ?? '',
-    end: () => peer.remove(),
-  };
+  putCommand(bin, known?.command ?? name, peer.launch, known?.args);
+  return { env: { PATH: `${bin}${path.delimiter}${process.env.PATH}` }, agents: programOf(peer), end: () => peer.remove() };
+}
+
+/** An agent the person has put into the settings, with the command that starts it. */
+export function inSettings(peer: Peer, entry: { readonly name: string; readonly protocol: string }): Prepared {
+  const { command, args } = peer.launch;
+  const env = Object.fromEntries(Object.entries(peer.launch.env).filter(([, value]) => value !== undefined));
+  return { machineSettings: { 'parley.agents': [{ ...entry, command, args, env }] }, agents: programOf(peer), end: () => peer.remove() };
+}
+
+/** What tells its process from others. */
+function programOf({ launch }: Peer): string {
+  return [launch.command, ...launch.args].findLast(path.isAbsolute) ?? '';
 }

@@ -1,0 +1,3 @@
+import { qwenInWindow } from './qwenTurns.ts';
+
+qwenInWindow('qwen', 'My Qwen');
