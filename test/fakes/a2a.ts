@@ -10,6 +10,8 @@ export interface FakeAgent {
   /** Sockets that were closed from the other side. */
   readonly dropped: number[];
   requests(method: string): readonly Asked[];
+  /** Settles when that method has been asked for, so many times. */
+  until(method: string, times?: number): Promise<void>;
 }
 export interface Asked {
   readonly method: string;
@@ -106,7 +108,16 @@ export async function fakeAgent(t: Pick<TestContext, 'after'>, script: Script): 
     server.close();
     server.closeAllConnections();
   });
-  return { url, asked, dropped, requests: (method) => asked.filter((one) => one.method === method) };
+  const requests = (method: string) => asked.filter((one) => one.method === method);
+  return {
+    url,
+    asked,
+    dropped,
+    requests,
+    until: async (method, times = 1) => {
+      while (requests(method).length < times) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+  };
 }
 
 function replyTo(id: unknown, response: ServerResponse): Reply {

@@ -14,6 +14,7 @@ import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
 import { leaveTask, type Memory, Past } from './memory.ts';
 import { promptParts } from './messages.ts';
 import { missed } from './missed.ts';
+import { forgetPush, registerPush } from './pushConfig.ts';
 import { openPushDoor } from './pushDoor.ts';
 import { type Incoming, isOver } from './records.ts';
 import { lookUp } from './recover.ts';
@@ -84,7 +85,7 @@ class A2aAdapter implements Adapter {
     this.#turn?.leave();
     this.#life.dispose();
     const server = this.#server;
-    if (!server) return this.#end();
+    if (!server) return void (this.#memory ? forgetPush(this.#memory) : Promise.resolve()).then(() => this.#end());
     server.dispose();
     void server.ended.then(() => this.#end());
   }
@@ -116,6 +117,9 @@ class A2aAdapter implements Adapter {
       settled: false,
       tellPast: false,
       notes: [],
+      pushSent: false,
+      pushed: undefined,
+      pushRefused: false,
       remembered: new Allowances(cwd, harmless(this.#scene, this.#lent), () => this.#showOptions()),
       past: new Past(this.#scene.past),
       ...(push ? { push } : {}),
@@ -130,6 +134,7 @@ class A2aAdapter implements Adapter {
     this.#memory = memory;
     this.#tree = tree;
     this.#ready(memory, new URL(base));
+    if (now) void registerPush(memory, this.#scene);
     if (now) this.#catchUp(memory, now);
   }
 
@@ -265,6 +270,7 @@ class A2aAdapter implements Adapter {
     void turn.over.then((end) => {
       if (this.#turn === turn) this.#turn = undefined;
       if (this.#leaving) return;
+      void registerPush(memory, this.#scene);
       if (memory.task || memory.contextId) {
         emit({ type: 'resume.set', key: JSON.stringify({ taskId: memory.task?.id, contextId: memory.contextId }) });
       }

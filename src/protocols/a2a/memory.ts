@@ -30,6 +30,11 @@ export interface Memory {
   readonly remembered: Allowances;
   /** Where the agent may say that there is news. */
   readonly push?: PushDoor;
+  /** The last message held that place; the task it is for is known once it has been answered. */
+  pushSent: boolean;
+  /** The task whose news go there. */
+  pushed: string | undefined;
+  pushRefused: boolean;
   /** Who said what, for a task that has to be told. */
   readonly past: Past;
 }

@@ -47,6 +47,7 @@ export function toMessage(memory: Memory, parts: readonly Fields[], reference?: 
   const metadata = memory.settled ? undefined : settingsOf(memory);
   const push = memory.settled ? undefined : memory.push?.config(peer.wire);
   memory.settled = true;
+  if (push) memory.pushSent = true;
   return {
     ...(push ? { configuration: newer ? { taskPushNotificationConfig: push } : { pushNotificationConfig: push } } : {}),
     message: {

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -12,6 +12,8 @@ const BODY_WITHIN = 10_000;
 /** Where an agent of this conversation may say that there is news (a2a.md §12); closed when disposed. */
 export interface PushDoor extends Disposable {
   readonly url: string;
+  /** Our name for it at the agent. */
+  readonly id: string;
   /** What the agent is told, in the spelling of its version. */
   config(wire: '0.3' | '1.0'): Fields;
 }
@@ -22,7 +24,7 @@ export interface PushDoor extends Disposable {
  */
 export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: () => void): Promise<PushDoor> {
   const path = `/a2a/${secret()}`;
-  const [token, credentials] = [secret(), secret()];
+  const [id, token, credentials] = [randomUUID(), secret(), secret()];
   const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
     receive(request, response).catch(() => response.destroy());
   });
@@ -54,7 +56,9 @@ export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   return {
     url,
+    id,
     config: (wire) => ({
+      id,
       url,
       token,
       authentication: { ...(wire === '1.0' ? { scheme: 'Bearer' } : { schemes: ['Bearer'] }), credentials },

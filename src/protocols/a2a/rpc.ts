@@ -38,6 +38,7 @@ const NEWER: Readonly<Record<string, string>> = {
   'tasks/pushNotificationConfig/delete': 'DeleteTaskPushNotificationConfig',
 };
 const WAIT_AT_MOST = 60_000;
+const FAREWELL = 1_000;
 const HEAD = 500;
 
 export interface RpcTarget {
@@ -99,6 +100,16 @@ export class Rpc {
     return result;
   }
 
+  /** One call on the way out, when everything else is closed already. Settles within a moment and never rejects. */
+  async farewell(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
+    const client = new HttpClient();
+    const signal = AbortSignal.timeout(FAREWELL);
+    await this.#exchange(client, method, params, 'application/json', () => {}, signal).catch((error: unknown) =>
+      this.#scene.log.trace(`${method} on the way out: ${messageOf(error)}`),
+    );
+    client.dispose();
+  }
+
   /**
    * One call whose answers come one after the other; settles when the body has ended. Takes the turn connection when it is free.
    */
@@ -129,6 +140,7 @@ export class Rpc {
     params: Readonly<Record<string, unknown>>,
     accept: string,
     take: (result: unknown) => void,
+    signal?: AbortSignal,
   ): Promise<void> {
     const { target } = this;
     if (!target) throw new Error('There is no agent yet.');
@@ -152,6 +164,7 @@ export class Rpc {
       },
       body: JSON.stringify(message),
       headersWithin: null,
+      ...(signal ? { signal } : {}),
     });
     await this.#read(answer, take);
   }
@@ -187,7 +200,7 @@ export class Rpc {
     let waited = false;
     for (;;) {
       const signed = this.#credentials.sign(request);
-      const answer = await client.request({ ...signed, signal: this.#scene.signal });
+      const answer = await client.request({ signal: this.#scene.signal, ...signed });
       if (answer.ok) return answer;
       if (answer.status === 401) {
         const words = head(await answer.text());

@@ -4,6 +4,8 @@ import { openPushDoor } from '../../../src/protocols/a2a/pushDoor.ts';
 import { asks, call, data, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
+const pushing = { capabilities: { streaming: true, pushNotifications: true, extensions: [] }, name: 'Pusher' };
+
 test('the door opens to its token only, for its tasks only, and in either body', async (t) => {
   let news = 0;
   const door = await openPushDoor(
@@ -43,7 +45,7 @@ test('a notification is a hint: what the task holds is shown, once, and an appro
   ];
   let state = 'completed';
   const agent = await fakeAgent(t, {
-    card: { capabilities: { streaming: true, pushNotifications: true, extensions: [] }, name: 'Pusher' },
+    card: pushing,
     on: {
       'message/stream': (_, reply, at) => {
         reply.record(at === 0 ? status('working', '', [text('Begun.')]) : call('SUCCEEDED'));
@@ -91,4 +93,122 @@ test('a window that was closed catches up with its task', async (t) => {
   const session = talk(t, agent.url, { resume: { key: JSON.stringify({ taskId: 't1', contextId: 'c1' }), history: false } });
   const now = await session.until('the turn', ({ turns }) => turns[0]?.status === 'done');
   assert.equal(now.turns[0] && textOf(now.turns[0]), 'While you were away. And now.');
+});
+
+test('a task that is taken up learns the new place, and when the session closes nobody is left waiting at it', async (t) => {
+  const agent = await fakeAgent(t, {
+    card: pushing,
+    on: {
+      'tasks/get': (_, reply) => reply.json(task('completed', { history: [] })),
+      'tasks/pushNotificationConfig/set': (asked, reply) => reply.json(asked.params),
+      'tasks/pushNotificationConfig/delete': (_, reply) => reply.json(null),
+    },
+  });
+  const session = talk(t, agent.url, { resume: { key: JSON.stringify({ taskId: 't1', contextId: 'c1' }), history: false } });
+  await session.opened();
+  await agent.until('tasks/pushNotificationConfig/set');
+  const { taskId, pushNotificationConfig } = agent.requests('tasks/pushNotificationConfig/set')[0]?.params as {
+    taskId: string;
+    pushNotificationConfig: { id: string; url: string };
+  };
+  assert.equal(taskId, 't1');
+  session.live.dispose();
+  await session.live.ended;
+  assert.deepEqual(
+    agent.requests('tasks/pushNotificationConfig/delete').map((one) => one.params),
+    [{ id: 't1', pushNotificationConfigId: pushNotificationConfig.id }],
+  );
+  await assert.rejects(fetch(pushNotificationConfig.url, { method: 'POST' }), 'the door is closed');
+});
+
+test('the place that the first message named is not registered again, and is forgotten at the end', async (t) => {
+  const agent = await fakeAgent(t, {
+    card: pushing,
+    on: {
+      'message/stream': (_, reply) => {
+        reply.record(over());
+        reply.end();
+      },
+      'tasks/pushNotificationConfig/delete': (_, reply) => reply.json(null),
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.prompt('go');
+  await session.prompt('on');
+  session.live.dispose();
+  await session.live.ended;
+  assert.equal(agent.requests('tasks/pushNotificationConfig/set').length, 0);
+  assert.equal(agent.requests('tasks/pushNotificationConfig/delete').length, 1);
+});
+
+test('an agent that takes no notifications is asked once, and nobody is bothered', async (t) => {
+  const agent = await fakeAgent(t, {
+    card: pushing,
+    on: {
+      'tasks/get': (_, reply) => reply.json(task('completed')),
+      'tasks/pushNotificationConfig/set': (_, reply) => reply.error(-32003, 'Not here.'),
+      'message/stream': (_, reply) => {
+        reply.record(over());
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url, { resume: { key: JSON.stringify({ taskId: 't1' }), history: false } });
+  await session.prompt('go');
+  assert.equal((await session.prompt('on')).status, 'done');
+  assert.equal(agent.requests('tasks/pushNotificationConfig/set').length, 1);
+  assert.ok(
+    session.now().notices.every((notice) => notice.level === 'info'),
+    JSON.stringify(session.now().notices),
+  );
+});
+
+test('a window that slept: the stream broke, notifications came, and every word is there once', async (t) => {
+  const history: Json[] = [
+    { role: 'user', messageId: 'u', parts: [text('go')] },
+    { role: 'agent', messageId: 'a', parts: [text('Before. ')] },
+  ];
+  let place: { url: string; token: string } | undefined;
+  let asleep = true;
+  const agent = await fakeAgent(t, {
+    card: pushing,
+    on: {
+      'message/stream': (asked, reply) => {
+        place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
+        reply.record(task('working'));
+        reply.record(status('working', 'TEXT_CONTENT', [text('Before. ')], { messageId: 'a' }));
+        setTimeout(() => reply.cut(), 20);
+      },
+      'tasks/resubscribe': (_, reply) => {
+        if (asleep) return reply.cut();
+        reply.record(task('completed', { history }));
+        reply.end();
+      },
+      'tasks/get': (_, reply) => (asleep ? reply.cut() : reply.json(task('completed', { history }))),
+    },
+  });
+  const session = talk(t, agent.url, { timing: { retries: [0, 20, 100, 100, 100] } });
+  const turnId = session.begin('go');
+  await session.until('the break', (now) => now.turns[0]?.activity !== undefined);
+  history.push({ role: 'agent', messageId: 'b', parts: [text('While asleep.')] });
+  const notify = () =>
+    fetch(place?.url ?? '', {
+      method: 'POST',
+      headers: { 'x-a2a-notification-token': place?.token ?? '' },
+      body: JSON.stringify(task('completed')),
+    });
+  // Every event is told, some twice, before and after waking.
+  await notify();
+  await notify();
+  asleep = false;
+  await notify();
+  const turn = await session.ended(turnId);
+  assert.deepEqual([turn.status, textOf(turn)], ['done', 'Before. While asleep.']);
+  // Looked at twice more: the first look has been dealt with when the second begins.
+  const looked = agent.requests('tasks/get').length;
+  await notify();
+  await agent.until('tasks/get', looked + 1);
+  await notify();
+  await agent.until('tasks/get', looked + 2);
+  assert.equal(session.now().turns.length, 1, 'no turn was made of what was shown already');
 });
