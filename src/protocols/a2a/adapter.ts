@@ -211,6 +211,9 @@ class A2aAdapter implements Adapter {
         say('{0} is a plain A2A agent: you can talk to it, but its tools, approvals and diffs are not shown.', peer.name),
       );
     }
+    if (this.#server?.hasGit === false && peer.dialect === 'gemini' && !memory.newer) {
+      this.#notice('warn', say('Git was not found: this agent needs it to change files, and its task fails without it.'));
+    }
     if (url.protocol === 'http:' && !isLoopback(url)) {
       this.#notice(
         'warn',

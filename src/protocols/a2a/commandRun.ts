@@ -17,18 +17,63 @@ export interface CommandScene {
 
 /** Runs one of the agent's slash commands as a turn (a2a.md §13). Never rejects. */
 export async function runCommand(turn: Turn, at: CommandScene, path: readonly string[], args: string): Promise<void> {
-  const needed = at.tree?.required.get(path.join(' ')) ?? [];
-  let given = args.trim();
-  if (needed.length > 0 && given === '') {
-    const entered = await turn.askFor(say('/{0} needs more', path.join(' ')), needed);
-    if (entered === undefined) return turn.finish({ status: 'cancelled' });
-    given = entered;
-  }
+  let given: string | undefined = args.trim();
   try {
-    await (at.tree?.by === 'rest' ? overRest(turn, at, path, given) : overRpc(turn, at, path, given));
+    const byRest = at.tree?.by === 'rest';
+    if (byRest && path.length === 1 && path[0] === 'restore') given = await whichCheckpoint(turn, at, given);
+    else if (byRest && path.join(' ') === 'init' && !(await mayWrite(turn))) given = undefined;
+    else if (given === '') given = await needed(turn, at, path);
+    if (given === undefined) return turn.finish({ status: 'cancelled' });
+    await (byRest ? overRest(turn, at, path, given) : overRpc(turn, at, path, given));
   } catch (error) {
     turn.finish({ status: 'failed', error: { message: messageOf(error), next: ['retry'] } });
   }
+}
+
+/** What a command cannot do without, asked of the person; empty when it needs nothing. */
+async function needed(turn: Turn, { tree }: CommandScene, path: readonly string[]): Promise<string | undefined> {
+  const all = tree?.required.get(path.join(' ')) ?? [];
+  if (all.length === 0) return '';
+  const fields = all.map(({ name, description }) => ({
+    id: name,
+    label: description ? `${name}: ${description}` : name,
+    required: true as const,
+  }));
+  const values = await turn.asking.fields(say('/{0} needs more', path.join(' ')), fields);
+  return values && all.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
+}
+
+/** The shipped server's `restore` sets files back: which checkpoint, and whether that is meant. */
+async function whichCheckpoint(turn: Turn, { memory }: CommandScene, given: string): Promise<string | undefined> {
+  let name = given;
+  if (name === '') {
+    const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { command: 'restore list', args: [] });
+    const known = checkpointsIn(parse(await answer.text(8 * 1024 * 1024)));
+    if (known.length === 0) throw new Error(say('There is nothing to restore.'));
+    const title = say('Which checkpoint?');
+    const choices = known.map((label) => ({ label }));
+    const values = await turn.asking.fields(title, [{ id: 'checkpoint', label: title, choices, required: true }]);
+    name = values?.checkpoint?.[0] ?? '';
+    if (name === '') return undefined;
+  }
+  const text = say('Files are set back to how they were. Editors with unsaved text will differ from them.');
+  const sure = await turn.asking.confirm(say('Restore the checkpoint {0}?', name), text, say('Restore'), say('Leave things as they are'));
+  return sure ? name : undefined;
+}
+
+/** The list is JSON in a text. */
+function checkpointsIn(value: unknown): readonly string[] {
+  const data = isRecord(value) ? value.data : undefined;
+  const content = isRecord(data) ? data.content : data;
+  const all = typeof content === 'string' ? parse(content) : content;
+  if (!Array.isArray(all)) return [];
+  return all.flatMap((one) => (isRecord(one) && typeof one.checkpoint === 'string' ? one.checkpoint : [])).slice(0, 200);
+}
+
+/** The shipped server's `init` runs on its own, and writes without asking. */
+function mayWrite(turn: Turn): Promise<boolean> {
+  const text = say('It looks through the folder and writes the file without asking again.');
+  return turn.asking.confirm(say('Let the agent write GEMINI.md?'), text, say('Write it'), say('Leave it'));
 }
 
 async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly string[], args: string): Promise<void> {

@@ -17,6 +17,8 @@ export interface Server extends Disposable {
   readonly ended: Promise<Closed>;
   /** False when it listens wherever it likes. */
   readonly onLoopback: boolean;
+  /** There is a git on its PATH. */
+  readonly hasGit: boolean;
   /** The last lines it wrote. */
   tail(): string;
 }
@@ -29,14 +31,18 @@ const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
  * And a server that never reads its input would not notice that the editor is gone.
  */
 const GUARD = `data:text/javascript,${encodeURIComponent(
-  "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};process.stdin.once('end',()=>process.exit()).once('error',()=>process.exit()).resume();",
+  "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};" +
+    // What it started goes with it.
+    'const kill=(s)=>{try{process.kill(-process.pid,s)}catch{process.kill(process.pid,s)}};' +
+    "const gone=()=>{kill('SIGTERM');setTimeout(kill,3000,'SIGKILL')};process.stdin.resume().on('end',gone).on('error',gone).unref?.();",
 )}`;
 
 /** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. */
 export async function startServer(launch: ProcessLaunch, log: Log): Promise<Server> {
   const guarded = guard(launch);
+  const git = await askGit(launch);
   const channel = processChannel(
-    { command: guarded.command, args: guarded.args, cwd: launch.cwd, env: { ...(await environmentFor(launch)), ...launch.env } },
+    { command: guarded.command, args: guarded.args, cwd: launch.cwd, env: { ...environmentFor(launch, git.identity), ...launch.env } },
     { log, patience: { end: 0, term: 3000 } },
   );
   const kept: string[] = [];
@@ -62,7 +68,7 @@ export async function startServer(launch: ProcessLaunch, log: Log): Promise<Serv
     });
   });
   address.catch(() => {});
-  return { address, ended, onLoopback: guarded.guarded, tail: () => kept.join('\n'), dispose: () => channel.dispose() };
+  return { address, ended, onLoopback: guarded.guarded, hasGit: git.found, tail: () => kept.join('\n'), dispose: () => channel.dispose() };
 }
 
 /** The same program under node with the guard, where it is a script. */
@@ -90,13 +96,13 @@ function found(command: string, search: string): string | undefined {
 }
 
 /** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
-async function environmentFor(launch: ProcessLaunch): Promise<Record<string, string>> {
+function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
   const home = launch.env.HOME ?? homedir();
   const outside = path.relative(home, launch.cwd).startsWith('..');
   return {
     CODER_AGENT_WORKSPACE_PATH: launch.cwd,
     ...(outside ? { CODER_AGENT_ALLOWED_ROOT: launch.cwd } : {}),
-    ...((await hasGitIdentity(launch)) ? {} : IDENTITY),
+    ...(hasIdentity ? {} : IDENTITY),
   };
 }
 
@@ -107,11 +113,11 @@ const IDENTITY = {
   GIT_COMMITTER_EMAIL: 'parley@localhost',
 };
 
-function hasGitIdentity(launch: ProcessLaunch): Promise<boolean> {
+function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; readonly identity: boolean }> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...launch.env };
     execFile('git', ['config', 'user.email'], { cwd: launch.cwd, timeout: 5000, env }, (error, out) =>
-      resolve(!error && out.trim() !== ''),
+      resolve({ found: error?.code !== 'ENOENT', identity: !error && out.trim() !== '' }),
     );
   });
 }

@@ -2,6 +2,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault, Remedy, TurnId } from '../../session/model.ts';
+import { Asking } from './asking.ts';
 import { Calls, type Decision } from './calls.ts';
 import { Hearing } from './hearing.ts';
 import { LateEdits } from './lateEdits.ts';
@@ -46,8 +47,7 @@ export class Turn {
   readonly #clock: NodeJS.Timeout;
   #streams: Stream[] = [];
   #heardAt: number;
-  #signInAsk: AskId | undefined;
-  #question: { readonly id: AskId; readonly settle: (answer: Answer) => void } | undefined;
+  readonly asking: Asking;
   #ending: (end: TurnEnd) => void = () => {};
   #ended = false;
   #recovering = false;
@@ -60,6 +60,7 @@ export class Turn {
     this.#shown = new Shown(scene, id);
     this.#hearing = new Hearing({ scene, memory, turnId: id, calls: this.#calls, shown: this.#shown, decided: (one) => this.#say(one) });
     this.#edits = new LateEdits({ scene, memory, calls: this.#calls, shown: this.#shown });
+    this.asking = new Asking(scene, id, this.#stop.signal);
     this.#heardAt = scene.now();
     this.#clock = setInterval(() => this.#tick(), timing.ping);
     this.over = new Promise((resolve) => {
@@ -107,17 +108,7 @@ export class Turn {
 
   /** False when there is no such ask in this turn. */
   answer(askId: AskId, answer: Answer): boolean {
-    if (askId === this.#signInAsk) {
-      this.#signInAsk = undefined;
-      this.#deps.scene.emit({ type: 'ask.closed', askId, how: 'answered' });
-      if (answer.kind === 'option' && answer.optionId === 'done') this.#sayText('done');
-      else this.stop();
-      return true;
-    }
-    if (askId === this.#question?.id) {
-      this.#question.settle(answer);
-      return true;
-    }
+    if (this.asking.answer(askId, answer)) return true;
     const decision = this.#calls.answer(askId, answer);
     if (!decision) return false;
     if (decision.choice === undefined) {
@@ -153,30 +144,6 @@ export class Turn {
 
   show(text: string): void {
     this.#shown.say('text', text);
-  }
-
-  /** Asks for what a command needs; undefined when the person does not want to. */
-  askFor(title: string, needed: readonly { readonly name: string; readonly description: string }[]): Promise<string | undefined> {
-    const { emit, newId } = this.#deps.scene;
-    const id = newId();
-    const fields = needed.map(({ name, description }) => ({
-      id: name,
-      label: description ? `${name}: ${description}` : name,
-      required: true as const,
-    }));
-    return new Promise((resolve) => {
-      const stopped = () => settle(undefined);
-      const settle = (answer: Answer | undefined) => {
-        if (this.#question?.id !== id) return;
-        this.#question = undefined;
-        this.#stop.signal.removeEventListener('abort', stopped);
-        emit({ type: 'ask.closed', askId: id, how: answer?.kind === 'fields' ? 'answered' : 'cancelled' });
-        resolve(answer?.kind === 'fields' ? needed.map(({ name }) => answer.values[name]?.join(' ') ?? '').join(' ') : undefined);
-      };
-      this.#question = { id, settle };
-      this.#stop.signal.addEventListener('abort', stopped, { once: true });
-      emit({ type: 'ask.opened', ask: { kind: 'question', id, turnId: this.id, title, fields } });
-    });
   }
 
   async #stopNow(): Promise<void> {
@@ -277,17 +244,20 @@ export class Turn {
 
   /** The newest stream has ended: is the turn over? */
   #settle(): void {
-    if (this.#ended || this.#calls.waiting > 0 || this.#signInAsk !== undefined || this.#recovering) return;
+    if (this.#ended || this.#calls.waiting > 0 || this.asking.waits || this.#recovering) return;
     if (this.#streams.at(-1)?.ended === false) return;
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
-    if (state === 'auth-required' && !this.#stop.signal.aborted) return this.#askSignIn();
+    if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
     memory.completed = state === 'completed';
     if (state === 'failed' || state === 'rejected' || state === 'canceled') leaveTask(memory);
     if (this.#stop.signal.aborted) return this.#end({ status: 'cancelled' });
     if (state === 'canceled') return this.#end({ status: 'cancelled', stop: say('The agent stopped.') });
     if (state === 'failed' || state === 'rejected' || failure !== undefined) {
-      return this.#end({ status: 'failed', error: { message: failure ?? say('The agent failed without saying why.'), next: ['retry'] } });
+      return this.#end({
+        status: 'failed',
+        error: { message: advised(failure) ?? say('The agent failed without saying why.'), next: ['retry'] },
+      });
     }
     const followUp = this.#followUps.splice(0).join('\n');
     if (followUp) return this.#sayText(followUp);
@@ -295,25 +265,11 @@ export class Turn {
     this.#end({ status: 'done' });
   }
 
-  #askSignIn(): void {
-    const { scene } = this.#deps;
-    const id = scene.newId();
-    this.#signInAsk = id;
-    scene.emit({
-      type: 'ask.opened',
-      ask: {
-        kind: 'approval',
-        id,
-        turnId: this.id,
-        title: say('The agent wants you to sign in'),
-        detail: { type: 'text', text: this.#hearing.lastWords },
-        // Never chosen by a rule.
-        options: [
-          { id: 'done', label: say('I have signed in'), effect: 'allow_always' },
-          { id: 'stop', label: say('Stop here'), effect: 'reject_once' },
-        ],
-      },
-    });
+  async #askSignIn(): Promise<void> {
+    const title = say('The agent wants you to sign in');
+    const done = await this.asking.confirm(title, this.#hearing.lastWords, say('I have signed in'), say('Stop here'));
+    if (done) this.#sayText('done');
+    else this.stop();
   }
 
   async #lost(error: unknown): Promise<void> {
@@ -381,4 +337,10 @@ export class Turn {
     this.#deps.memory.past.add('Agent', this.#shown.text);
     this.#ending(end);
   }
+}
+
+/** The shipped server's first generation fails over its own repository in two ways that a person can mend (a2a.md §1). */
+function advised(failure: string | undefined): string | undefined {
+  if (failure === undefined || !/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
+  return say('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
 }

@@ -107,10 +107,9 @@ test('a task that is taken up learns the new place, and when the session closes 
   const session = talk(t, agent.url, { resume: { key: JSON.stringify({ taskId: 't1', contextId: 'c1' }), history: false } });
   await session.opened();
   await agent.until('tasks/pushNotificationConfig/set');
-  const { taskId, pushNotificationConfig } = agent.requests('tasks/pushNotificationConfig/set')[0]?.params as {
-    taskId: string;
-    pushNotificationConfig: { id: string; url: string };
-  };
+  const [{ taskId, pushNotificationConfig }] = agent.requests('tasks/pushNotificationConfig/set').map((one) => one.params) as [
+    { taskId: string; pushNotificationConfig: { id: string; url: string } },
+  ];
   assert.equal(taskId, 't1');
   session.live.dispose();
   await session.live.ended;
