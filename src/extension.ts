@@ -22,6 +22,7 @@ import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, onSettings 
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
+import { handTools } from './editor/tools/hands.ts';
 import { editorTools } from './editor/tools/index.ts';
 import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
@@ -61,6 +62,7 @@ export function activate(context: vscode.ExtensionContext): void {
         ...outsidePorts,
         secrets: secrets.forAgent(profile),
         tools: editorTools({ cwd, lsp: bundles.languageTools, documents }),
+        hands: handTools({ cwd, terminals: childTerminals({ cwd }) }),
         files: editorFiles,
         terminals: childTerminals({ cwd }),
       }),

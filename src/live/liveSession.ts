@@ -2,7 +2,7 @@ import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import { say } from '../base/say.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
-import type { Ports } from '../protocols/ports.ts';
+import type { Ports, Tool } from '../protocols/ports.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, QueuedPrompt, Session, SessionId } from '../session/model.ts';
@@ -188,7 +188,8 @@ export class LiveSession implements DeskSession, Disposable {
       emit: (event) => {
         if (!stop.signal.aborted && current()) this.#emit(event);
       },
-      ports: { ...this.#deps.ports, tools: this.#deps.ports.tools.map((tool) => this.#gate.wrap(tool)) },
+      ports: this.#gated(this.#deps.ports),
+      name: this.store.now.agent.name,
       client: this.#deps.client,
       now: this.#deps.now,
       newId: this.#deps.newId,
@@ -201,6 +202,12 @@ export class LiveSession implements DeskSession, Disposable {
     });
     this.#conversation = { adapter, stop };
     this.#drain();
+  }
+
+  /** Tools that need it ask before they run, whoever calls them. */
+  #gated(ports: Ports): Ports {
+    const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#gate.wrap(tool));
+    return { ...ports, tools: wrap(ports.tools), ...(ports.hands ? { hands: wrap(ports.hands) } : {}) };
   }
 
   #end(reason: string): void {

@@ -58,6 +58,8 @@ export type LaunchOptions = Readonly<Record<string, string>>;
 export interface Scene {
   readonly emit: (event: SessionEvent) => void;
   readonly ports: Ports;
+  /** What the person calls the agent. */
+  readonly name?: string;
   readonly client: { readonly name: string; readonly version: string };
   readonly now: () => number;
   readonly newId: () => string;

@@ -1,8 +1,10 @@
-import type { ApprovalDetail, ToolKind } from '../session/model.ts';
+import type { ApprovalDetail, Output, ToolKind } from '../session/model.ts';
 
 /** What an agent may ask of the editor. The editor implements it; adapters call it. */
 export interface Ports {
   readonly tools: readonly Tool[];
+  /** Tools for agents that cannot reach the files of this machine by themselves: reading, changing, running. */
+  readonly hands?: readonly Tool[];
   readonly files: Files;
   readonly terminals: Terminals;
   /** Opens an address outside the editor. The caller has asked the person before. False when nothing was opened. */
@@ -43,6 +45,8 @@ export interface Confirmation {
 export interface ToolAnswer {
   readonly ok: boolean;
   readonly text: string;
+  /** What the person sees of it, when that is more than the text. */
+  readonly shown?: readonly Output[];
 }
 
 /** Files as the person has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */

@@ -88,7 +88,7 @@ class AiSdkAdapter implements Adapter {
 
   #ready(id: string): void {
     if (this.#leaving) return;
-    const { emit, ports } = this.#scene;
+    const { emit } = this.#scene;
     const { settings, problems } = this.#server;
     const url = new URL(settings.url);
     emit({ type: 'resume.set', key: id });
@@ -97,10 +97,10 @@ class AiSdkAdapter implements Adapter {
       const text = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
       emit({ type: 'notice', notice: { level: 'warn', text } });
     }
-    const accepted = settings.tools === 'none' ? [] : [...ports.tools.map((tool) => tool.name), HUMAN_TOOL];
+    const accepted = settings.tools === 'none' ? [] : [...this.#server.lent.map((tool) => tool.name), HUMAN_TOOL];
     emit({
       type: 'link.ready',
-      agent: { protocol: 'ai-sdk', name: url.host },
+      agent: { protocol: 'ai-sdk', name: this.#scene.name ?? url.host },
       offers: { images: true, edit: true, feedback: true, tools: { accepted, rejected: [] } },
     });
     const last = this.#scene.resume && this.#scene.past?.at(-1);

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../session/events.ts';
+import type { CallChange, SessionEvent } from '../../session/events.ts';
 import type { ToolAnswer } from '../ports.ts';
 import type { Watcher } from './assembly.ts';
 import type { ReasoningPart, TextPart, ToolPart, UiPart } from './schema.ts';
@@ -93,12 +93,13 @@ export class Telling implements Watcher {
   }
 
   /** One of our tools has begun, or has answered. */
-  running(part: ToolPart): void {
-    this.#emit({ type: 'call.changed', turnId: this.#turnId, callId: this.idOf(part), change: { status: 'running' } });
+  running(part: ToolPart, look: CallChange): void {
+    this.#emit({ type: 'call.changed', turnId: this.#turnId, callId: this.idOf(part), change: { status: 'running', ...look } });
   }
   answered(part: ToolPart, answer: ToolAnswer): void {
     this.#tell(part).own = true;
-    const output = answer.ok && answer.text !== '' ? [{ kind: 'content', content: { type: 'text', text: answer.text } } as const] : [];
+    const text = answer.ok && answer.text !== '' ? [{ kind: 'content', content: { type: 'text', text: answer.text } } as const] : [];
+    const output = answer.shown ?? text;
     this.#emit({
       type: 'call.changed',
       turnId: this.#turnId,

@@ -12,7 +12,7 @@ const asked = z.object({
 });
 
 /** undefined: the question was taken back before anybody answered. */
-export type AskPerson = (title: string, field: Field, signal: AbortSignal) => Promise<readonly string[] | 'declined' | undefined>;
+export type AskPerson = (field: Field, signal: AbortSignal) => Promise<readonly string[] | 'declined' | undefined>;
 
 /** A tool whose whole work is one question to the person (ai-sdk.md §6.3). The answer goes back as `{"answer": …}`. */
 export function humanTool(ask: AskPerson): Tool {
@@ -38,7 +38,7 @@ export function humanTool(ask: AskPerson): Tool {
         ...(options === undefined || options.length === 0 ? {} : { choices: options.map((label) => ({ label })) }),
         ...(multiple === true ? { many: true } : {}),
       };
-      const answer = await ask(question, field, signal);
+      const answer = await ask(field, signal);
       if (answer === undefined) return { ok: false, text: 'The question was withdrawn.' };
       if (answer === 'declined') return { ok: false, text: 'The person declined this action.' };
       return { ok: true, text: JSON.stringify({ answer: multiple === true ? answer : (answer[0] ?? '') }) };

@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/log.ts';
 import type { HttpClient } from '../../transport/http.ts';
 import type { Launch, Scene } from '../adapter.ts';
+import type { Tool } from '../ports.ts';
 import type { Exchange } from './exchange.ts';
 import { readSettings, type Settings, toolResultUrls } from './settings.ts';
 
@@ -39,6 +40,12 @@ export class Server {
   get exchange(): Exchange {
     const { log, trace, now } = this.#scene;
     return { client: this.#client, headers: this.settings.headers, log, trace, now };
+  }
+
+  /** The editor's tools that this server gets. */
+  get lent(): readonly Tool[] {
+    const { tools, hands = [] } = this.#scene.ports;
+    return this.settings.hands ? [...tools, ...hands] : tools;
   }
 
   get learned(): Learned {

@@ -25,6 +25,8 @@ export interface Settings {
   readonly maxAutoPosts: number;
   /** For servers that lose results which are errors. */
   readonly errorsAsOutput: boolean;
+  /** The server may read files, and change them and run commands when the person allows it. */
+  readonly hands: boolean;
   readonly system?: string;
 }
 
@@ -36,6 +38,7 @@ const options = {
   compat: z.enum(['auto', 'v5']),
   replay: flag,
   errorsAsOutput: flag,
+  hands: flag,
   maxAutoPosts: z.string().check(z.regex(/^[1-9]\d{0,3}$/)),
   toolResultUrl: z.string(),
   resumeUrl: z.string(),
@@ -79,6 +82,7 @@ export function readSettings(launch: Extract<Launch, { kind: 'http' }>): {
     compat: read('compat') ?? 'auto',
     replay: read('replay') !== 'false',
     errorsAsOutput: read('errorsAsOutput') === 'true',
+    hands: read('hands') !== 'false',
     maxAutoPosts: Number(read('maxAutoPosts') ?? 25),
     ...address('toolResultUrl'),
     ...address('stopUrl'),

@@ -7,6 +7,7 @@ import type { Conversation, Post } from './conversation.ts';
 import { handOver } from './handOver.ts';
 import type { HeldResults } from './heldResults.ts';
 import { jsonOf, type OwnCall, OwnCalls } from './ownCalls.ts';
+import { lookOf } from './ownLook.ts';
 import type { Timing } from './pause.ts';
 import type { ChatResponse, ResponseListener } from './response.ts';
 import type { Chunk, ToolPart } from './schema.ts';
@@ -45,7 +46,14 @@ export class StepCalls {
       tools: deps.tools,
       log: deps.scene.log,
       timing: deps.timing,
-      began: (call) => deps.telling.running(call.part),
+      began: ({ part }) =>
+        deps.telling.running(
+          part,
+          lookOf(
+            deps.tools.find((tool) => tool.name === toolNameOf(part)),
+            part.input,
+          ),
+        ),
       answered: (call) => {
         deps.telling.answered(call.part, call.answer ?? { ok: false, text: '' });
         if (toolNameOf(call.part) === HUMAN) deps.personActed();

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, Fault } from '../../session/model.ts';
+import type { AskId, Fault, Field } from '../../session/model.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import type { Scene } from '../adapter.ts';
@@ -63,7 +63,7 @@ export class Turn {
     const emit = (event: SessionEvent) => scene.emit(event);
     this.#asks = new Asks(emit);
     this.#telling = new Telling(id, emit);
-    this.#tools = [...scene.ports.tools, humanTool((title, field, signal) => this.#askPerson(title, field, signal))];
+    this.#tools = [...server.lent, humanTool((field, signal) => this.#askPerson(field, signal))];
     this.#calls = new StepCalls({
       turnId: id,
       scene,
@@ -267,9 +267,12 @@ export class Turn {
     return true;
   }
 
-  async #askPerson(title: string, field: Parameters<Parameters<typeof humanTool>[0]>[1], signal: AbortSignal) {
+  async #askPerson(field: Field, signal: AbortSignal) {
     const both = AbortSignal.any([signal, this.#stopped.signal]);
-    const answer = await this.#asks.ask({ kind: 'question', id: this.#deps.scene.newId(), turnId: this.id, title, fields: [field] }, both);
+    const answer = await this.#asks.ask(
+      { kind: 'question', id: this.#deps.scene.newId(), turnId: this.id, title: say('Question'), fields: [field] },
+      both,
+    );
     if (answer === undefined) return undefined;
     this.#posts = 0;
     return answer.kind === 'fields' ? (answer.values[field.id] ?? []) : ('declined' as const);

@@ -21,6 +21,7 @@ export const FAST: Timing = { grace: 5, quiet: 20, deliveries: [2, 4, 8, 8], res
 export interface TalkOptions {
   readonly routes: Readonly<Record<string, Route>>;
   readonly tools?: readonly Tool[];
+  readonly hands?: readonly Tool[];
   readonly options?: LaunchOptions;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timing?: Partial<Timing>;
@@ -65,6 +66,7 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
     }),
     ports: {
       tools: options.tools ?? [],
+      ...(options.hands ? { hands: options.hands } : {}),
       files: { read: async () => '', write: async () => {} },
       terminals: { create: () => Promise.reject(new Error('none')) },
     },

@@ -194,12 +194,13 @@ test('a tool may ask the person: the answer goes back', async (t) => {
   const ask = await asked();
   assert.ok(ask.kind === 'question');
   assert.deepEqual(
-    [ask.title, ask.fields[0]?.choices, ask.fields[0]?.free],
+    [ask.fields[0]?.label, ask.fields[0]?.choices, ask.fields[0]?.free],
     ['Which branch?', [{ label: 'main' }, { label: 'dev' }], true],
   );
   answer(ask, { kind: 'fields', values: { answer: ['main'] } });
   const turn = await ended(turnId);
   assert.equal(turn.status, 'done');
+  assert.equal(call(turn, 'c').title, 'Which branch?');
   assert.deepEqual(posted(server.bodies('/api/chat')[1], 'c').output, { answer: 'main' });
 });
 
@@ -228,6 +229,30 @@ test('a tool that needs confirmation asks first; a refusal with words goes back'
   await ended(turnId);
   assert.equal(ran, 0);
   assert.match(String(posted(server.bodies('/api/chat')[1], 'c').errorText), /not there/);
+});
+
+test('hands are lent unless the profile says no; what they show is on the card, what they say goes to the server', async (t) => {
+  const diff = { path: '/w/a.ts', before: 'x', after: 'y' };
+  const edit: Tool = {
+    ...echoTool('edit_file', async () => ({ ok: true, text: 'Changed a.ts', shown: [{ kind: 'diff', diff }] })),
+    confirm: () => ({ title: 'Edit a.ts', kind: 'edit', detail: { type: 'edit', diffs: [diff] } }),
+  };
+  const edits = called('c', 'edit_file', { path: 'a.ts' });
+  const { server, say, asked, answer, ended } = await talk(t, { hands: [edit], routes: { '/api/chat': callsThenWord(edits) } });
+  const turnId = say('go');
+  const ask = await asked();
+  assert.deepEqual(ask.kind === 'approval' && [ask.title, ask.detail], ['Edit a.ts', { type: 'edit', diffs: [diff] }]);
+  answer(ask, 'allow');
+  const { title, kind, output } = call(await ended(turnId), 'c');
+  assert.deepEqual([title, kind, output], ['Edit a.ts', 'edit', [{ kind: 'diff', diff }]]);
+  assert.equal(posted(server.bodies('/api/chat')[1], 'c').output, 'Changed a.ts');
+  assert.ok(Object.hasOwn(server.bodies('/api/chat')[0]?.tools ?? {}, 'edit_file'));
+
+  const without = await talk(t, { hands: [edit], options: { hands: 'false' }, routes: { '/api/chat': callsThenWord(edits) } });
+  const turn = await without.prompt();
+  assert.match(String(posted(without.server.bodies('/api/chat')[1], 'c').errorText), /not available in this editor/);
+  assert.equal(turn.status, 'done');
+  assert.equal(Object.hasOwn(without.server.bodies('/api/chat')[0]?.tools ?? {}, 'edit_file'), false);
 });
 
 test('duplicate chunk: the call runs once', async (t) => {

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import * as vscode from 'vscode';
+import * as z from 'zod/mini';
+import type { Confirmation, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
+import { plain } from '../../session/diffs.ts';
+import type { Diff, ToolKind } from '../../session/model.ts';
+import { editorFiles, openDocument } from '../files.ts';
+import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+
+/** Lines of a file given at once, and files named at once. */
+const LINES = 2000;
+const FILES = 500;
+const text = z.string().check(z.maxLength(1024 * 1024));
+
+/** Hands for agents that have none here, as a server elsewhere that only talks: they read as they like, and ask before they change or run anything. */
+export function handTools({ cwd, terminals }: { readonly cwd: string; readonly terminals: Terminals }): readonly Tool[] {
+  return [
+    toolOf({
+      cwd,
+      kind: 'read',
+      name: 'read_file',
+      description: 'Read a text file as the person has it, unsaved changes included. Gives its lines with their 1-based numbers.',
+      input: z.strictObject({
+        path: pathField,
+        line: z.optional(lineField('First line to read.')),
+        lines: z.optional(z.int().check(z.gte(1), z.lte(LINES), z.describe(`How many lines; ${LINES} when not given. Lines are 1-based.`))),
+      }),
+      run: async ({ path: file, line = 1, lines = LINES }) => {
+        const document = await documentAt(cwd, file);
+        const shown = plain(document.getText())
+          .split('\n')
+          .slice(line - 1, line - 1 + lines);
+        const left = document.lineCount - (line - 1) - shown.length;
+        const numbered = shown.map((one, at) => `${line + at}\t${one}`).join('\n');
+        return fine(left > 0 ? `${numbered}\n(${left} more lines)` : numbered);
+      },
+    }),
+    toolOf({
+      cwd,
+      kind: 'search',
+      name: 'find_files',
+      description: `List files of the workspace whose path fits a glob, such as "src/**/*.ts". At most ${FILES}.`,
+      input: z.strictObject({ glob: z.string().check(z.minLength(1), z.maxLength(1000)) }),
+      run: async ({ glob }) => {
+        const found = await vscode.workspace.findFiles(new vscode.RelativePattern(vscode.Uri.file(cwd), glob), undefined, FILES);
+        const names = found.map((uri) => vscode.workspace.asRelativePath(uri, false)).sort();
+        return fine(names.length === 0 ? 'No file fits.' : names.join('\n'));
+      },
+    }),
+    editTool(cwd),
+    commandTool(cwd, terminals),
+  ];
+}
+
+const edit = z.strictObject({
+  path: pathField,
+  old_text: text.check(z.describe('The text to replace, exactly as it stands and only once in the file. Empty: the file is new.')),
+  new_text: text.check(z.describe('What takes its place.')),
+});
+
+function editTool(cwd: string): Tool {
+  const tool = toolOf({
+    cwd,
+    kind: 'edit',
+    name: 'edit_file',
+    description: 'Replace one piece of text in a file, or make a new file. The person is shown the change and decides.',
+    input: edit,
+    run: async (input) => {
+      const diff = changeOf(cwd, input);
+      if (typeof diff === 'string') return refuse(diff);
+      await editorFiles.write(diff.path, diff.after ?? '');
+      return { ok: true, text: `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`, shown: [{ kind: 'diff', diff }] };
+    },
+  });
+  // What nobody was asked about is not written, whatever the file has become since.
+  const asked = new WeakSet<object>();
+  return {
+    ...tool,
+    confirm: (given) => {
+      const parsed = edit.safeParse(given);
+      const diff = parsed.success ? changeOf(cwd, parsed.data) : '';
+      // What cannot be done is not asked about: the tool says why.
+      if (!parsed.success || typeof diff === 'string' || typeof given !== 'object' || given === null) return undefined;
+      asked.add(given);
+      const { path: file } = parsed.data;
+      const title = diff.before === null ? vscode.l10n.t('Create {0}', file) : vscode.l10n.t('Edit {0}', file);
+      return confirmation(title, 'edit', { type: 'edit', diffs: [diff] }, tool.confirm?.(given));
+    },
+    run: async (given, signal) => {
+      const parsed = edit.safeParse(given);
+      if (typeof given === 'object' && given !== null && asked.has(given)) return tool.run(given, signal);
+      const diff = parsed.success ? changeOf(cwd, parsed.data) : z.prettifyError(parsed.error);
+      return refuse(typeof diff === 'string' ? diff : 'The file has changed just now. Try again.');
+    },
+  };
+}
+
+/** The change as whole files, or why it cannot be made. */
+function changeOf(cwd: string, { path: file, old_text, new_text }: z.output<typeof edit>): (Diff & { after: string }) | string {
+  const target = resolved(cwd, file);
+  const present = textNow(target);
+  if (present === undefined) return `${file} cannot be read as text`;
+  const before = present === null ? null : plain(present);
+  const [old, fresh] = [plain(old_text), plain(new_text)];
+  if (old === '') return before ? `${file} exists already; give the text to replace` : { path: target, before, after: fresh };
+  const at = before?.indexOf(old) ?? -1;
+  if (before === null) return `There is no file ${file}`;
+  if (at < 0) return `${file} does not contain that text`;
+  if (before.includes(old, at + 1)) return `${file} contains that text more than once; give more of what stands around it`;
+  return old === fresh
+    ? 'That changes nothing'
+    : { path: target, before, after: before.slice(0, at) + fresh + before.slice(at + old.length) };
+}
+
+/** The text as the person has it now, read at once: null when there is no such file, undefined when it cannot be read. */
+function textNow(file: string): string | null | undefined {
+  try {
+    return openDocument(file)?.getText() ?? readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
+  }
+}
+
+function commandTool(cwd: string, terminals: Terminals): Tool {
+  const input = z.strictObject({
+    command: z.string().check(z.minLength(1), z.maxLength(10_000), z.describe('A command line for the shell of this machine.')),
+  });
+  const tool = toolOf({
+    cwd,
+    kind: 'execute',
+    name: 'run_command',
+    description: 'Run a command in the workspace folder, up to a minute. The person decides. Gives its output and exit code.',
+    input,
+    run: async ({ command }, signal) => {
+      const terminal = await terminals.create({ command, cwd, limit: 64 * 1024 });
+      const stop = () => terminal.kill();
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      const exit = await terminal.exited();
+      signal.removeEventListener('abort', stop);
+      const { text: output } = terminal.output();
+      terminal.release();
+      const how = signal.aborted ? 'Stopped' : exit.code === null ? `Ended by ${exit.signal}` : `Exit code ${exit.code}`;
+      return { ok: exit.code === 0, text: output === '' ? how : `${output.trimEnd()}\n${how}` };
+    },
+  });
+  return {
+    ...tool,
+    confirm: (given) => {
+      const parsed = input.safeParse(given);
+      if (!parsed.success) return undefined;
+      const { command } = parsed.data;
+      return confirmation(vscode.l10n.t('Run a command'), 'execute', { type: 'command', command, cwd }, undefined);
+    },
+  };
+}
+
+/** What leads out of the workspace says so in its title. */
+function confirmation(title: string, kind: ToolKind, detail: Confirmation['detail'], outside: Confirmation | undefined): Confirmation {
+  return { title: outside ? `${outside.title}: ${title}` : title, kind, detail };
+}
+
+function refuse(why: string): ToolAnswer {
+  return { ok: false, text: why };
+}
