@@ -4,7 +4,7 @@ import type { CallId, Part, PartId, ToolCall, Turn } from './model.ts';
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
 export function addPart(turn: Turn, part: Part): Turn {
-  return indexOf(turn, part.id) >= 0 ? turn : { ...turn, parts: [...turn.parts, part] };
+  return indexOf(turn, part.id) >= 0 ? turn : withPart(turn, -1, part);
 }
 
 export function removeParts(turn: Turn, ids: readonly PartId[]): Turn {
@@ -18,17 +18,17 @@ export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.
   const part = turn.parts[at];
   if (!part) {
     const parent = event.parent === undefined ? {} : { parent: event.parent };
-    return { ...turn, parts: [...turn.parts, { kind: event.kind, id: event.partId, ...parent, text: event.text }] };
+    return withPart(turn, -1, { kind: event.kind, id: event.partId, ...parent, text: event.text });
   }
   if (part.kind !== event.kind) return turn;
-  return { ...turn, parts: turn.parts.with(at, { ...part, text: part.text + event.text }) };
+  return withPart(turn, at, { ...part, text: part.text + event.text });
 }
 
 export function setText(turn: Turn, id: PartId, text: string): Turn {
   const at = indexOf(turn, id);
   const part = turn.parts[at];
   if ((part?.kind !== 'text' && part?.kind !== 'thought') || part.text === text) return turn;
-  return { ...turn, parts: turn.parts.with(at, { ...part, text }) };
+  return withPart(turn, at, { ...part, text });
 }
 
 export function changeCall(turn: Turn, id: CallId, change: CallChange): Turn {
@@ -59,9 +59,33 @@ function inCall(turn: Turn, id: CallId, change: (call: ToolCall) => ToolCall): T
   const part = turn.parts[at];
   if (part?.kind !== 'call') return turn;
   const call = change(part.call);
-  return call === part.call ? turn : { ...turn, parts: turn.parts.with(at, { ...part, call }) };
+  return call === part.call ? turn : withPart(turn, at, { ...part, call });
 }
 
-function indexOf(turn: Turn, id: PartId): number {
-  return turn.parts.findLastIndex((part) => part.id === id);
+/**
+ * Where parts stand, by id; handed on from a list to the one that grows out of it, for a turn of thousands of parts would be searched for every
+ * piece of text. It knows every id of those lists, so what it does not know is in none of them.
+ */
+const places = new WeakMap<readonly Part[], Map<PartId, number>>();
+
+function withPart(turn: Turn, at: number, part: Part): Turn {
+  const parts = at < 0 ? [...turn.parts, part] : turn.parts.with(at, part);
+  const known = places.get(turn.parts);
+  if (known) {
+    known.set(part.id, at < 0 ? parts.length - 1 : at);
+    places.set(parts, known);
+  }
+  return { ...turn, parts };
+}
+
+function indexOf({ parts }: Turn, id: PartId): number {
+  let known = places.get(parts);
+  if (!known) {
+    known = new Map(parts.map((part, at) => [part.id, at]));
+    places.set(parts, known);
+  }
+  const at = known.get(id);
+  if (at === undefined || parts[at]?.id === id) return at ?? -1;
+  // Another list has grown out of the same one.
+  return parts.findLastIndex((part) => part.id === id);
 }

@@ -229,3 +229,16 @@ test('a text and a terminal may be said anew, where they stand', () => {
   assert.deepEqual(session.terminals.x, { id: 'x', command: 'ls', tail: 'whole lines\n', dropped: 0 });
   for (const partId of ['a', 'nobody']) assert.equal(reduce(session, { type: 'text.set', turnId: 't', partId, text: 'final' }), session);
 });
+
+test('two turns that grow out of one keep their own parts in their places', () => {
+  const add = (session: Session, id: string) => reduce(session, grew('b', id, id));
+  const stem = add(add(run(fresh(), began('b')), 'p1'), 'p2');
+  const one = add(stem, 'left');
+  const other = add(add(stem, 'right'), 'more');
+  const ids = (session: Session) => session.turns.at(-1)?.parts.map((part) => (part.kind === 'text' ? part.text : ''));
+  assert.deepEqual(ids(add(add(one, 'left'), 'p1')), ['p1p1', 'p2', 'leftleft']);
+  assert.deepEqual(ids(add(add(other, 'right'), 'more')), ['p1', 'p2', 'rightright', 'moremore']);
+  assert.deepEqual(ids(add(one, 'right')), ['p1', 'p2', 'left', 'right']);
+  const without = reduce(other, { type: 'parts.removed', turnId: 'b', partIds: ['p2'] });
+  assert.deepEqual(ids(add(add(without, 'right'), 'p2')), ['p1', 'rightright', 'more', 'p2']);
+});

@@ -10,7 +10,7 @@ import { tasksNow } from './background.ts';
 import { decodeEvent } from './codec.ts';
 import { type Greeting, Handshake } from './handshake.ts';
 import { Joined } from './joined.ts';
-import { newSessionMemory } from './memory.ts';
+import { type Memory, newSessionMemory, type TurnMemory } from './memory.ts';
 import { OtherTurns } from './otherTurns.ts';
 import { OwnTurns, type PromptIntent } from './ownTurns.ts';
 import { Peer } from './peer.ts';
@@ -59,6 +59,7 @@ export class Conversation {
   readonly #others: OtherTurns;
   readonly #steering: Steering;
   readonly #memory = newSessionMemory();
+  #seen: Memory = { session: this.#memory, depth: 0 };
   readonly #said: Joined;
   #greeting: Greeting | undefined;
   #replaying = false;
@@ -258,9 +259,7 @@ export class Conversation {
   #onEvent(type: string, payload: object): void {
     if (type === 'TurnBegin' && !this.#own.turn && (this.#replaying || this.#greeting)) return this.#others.begin(payload);
     if (type === 'SteerInput') this.#steering.takenUp();
-    const turn = this.#own.turn ?? this.#others.turn;
-    const memory = { session: this.#memory, ...(turn ? { turn, lane: turn.main } : {}), depth: 0 };
-    const decoded = decodeEvent(type, payload, memory);
+    const decoded = decodeEvent(type, payload, this.#memoryOf(this.#own.turn ?? this.#others.turn));
     if ('trouble' in decoded) {
       this.#deps.scene.log.trace(`Left out an event that is ${decoded.trouble}: ${decoded.why.slice(0, 200)}`);
       return;
@@ -271,6 +270,12 @@ export class Conversation {
     if (type !== 'TurnEnd' || this.#own.turn || !this.#others.turn) return;
     this.#others.ended();
     this.#requests.turnEnded();
+  }
+
+  /** One object a turn: it is needed for every piece of text. */
+  #memoryOf(turn: TurnMemory | undefined): Memory {
+    if (this.#seen.turn !== turn) this.#seen = { session: this.#memory, ...(turn ? { turn, lane: turn.main } : {}), depth: 0 };
+    return this.#seen;
   }
 
   /** Ours begins while theirs runs: what theirs has asked is refused, so that nothing waits for ever. */
