@@ -33,7 +33,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
   switch (link.state) {
     case 'opening':
       return html`<section class="banner" aria-label=${t('Connection')}>
-        <span class="spinner" aria-hidden="true"></span><bdi>${link.note ?? t('Starting {0}…', agent.name)}</bdi>
+        <span class="spinner" aria-hidden="true"></span><bdi>${visibleText(link.note ?? t('Starting {0}…', agent.name))}</bdi>${remedies(view, link.next)}
       </section>`;
     case 'closed':
       return closedView(view, link);

@@ -32,7 +32,14 @@ function named({ name }: AgentInfo, said: AgentInfo): AgentInfo {
 export function reduce(session: Session, event: SessionEvent): Session {
   switch (event.type) {
     case 'link.opening':
-      return { ...session, link: event.note === undefined ? { state: 'opening' } : { state: 'opening', note: event.note } };
+      return {
+        ...session,
+        link: {
+          state: 'opening',
+          ...(event.note === undefined ? {} : { note: event.note }),
+          ...(event.next === undefined ? {} : { next: event.next }),
+        },
+      };
     case 'link.ready':
       return { ...session, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
     case 'link.closed':

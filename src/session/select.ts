@@ -100,7 +100,9 @@ export function askTitle(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>, runn
 /** What a call is called: with paths as people read them, and a bare name of a tool with what it works on. */
 export function callTitle(call: ToolCall, cwd: string): string {
   const title = withoutFolder(call.title || call.name, cwd);
-  const tool = /^(?:mcp__)?([\w-]+)$/.exec(title)?.[1];
+  // A name alone, or behind the name of the server it comes from.
+  const found = /^(?:mcp__([\w-]+)|[\w-]+: (\w+_\w+)|([\w-]+))$/.exec(title);
+  const tool = found?.[1] ?? found?.[2] ?? found?.[3];
   if (tool === undefined) return title;
   const name = tool.split('__').at(-1) ?? tool;
   const place = placeOf(call);

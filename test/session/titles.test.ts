@@ -43,6 +43,8 @@ test('a call is called with paths as people read them, and a bare tool with what
   assert.equal(callTitle(call('/elsewhere/a.ts'), '/w/p'), '/elsewhere/a.ts');
   assert.equal(callTitle(call('write', { locations: [{ path: '/w/p/a.ts' }] }), '/w/p'), 'write: a.ts');
   assert.equal(callTitle(call('mcp__editor__open_in_ide', { input: { path: '/w/p/a.ts', line: 3 } }), '/w/p'), 'open_in_ide: a.ts:3');
+  assert.equal(callTitle(call('server: open_in_ide', { input: { path: 'a.ts' } }), '/w/p'), 'open_in_ide: a.ts');
+  assert.equal(callTitle(call('Shell: ls', { input: { path: 'a.ts' } }), '/w/p'), 'Shell: ls');
   assert.equal(callTitle(call(''), '/w/p'), 'tool');
 });
 

@@ -218,7 +218,10 @@ export class Approvals implements Disposable {
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
     const title = session ? askTitle(ask, session.store.now, vscode.l10n.t('Run a command')) : ask.title;
     const asked = `${askerOf(session, ask)}: ${plainLabel(title)}`;
-    const clock = ask.until === undefined ? undefined : new Date(ask.until).toLocaleTimeString(vscode.env.language);
+    const clock =
+      ask.until === undefined
+        ? undefined
+        : new Date(ask.until).toLocaleTimeString(vscode.env.language, { hour: '2-digit', minute: '2-digit' });
     const text = clock === undefined ? asked : vscode.l10n.t('{0} — refused at {1} if nobody answers', asked, clock);
     return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
   }

@@ -58,8 +58,10 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     step = { input, life };
     input.title = shownTitle;
     input.ignoreFocusOut = true;
-    input.step = to + 1;
-    input.totalSteps = fields.length;
+    if (fields.length > 1) {
+      input.step = to + 1;
+      input.totalSteps = fields.length;
+    }
     life.own(
       input.onDidHide(() => {
         if (step?.input === input) finish(() => host.dismissed());

@@ -39,7 +39,7 @@ export function handler<T extends z.ZodMiniType>(params: T, run: (params: z.outp
 export function connect(
   channel: Channel,
   served: Served,
-  scene: { readonly log: Log; readonly trace: (way: 'in' | 'out', message: unknown) => void },
+  scene: { readonly log: Log; readonly trace: (way: 'in' | 'out', message: unknown) => void; readonly onJunk: (text: string) => void },
 ): Connection {
   const cancellable = new Map<string | number, AbstractCancellationTokenSource>();
   let heardAt = performance.now();
@@ -57,7 +57,10 @@ export function connect(
       else served.onNotification(message.method, message.params);
       return true;
     },
-    onJunk: (text) => scene.log.info(`The agent's output is no message: ${text.slice(0, 2000)}`),
+    onJunk: (text) => {
+      scene.log.info(`The agent's output is no message: ${text.slice(0, 2000)}`);
+      scene.onJunk(text);
+    },
     onStray: ({ code, message }) => scene.log.info(`The agent reports an error of no request (${code}): ${message.slice(0, 500)}`),
   });
   for (const [method, { params, run }] of Object.entries(served.requests)) {

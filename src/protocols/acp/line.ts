@@ -3,6 +3,7 @@ import { say } from '../../base/say.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { processChannel } from '../../transport/process.ts';
 import type { Launch, Scene } from '../adapter.ts';
+import { junkWhileOpening } from '../junk.ts';
 import { type Agent, agentOf, clientCapabilities, clientCapabilities2 } from './agent.ts';
 import { type Connection, connect, type Served } from './connection.ts';
 import { codeOf, UNSUPPORTED_VERSION } from './faults.ts';
@@ -23,6 +24,8 @@ export interface Line {
   readonly connection: Connection;
   /** Settles when the process is gone, with the reason. */
   readonly closed: Promise<Closed>;
+  /** It has answered the handshake. */
+  greeted: boolean;
 }
 
 /** Starts the process. A start that fails is a line that closes. */
@@ -34,12 +37,17 @@ export function openLine(
   onClosed: (line: Line, closed: Closed) => void,
 ): Line {
   const channel = processChannel({ ...launch, env: { ...launch.env, ...env } }, { log: scene.log, patience: PATIENCE });
-  const connection = connect(channel, served, scene);
+  let junk = 0;
+  const onJunk = (text: string) => {
+    junk += 1;
+    if (junk === 1 && !line.greeted) scene.emit(junkWhileOpening(text, 'ACP'));
+  };
+  const connection = connect(channel, served, { ...scene, onJunk });
   let tell: (closed: Closed) => void = () => {};
   const closed = new Promise<Closed>((resolve) => {
     tell = resolve;
   });
-  const line: Line = { channel, connection, closed };
+  const line: Line = { channel, connection, closed, greeted: false };
   channel.onClosed((why) => {
     tell(why);
     connection.dispose();
@@ -58,6 +66,7 @@ export async function initialize(line: Line, launch: ProcessLaunch, scene: Scene
     if (newest === 1 || codeOf(error) !== UNSUPPORTED_VERSION) throw error;
     return hello(1);
   });
+  line.greeted = true;
   const { protocolVersion } = answer;
   if (protocolVersion === 2 && newest === 2) return agentOf(readHello(initializeAnswer2, answer), v2);
   if (protocolVersion === 1) return agentOf(readHello(initializeAnswer, answer), v1);

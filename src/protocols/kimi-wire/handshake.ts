@@ -4,6 +4,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Command, Question, ToolOffer } from '../../session/model.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
+import { junkWhileOpening } from '../junk.ts';
 import type { Tool } from '../ports.ts';
 import type { Peer } from './peer.ts';
 import { codes, type InitializeResult, NEWEST_VERSION } from './schema.ts';
@@ -155,10 +156,15 @@ export class Handshake {
   }
 
   #stillWaiting(ms: number): void {
-    this.#deps.emit({
-      type: 'link.opening',
-      note: say('{0} is starting ({1} s). It can take half a minute.', this.#deps.command, Math.round(ms / 1000)),
-    });
+    const { firstJunk } = this.#deps.peer;
+    this.#deps.emit(
+      firstJunk === undefined
+        ? {
+            type: 'link.opening',
+            note: say('{0} is starting ({1} s). It can take half a minute.', this.#deps.command, Math.round(ms / 1000)),
+          }
+        : junkWhileOpening(firstJunk, 'Wire'),
+    );
     if (ms !== this.#deps.limits.notes[0]) return;
     this.#deps.isLegacy().then(
       (legacy) => legacy && !this.#done && this.#goLegacy(),

@@ -22,6 +22,8 @@ export class Peer {
   readonly #deps: PeerDeps;
   readonly #missing = new Set<keyof Methods>();
   #junk = 0;
+  /** The first thing it wrote that is no message. */
+  firstJunk: string | undefined;
 
   constructor(channel: Channel, deps: PeerDeps) {
     this.#deps = deps;
@@ -98,6 +100,7 @@ export class Peer {
 
   #onJunk(text: string, why: 'notJson' | 'notAMessage'): void {
     this.#junk += 1;
+    this.firstJunk ??= text;
     const what = why === 'notJson' ? 'a line that is not JSON' : 'something that is no message';
     if (this.#junk === 1) this.#deps.log.warn(`The agent wrote ${what} to its output; such lines are left out: ${text.slice(0, 200)}`);
     else this.#deps.log.trace(`Left out: ${text.slice(0, 200)}`);

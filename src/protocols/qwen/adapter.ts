@@ -6,6 +6,7 @@ import type { Channel, Closed } from '../../transport/channel.ts';
 import { toLine } from '../../transport/lines.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, Hint, Past, Scene } from '../adapter.ts';
+import { junkWhileOpening } from '../junk.ts';
 import { copyIn, copyKey, type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
@@ -247,6 +248,7 @@ export class QwenAdapter implements Adapter {
     if (!message) {
       this.#junk += 1;
       if (this.#junk <= JUNK_LOGGED) this.#scene.log.info(`The agent wrote something that is no message: ${line.slice(0, 500)}`);
+      if (this.#junk === 1 && !run.talk) this.#scene.emit(junkWhileOpening(line, 'stream-json'));
       return;
     }
     this.#scene.trace('in', message);

@@ -1,0 +1,15 @@
+import { say } from '../base/say.ts';
+import type { SessionEvent } from '../session/events.ts';
+
+const SHOWN = 120;
+
+/** What to say while an agent that is being started prints something else than its protocol, called `label`; `line` is the first of it. */
+export function junkWhileOpening(line: string, label: string): Extract<SessionEvent, { type: 'link.opening' }> {
+  const text = line.replace(/\s+/g, ' ').trim();
+  const first = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  return {
+    type: 'link.opening',
+    note: say('It prints something that is not {0}: “{1}”. If nothing else comes, look at how it is started.', label, first),
+    next: ['openSettings', 'showLog', 'restart'],
+  };
+}
