@@ -19,6 +19,8 @@ interface Expected {
   readonly mode?: string;
   /** Its record of a conversation with calls cannot be loaded again (0.61.0: "No previous sessions found"); a plain one can. */
   readonly loadsOnlyTalk?: true;
+  /** The version of the protocol that is offered, and must be agreed on. */
+  readonly version?: '2';
 }
 const peers: Readonly<Record<PeerName, Expected>> = {
   gemini: { loadsOnlyTalk: true },
@@ -30,13 +32,21 @@ const peers: Readonly<Record<PeerName, Expected>> = {
   copilot: {},
 };
 
-for (const [name, expected] of Object.entries(peers) as [PeerName, Expected][]) {
-  test(`${name}: plan, read, edit, new file, shell, allow, reject, cancel, tools, load`, { timeout: 400_000 }, async (t) => {
-    const peer = await startPeer(name);
-    t.after(() => peer.remove());
+const runs: readonly [PeerName, Expected][] = [...(Object.entries(peers) as [PeerName, Expected][]), ['claude', { version: '2' }]];
+
+for (const [name, expected] of runs) {
+  const what = expected.version === undefined ? name : `${name}, version ${expected.version}`;
+  test(`${what}: plan, read, edit, new file, shell, allow, reject, cancel, tools, load`, { timeout: 400_000 }, async (t) => {
+    const started = await startPeer(name);
+    t.after(() => started.remove());
+    const { version } = expected;
+    const peer: Peer = version === undefined ? started : { ...started, launch: { ...started.launch, options: { version } } };
     const driven = drive({ protocol: acp, launch: peer.launch });
     t.after(() => driven.stop());
     await driven.ready();
+    const hello = driven.frames.find(({ way, message }) => way === 'in' && 'result' in (message as object))?.message;
+    const { protocolVersion } = (hello as { readonly result: { readonly protocolVersion: number } }).result;
+    assert.equal(protocolVersion, expected.version === '2' ? 2 : 1);
     if (expected.mode !== undefined) {
       driven.live.send({ type: 'setMode', modeId: expected.mode });
       await driven.until('its mode', (session) => session.mode?.current === expected.mode);
@@ -46,7 +56,7 @@ for (const [name, expected] of Object.entries(peers) as [PeerName, Expected][]) 
     await cancelled(t, driven);
     if (expected.warmUp) await toolsConnected(peer, driven);
     await tools(t, peer, driven);
-    assert.deepEqual(problemsOf(driven), [], 'every frame we sent is good by the official schema');
+    assert.deepEqual(problemsOf(driven, expected.version === '2' ? 2 : 1), [], 'every frame we sent is good by the official schema');
     const { resumeKey = '' } = driven.now();
     await driven.stop();
     await loaded(t, peer, expected.loadsOnlyTalk ? await talked(t, peer) : resumeKey, expected);
@@ -166,15 +176,15 @@ async function loaded(t: TestContext, peer: Peer, key: string, expected: Expecte
 }
 
 /** What the official schema has against the frames we sent. Tool servers are left out of the recording. */
-function problemsOf(driven: Drive): readonly string[] {
+function problemsOf(driven: Drive, version: number): readonly string[] {
   const methods = new Map<string, string>();
   const problems: (string | undefined)[] = [];
   for (const { way, message } of driven.frames) {
     const { id, method, params, result } = message as Record<'id' | 'method' | 'params' | 'result', unknown>;
     if (way === 'in' && typeof method === 'string' && id !== undefined) methods.set(JSON.stringify(id), method);
     if (way === 'in') continue;
-    if (typeof method === 'string') problems.push(method === 'session/new' ? undefined : problemOfRequest(method, params));
-    else if (result !== undefined) problems.push(problemOfAnswer(methods.get(JSON.stringify(id)) ?? '', result));
+    if (typeof method === 'string') problems.push(method === 'session/new' ? undefined : problemOfRequest(method, params, version));
+    else if (result !== undefined) problems.push(problemOfAnswer(methods.get(JSON.stringify(id)) ?? '', result, version));
   }
   return problems.filter((one) => one !== undefined);
 }
