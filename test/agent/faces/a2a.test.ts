@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -21,7 +21,7 @@ async function served(t: TestContext, lines: readonly Line[], more: Partial<Serv
 
 async function parley(t: TestContext, lines: readonly Line[], more: TalkOptions = {}) {
   const { cwd, model, url } = await served(t, lines);
-  const session = talk(t, url, more);
+  const session = talk(t, url, { options: { workspace: cwd }, ...more });
   const now = await session.opened();
   assert.equal(now.link.state, 'ready', JSON.stringify(now.link));
   return { ...session, cwd, model };
@@ -113,11 +113,32 @@ test('a failure of the model is told once', async (t) => {
   assert.match(turn.error?.message ?? '', /out of order/);
 });
 
+test('it works in the folder the client names, when that lies in what it was started for', async (t) => {
+  const { cwd, url } = await served(t, [write('a.txt'), 'Written.']);
+  mkdirSync(path.join(cwd, 'part'));
+  const session = talk(t, url, { options: { workspace: path.join(cwd, 'part') } });
+  const turnId = session.begin('write');
+  const ask = await session.approval();
+  session.answer(ask, option(ask, 'allow_once'));
+  assert.equal((await session.ended(turnId)).status, 'done');
+  assert.equal(existsSync(path.join(cwd, 'part', 'a.txt')), true);
+});
+
+test('a folder outside of that is refused with words, also by a link or a missing one', async (t) => {
+  const { cwd, url, model } = await served(t, ['Never said.']);
+  symlinkSync(tmpdir(), path.join(cwd, 'link'));
+  for (const workspace of [tmpdir(), path.join(cwd, '..'), path.join(cwd, 'link'), path.join(cwd, 'missing')]) {
+    const turn = await talk(t, url, { options: { workspace } }).prompt('hi');
+    assert.deepEqual([turn.status, /workspace path/.test(turn.error?.message ?? '')], ['failed', true], workspace);
+  }
+  assert.equal(model.requests.length, 0);
+});
+
 test('it asks for its token, and takes it', async (t) => {
-  const { url } = await served(t, ['Hello.'], { token: 'secret' });
+  const { url, cwd } = await served(t, ['Hello.'], { token: 'secret' });
   const kept = new Map<string, string>();
   const secrets = { get: async (name: string) => kept.get(name), set: async (name: string, value: string) => void kept.set(name, value) };
-  const session = talk(t, url, { secrets });
+  const session = talk(t, url, { secrets, options: { workspace: cwd } });
   const ask = await session.asked();
   assert.equal(ask.kind, 'question');
   session.answer(ask, { kind: 'fields', values: { secret: ['secret'] } });

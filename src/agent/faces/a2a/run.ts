@@ -123,6 +123,27 @@ export class Run {
   }
 }
 
+/** A task that ends before it begins, with the reason. */
+export function refuse({ taskId, contextId, userMessage }: RequestContext, bus: ExecutionEventBus, reason: string): void {
+  const timestamp = new Date().toISOString();
+  bus.publish({ kind: 'task', id: taskId, contextId, status: { state: 'submitted', timestamp }, history: [userMessage] });
+  const message = {
+    kind: 'message' as const,
+    role: 'agent' as const,
+    messageId: randomUUID(),
+    parts: [{ kind: 'text' as const, text: reason }],
+  };
+  bus.publish({
+    kind: 'status-update',
+    taskId,
+    contextId,
+    final: true,
+    status: { state: 'failed', timestamp, message },
+    metadata: { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } },
+  });
+  bus.finished();
+}
+
 function decisionIn(part: Part): readonly { readonly id: string; readonly answer: ApprovalAnswer }[] {
   if (part.kind !== 'data') return [];
   const data = part.data as Readonly<Record<string, unknown>>;

@@ -19,7 +19,8 @@ import { findSkills, skillCommands } from '../../skills.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { agentCard } from './card.ts';
 import type { EditorTools } from './editorTools.ts';
-import { Run } from './run.ts';
+import { Run, refuse } from './run.ts';
+import { workspaceOf } from './workspace.ts';
 
 export interface ServeOptions {
   readonly model: Model;
@@ -48,9 +49,16 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
   let lastContext: string | undefined;
   const executor: AgentExecutor = {
     execute: async (request, bus) => {
-      const { contextId, taskId } = request;
-      const run = runs.get(contextId) ?? new Run(options.model, options.workspace, options.editor);
-      runs.set(contextId, run);
+      const { contextId, taskId, userMessage } = request;
+      let run = runs.get(contextId);
+      if (!run) {
+        try {
+          run = new Run(options.model, await workspaceOf(options.workspace, userMessage.metadata), options.editor);
+        } catch (error) {
+          return refuse(request, bus, messageOf(error));
+        }
+        runs.set(contextId, run);
+      }
       contexts.set(taskId, contextId);
       lastContext = contextId;
       await run.take(request, bus);
@@ -93,10 +101,10 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     const body = parse(text);
     const { id = null, method, params } = isRecord(body) ? body : {};
     const say = (result: object) => ({ jsonrpc: '2.0', id, result });
-    const refuse = (code: number, message: string) => answer(response, 200, { jsonrpc: '2.0', id, error: { code, message } });
+    const deny = (code: number, message: string) => answer(response, 200, { jsonrpc: '2.0', id, error: { code, message } });
     const named = (request.headers['x-a2a-extensions'] ?? '').toString();
     if (typeof method === 'string' && /^(message\/|commands?\/)/.test(method) && !named.split(/\s*,\s*/).includes(EXTENSION)) {
-      return refuse(INVALID_REQUEST, `The extension ${EXTENSION} is required.`);
+      return deny(INVALID_REQUEST, `The extension ${EXTENSION} is required.`);
     }
     const commands = () => commandsOf(skillCommands(findSkills(options.workspace.cwd)), options.model);
     if (method === 'commands/get') return answer(response, 200, say({ commands: commands().all.map(slashCommand) }));
