@@ -3,7 +3,7 @@ import type { Scene } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
 import { eventOf, meaningOf, type Said } from './meaning.ts';
 import type { Memory } from './memory.ts';
-import type { Incoming, TaskState } from './records.ts';
+import { type Incoming, isOver, type TaskState } from './records.ts';
 import type { Message, Part } from './schema.ts';
 import type { Shown } from './shown.ts';
 
@@ -26,6 +26,8 @@ export class Hearing {
   /** How often each stream has said a thing, by its number; under 0 how often it has been shown. */
   readonly #heard = new Map<string, Map<number, number>>();
   #model = '';
+  /** The task that went on with this turn: what it holds from before has been shown. */
+  readonly #earlier: string | undefined;
   state: TaskState | undefined;
   /** What the agent says went wrong. */
   failure: string | undefined;
@@ -39,6 +41,7 @@ export class Hearing {
 
   constructor(deps: HearingScene) {
     this.#deps = deps;
+    this.#earlier = deps.memory.task?.id;
   }
 
   streamBegan(): void {
@@ -51,8 +54,9 @@ export class Hearing {
     const { memory } = this.#deps;
     this.records += 1;
     if (record.taskId !== undefined && record.kind !== 'message') {
-      // A failure before there was a task names one that nobody keeps.
-      if (memory.task === undefined || record.kind === 'task') memory.task = { id: record.taskId };
+      // A failure before there was a task names one that nobody keeps; the last word of a cancelled one comes after it was left.
+      const gone = isOver(record.state) && record.state !== 'completed';
+      if (memory.task === undefined ? !gone : record.kind === 'task') memory.task = { id: record.taskId };
     }
     if (record.contextId !== undefined) memory.contextId = record.contextId;
     const newest = stream === this.#newest;
@@ -112,7 +116,7 @@ export class Hearing {
     // Agents that do not stream answer with the whole task.
     const { shown } = this.#deps;
     const text = record.parts.flatMap((part) => part.text ?? []).join('');
-    if (text !== '' && !shown.has(record.messageId, text)) this.#said(record, words);
+    if (text !== '' && !shown.has(record.messageId, text) && !this.#isOld(text)) this.#said(record, words);
     for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
   }
 
@@ -134,7 +138,8 @@ export class Hearing {
       return true;
     }
     const whole = parts.flatMap((part) => part.text ?? []).join('');
-    if (callId === undefined && whole !== '' && !shown.has(undefined, whole)) shown.say('text', whole, undefined, id);
+    if (callId === undefined && whole !== '' && !shown.has(undefined, whole) && !this.#isOld(whole))
+      shown.say('text', whole, undefined, id);
     return false;
   }
 
@@ -184,6 +189,12 @@ export class Hearing {
       const shown = said.type === 'text' || said.type === 'thought' ? this.#deps.shown.has(record.messageId, said.text) : false;
       if (!shown && (said.type === 'call' || said.type === 'text' || said.type === 'thought')) this.#show(said, true, record.messageId);
     }
+  }
+
+  /** A task record repeats the last words and the works of turns before. */
+  #isOld(text: string): boolean {
+    const { task, past } = this.#deps.memory;
+    return this.#earlier !== undefined && task?.id === this.#earlier && past.has(text);
   }
 
   #named(model: string): void {
