@@ -1,9 +1,11 @@
 /**
- * Chunks per second: bytes -> events -> chunks -> message and session, beside the official client on the same bytes. The official client runs
+ * Bytes the room adds to the bundle of protocols, which is loaded with the first session; and chunks per second: bytes -> events -> chunks -> message and session, beside the official client on the same bytes. The official client runs
  * once with a state that keeps what it is given, and once as its React binding does, with a copy of the message after every chunk.
  */
 
+import { gzipSync } from 'node:zlib';
 import { AbstractChat, type ChatState, DefaultChatTransport, type UIMessage } from 'ai';
+import { build } from 'esbuild';
 import { Assembly } from '../../src/protocols/ai-sdk/assembly.ts';
 import { decodeChunk } from '../../src/protocols/ai-sdk/chunk.ts';
 import { Telling } from '../../src/protocols/ai-sdk/codec.ts';
@@ -118,6 +120,26 @@ async function perSecond(chunks: readonly Chunk[], run: (pieces: readonly Buffer
   } while (performance.now() < until);
   return Math.round((chunks.length / best) * 1000);
 }
+
+/** The bundle of protocols, minified; `without` leaves the AI SDK's room out of it. */
+async function bundled(without: boolean): Promise<Uint8Array> {
+  const stub = { contents: "export const aiSdk = { title: '', launch: 'http', open() {} };", loader: 'js' } as const;
+  const { outputFiles } = await build({
+    entryPoints: ['src/protocols/registry.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    minify: true,
+    write: false,
+    plugins: without ? [{ name: 'without', setup: ({ onLoad }) => onLoad({ filter: /protocols.ai-sdk.index\.ts$/ }, () => stub) }] : [],
+  });
+  return outputFiles[0]?.contents ?? new Uint8Array();
+}
+const [all, others] = [await bundled(false), await bundled(true)];
+const kB = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
+const packed = gzipSync(all).length - gzipSync(others).length;
+console.log(`bundle of protocols: ${kB(all.length)}, of which the AI SDK ${kB(all.length - others.length)}, compressed ${kB(packed)}`);
 
 for (const [name, chunks] of [
   ['one answer of 5,000 deltas', longAnswer(5_000)],
