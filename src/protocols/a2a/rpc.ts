@@ -217,6 +217,7 @@ export class Rpc {
       const text = await answer.text();
       const parsed = rpcAnswer.safeParse(parse(text));
       if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
+      if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait, head(text)));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
     }
   }
@@ -232,6 +233,10 @@ function whyRefused(url: string, status: number, words: string): string {
   if (status === 403) return say('{0} does not allow this: {1}', origin, words);
   if (status === 404) return say('{0} knows no such address: {1}', origin, new URL(url).pathname);
   return say('{0} answered with status {1}: {2}', origin, status, words);
+}
+
+function tooBusy(url: string, wait: number, words: string): string {
+  return say('{0} is busy and asks to wait {1} s: {2}', originOf(url), Math.round(wait / 1000), words);
 }
 
 function head(text: string): string {

@@ -201,7 +201,8 @@ export class Turn {
     try {
       await open((result) => {
         const record = toIncoming(result);
-        if (this.#ended) return;
+        // What a body holds after its last word was not meant for anybody.
+        if (this.#ended || stream.ended) return;
         this.#quiet();
         if (!record) return scene.log.trace('A record of a kind that is not known was left out.');
         stream.records += 1;
