@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
@@ -41,8 +52,7 @@ export class SessionStore {
 
   constructor(home: string, workDir: string, id: string) {
     this.id = id;
-    const name = /^[\w-][\w.-]{0,127}$/.test(id) ? id : createHash('md5').update(id).digest('hex');
-    this.folder = path.join(folderOf(home, workDir), name);
+    this.folder = path.join(folderOf(home, workDir), nameOf(id));
   }
 
   readMessages(): readonly Message[] {
@@ -144,6 +154,55 @@ export function lastSession(home: string, workDir: string): string | undefined {
     // No session yet.
   }
   return newest?.id;
+}
+
+export interface StoredSession {
+  readonly id: string;
+  readonly title: string | undefined;
+  /** When it was last added to, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** The sessions of a working directory that hold something, newest first. */
+export function sessionsOf(home: string, workDir: string): readonly StoredSession[] {
+  const found = namesIn(folderOf(home, workDir)).flatMap((id): readonly StoredSession[] => {
+    const store = new SessionStore(home, workDir, id);
+    const at = statSync(path.join(store.folder, 'context.jsonl'), { throwIfNoEntry: false })?.mtimeMs;
+    const { title, custom_title } = store.readState();
+    return at === undefined ? [] : [{ id, title: custom_title ?? title ?? undefined, at }];
+  });
+  return found.sort((one, other) => other.at - one.at);
+}
+
+/** Takes the session of that id away, whatever its working directory. False when there is none. */
+export function deleteSession(home: string, id: string): boolean {
+  const all = path.join(home, 'sessions');
+  const name = nameOf(id);
+  const folder = namesIn(all)
+    .map((one) => path.join(all, one, name))
+    .find((one) => existsSync(one));
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  return folder !== undefined;
+}
+
+/** Copies what a session remembers into a new one. False when it remembers nothing. */
+export function copySession(home: string, workDir: string, from: string, to: string): boolean {
+  const [source, target] = [new SessionStore(home, workDir, from).folder, new SessionStore(home, workDir, to).folder];
+  if (!existsSync(path.join(source, 'context.jsonl'))) return false;
+  cpSync(source, target, { recursive: true });
+  return true;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function nameOf(id: string): string {
+  return /^[\w-][\w.-]{0,127}$/.test(id) ? id : createHash('md5').update(id).digest('hex');
 }
 
 function folderOf(home: string, workDir: string): string {

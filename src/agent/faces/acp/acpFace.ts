@@ -2,7 +2,8 @@ import type { ApprovalAnswer, ApprovalRequest, Face, QuestionRequest, Said } fro
 import { Settled } from '../../face.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
-import { failed, type Outcome } from '../../tools/tool.ts';
+import { type Outcome, Rejected } from '../../tools/tool.ts';
+import type { ToolServers } from './toolServers.ts';
 import { contentOf, kindOf, planOf, textContent, titleOf } from './toolWords.ts';
 
 /** What the client said it can do. */
@@ -14,6 +15,8 @@ export interface ClientCan {
 /** The client of one session. `ask` rejects when the client refuses or the signal fires. */
 export interface Client {
   readonly can: ClientCan;
+  /** The tools of the servers it has named. */
+  readonly servers: ToolServers;
   update(update: object): void;
   ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
 }
@@ -26,6 +29,8 @@ export class AcpFace implements Face {
   readonly #begun = new Set<string>();
   /** Terminals of commands, by call; they stay in the call when it has ended. */
   readonly #terminals = new Map<string, string>();
+  /** Tools of tool servers that may run without asking again. */
+  readonly #allowed = new Set<string>();
   #compactions = 0;
 
   constructor(client: Client) {
@@ -38,11 +43,19 @@ export class AcpFace implements Face {
   }
 
   clientTools(): readonly ToolOffer[] {
-    return [];
+    return this.#client.servers.offers;
   }
 
-  async callClient(): Promise<Outcome> {
-    return failed('This client has no tools.');
+  /** The client does not see what a tool server is asked to do, so the person is asked here, unless the tool says that it only reads. */
+  async callClient({ id, name, input }: Parameters<Face['callClient']>[0], signal: AbortSignal): Promise<Outcome> {
+    const { servers } = this.#client;
+    if (servers.changes(name) && !this.#allowed.has(name)) {
+      const shown = [{ type: 'brief' as const, text: input }];
+      const answer = await this.approve({ callId: id, tool: name, action: name, description: name, shown }, signal);
+      if (!answer.allow) throw new Rejected();
+      if (answer.forSession) this.#allowed.add(name);
+    }
+    return servers.call(name, input, signal);
   }
 
   async hook(): Promise<string | undefined> {

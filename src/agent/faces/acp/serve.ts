@@ -5,10 +5,11 @@ import type { Channel } from '../../../transport/channel.ts';
 import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import { type Message, type Model, ModelError, type UserPart } from '../../models/model.ts';
-import { SessionStore } from '../../sessionStore.ts';
+import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { AcpFace, type Client, type ClientCan, chunk } from './acpFace.ts';
+import { mcpServers, ToolServers } from './toolServers.ts';
 import { kindOf, linkText, textContent, titleOf } from './toolWords.ts';
 
 export interface AcpOptions {
@@ -23,7 +24,8 @@ interface Session {
   readonly client: Client;
 }
 
-const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())) });
+const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())), mcpServers });
+const listing = z.object({ cwd: z.nullish(z.string()) });
 const named = z.object({ sessionId: z.string() });
 const block = z.union([
   z.object({ type: z.literal('text'), text: z.string() }),
@@ -50,6 +52,8 @@ export class AcpServer {
   readonly #options: AcpOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #turns = new Set<Promise<unknown>>();
+  /** Working directories of the sessions that were opened here. */
+  readonly #folders = new Set<string>();
   #can: ClientCan = { terminals: false, forms: false, compactions: false };
 
   constructor(options: AcpOptions) {
@@ -69,6 +73,9 @@ export class AcpServer {
       'session/new': (params) => this.#open(randomUUID(), params),
       'session/load': (params) => this.#reopen(params, true),
       'session/resume': (params) => this.#reopen(params, false),
+      'session/list': (params) => this.#list(read(listing, params).cwd ?? undefined),
+      'session/fork': (params) => this.#fork(params),
+      'session/delete': (params) => this.#delete(read(named, params).sessionId),
       'session/close': (params) => this.#close(read(named, params).sessionId),
       'session/set_mode': (params) => this.#setMode(params),
       'session/prompt': (params) => this.#prompt(params),
@@ -89,6 +96,7 @@ export class AcpServer {
   async end(): Promise<void> {
     for (const { conversation } of this.#sessions.values()) conversation.cancel();
     await Promise.allSettled(this.#turns);
+    await Promise.allSettled([...this.#sessions.values()].map(({ client }) => client.servers.close()));
   }
 
   #initialize(params: unknown): object {
@@ -104,16 +112,20 @@ export class AcpServer {
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: true, embeddedContext: true },
-        sessionCapabilities: { resume: {}, close: {}, additionalDirectories: {} },
+        mcpCapabilities: { http: true, sse: true },
+        sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, fork: {}, additionalDirectories: {} },
       },
       authMethods: [],
     };
   }
 
-  #open(id: string, params: unknown): object {
-    const { cwd, additionalDirectories } = read(folder, params);
+  async #open(id: string, params: unknown): Promise<object> {
+    const { cwd, additionalDirectories, mcpServers: wanted } = read(folder, params);
+    await this.#sessions.get(id)?.client.servers.close();
+    const servers = new ToolServers();
     const client: Client = {
       can: this.#can,
+      servers,
       update: (update) => void this.#rpc.connection.sendNotification('session/update', { sessionId: id, update }).catch(() => undefined),
       ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
     };
@@ -124,6 +136,8 @@ export class AcpServer {
       store: new SessionStore(this.#options.home, cwd, id),
     });
     this.#sessions.set(id, { conversation, client });
+    this.#folders.add(cwd);
+    await servers.connect(wanted ?? [], cwd);
     // Behind the answer that names the session.
     setImmediate(() =>
       client.update({
@@ -134,21 +148,53 @@ export class AcpServer {
     return { sessionId: id, modes: modesOf(conversation) };
   }
 
-  #reopen(params: unknown, replay: boolean): object {
+  async #reopen(params: unknown, replay: boolean): Promise<object> {
     const { sessionId } = read(named, params);
     const { cwd } = read(folder, params);
     if (new SessionStore(this.#options.home, cwd, sessionId).readMessages().length === 0) {
       throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
     }
-    this.#open(sessionId, params);
+    await this.#open(sessionId, params);
     const session = this.#session(sessionId);
     if (replay) for (const update of session.conversation.history.messages.flatMap(replayed)) session.client.update(update);
     return { modes: modesOf(session.conversation) };
   }
 
-  #close(id: string): object {
-    this.#session(id).conversation.cancel();
+  async #close(id: string): Promise<object> {
+    const { conversation, client } = this.#session(id);
+    conversation.cancel();
     this.#sessions.delete(id);
+    await client.servers.close();
+    return {};
+  }
+
+  #list(cwd: string | undefined): object {
+    const folders = cwd === undefined ? [...this.#folders] : [cwd];
+    const sessions = folders.flatMap((one) =>
+      sessionsOf(this.#options.home, one).map(({ id, title, at }) => ({
+        sessionId: id,
+        cwd: one,
+        updatedAt: new Date(at).toISOString(),
+        ...(title === undefined ? {} : { title }),
+      })),
+    );
+    return { sessions };
+  }
+
+  /** The copy is a session of its own from here on. */
+  async #fork(params: unknown): Promise<object> {
+    const { sessionId } = read(named, params);
+    const copy = randomUUID();
+    if (!copySession(this.#options.home, read(folder, params).cwd, sessionId, copy)) {
+      throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
+    }
+    return this.#open(copy, params);
+  }
+
+  /** One that is gone already is no error. */
+  async #delete(id: string): Promise<object> {
+    if (this.#sessions.has(id)) await this.#close(id);
+    deleteSession(this.#options.home, id);
     return {};
   }
 
