@@ -41,8 +41,8 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
       open
         ? html`<div class="call-body">
             ${call.error ? faultView(view, key, call.error) : nothing} ${inputView(view, key, call)}
-            ${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output))}
-            ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing} ${places(view, call)}
+            ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing}
+            ${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output))} ${places(view, call)}
           </div>`
         : nothing
     }

@@ -128,7 +128,7 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
       ? choices
       : [
           // Active when the pick appears: an Enter meant for elsewhere opens the text and answers nothing.
-          act(`$(info) ${plainLabel(field.body ?? field.label).slice(0, 200)}`, 'body'),
+          act(`$(info) ${plainLabel(withoutMarks(field.body ?? field.label)).slice(0, 200)}`, 'body'),
           ...choices,
           ...(field.free ? [act(`$(edit) ${otherLabel(field)}`, 'free')] : []),
         ];
@@ -157,6 +157,11 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     },
     dispose: () => finish(() => {}),
   };
+}
+
+/** The beginning of a markdown text as a label: a row shows no markup. */
+function withoutMarks(markdown: string): string {
+  return markdown.replace(/^#{1,6} +/gm, '').replace(/[`*]+/g, '');
 }
 
 function otherLabel(field: Field): string {

@@ -6,6 +6,7 @@ import type { Command, Question, ToolOffer } from '../../session/model.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import { junkWhileOpening } from '../junk.ts';
 import type { Tool } from '../ports.ts';
+import { programOf } from './launch.ts';
 import type { Peer } from './peer.ts';
 import { codes, type InitializeResult, NEWEST_VERSION } from './schema.ts';
 import { offerable, outcome, renamed, toExternal } from './tools.ts';
@@ -58,7 +59,7 @@ export class Handshake {
     const silent = new Promise<Greeting>((resolve) => {
       this.#goLegacy = () => resolve(legacyGreeting());
     });
-    this.#deps.emit({ type: 'link.opening', note: say('Starting {0}', this.#deps.command) });
+    this.#deps.emit({ type: 'link.opening', note: say('Starting {0}', programOf(this.#deps.command)) });
     for (const ms of this.#deps.limits.notes) this.#later(ms, () => this.#stillWaiting(ms));
     this.#later(this.#deps.limits.silence, () => this.#ask());
     try {
@@ -161,7 +162,7 @@ export class Handshake {
       firstJunk === undefined
         ? {
             type: 'link.opening',
-            note: say('{0} is starting ({1} s). It can take half a minute.', this.#deps.command, Math.round(ms / 1000)),
+            note: say('{0} is starting ({1} s). It can take half a minute.', programOf(this.#deps.command), Math.round(ms / 1000)),
           }
         : junkWhileOpening(firstJunk, 'Wire'),
     );

@@ -34,7 +34,7 @@ test('1.10: everything is offered, commands and tools are taken from the answer'
     external_tools: { accepted: ['open_in_ide'], rejected: [{ name: 'show_diff', reason: 'bad schema\nmore' }] },
     unheard_of: 1,
   });
-  assert.deepEqual(server.desk.session.agent, { protocol: 'kimi-wire', name: 'Kimi Code CLI', version: '1.49.0' });
+  assert.deepEqual(server.desk.session.agent, { protocol: 'kimi-wire', name: 'agent', own: 'Kimi Code CLI', version: '1.49.0' });
   assert.deepEqual(server.desk.session.commands, [
     { name: 'init', description: 'Analyse', aliases: ['i'] },
     { name: 'compact', description: '', aliases: [] },
@@ -142,7 +142,7 @@ test('odd members of the answer are left out and told in the log; the session go
     hooks: { supported_events: ['Stop', 3], configured: [] },
   });
   const { session } = server.desk;
-  assert.deepEqual(session.agent, { protocol: 'kimi-wire', name: 'Odd' });
+  assert.deepEqual(session.agent, { protocol: 'kimi-wire', name: 'agent', own: 'Odd' });
   assert.deepEqual(session.commands, [
     { name: 'a', description: '', aliases: [] },
     { name: 'b', description: '', aliases: [] },

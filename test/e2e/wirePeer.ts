@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { build } from 'esbuild';
+
+/** A Wire agent for the workbench: the scripted server of test/fakes as one configured agent, and three programs to be found on the PATH. */
+export interface WirePeer {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** Puts a recorded session of this folder where such agents keep theirs. */
+  remember(folder: string, id: string, prompt: string): void;
+  remove(): void;
+}
+
+/** `startUp`: milliseconds until the handshake is answered. */
+export async function wirePeer(script: object, startUp: number): Promise<WirePeer> {
+  const place = mkdtempSync(path.join(tmpdir(), 'parley-wire-peer-'));
+  const fake = path.join(place, 'fake.mjs');
+  await build({ entryPoints: ['test/fakes/wire.ts'], bundle: true, platform: 'node', format: 'esm', outfile: fake, logLevel: 'warning' });
+  const file = path.join(place, 'script.json');
+  writeFileSync(file, JSON.stringify({ ...script, beforeReady: [{ waitMs: startUp }] }));
+  const bin = path.join(place, 'bin');
+  mkdirSync(bin);
+  const program = (name: string, lines: string): void => {
+    writeFileSync(path.join(bin, name), `#!/bin/sh\n${lines}\n`);
+    chmodSync(path.join(bin, name), 0o755);
+  };
+  // The two programs that share a name (wire.md §1), and an old one that does not say what it is.
+  program('kimi', 'if [ "$1" = "--version" ]; then echo 2.3.0; exit 0; fi; echo "error: unknown option \'$2\'" >&2; exit 1');
+  program('kimi-legacy', `exec '${process.execPath}' '${fake}' '${file}' "$@"`);
+  program('kimi-cli', 'echo "No such command" >&2; exit 2');
+  const share = path.join(place, 'share');
+  return {
+    settings: {
+      'parley.agents': [{ id: 'peer', name: 'Kimi', protocol: 'kimi-wire', command: process.execPath, args: [fake, file] }],
+      'parley.defaultAgent': 'peer',
+    },
+    env: { PATH: `${bin}:${process.env.PATH}`, KIMI_SHARE_DIR: share },
+    remember(folder, id, prompt) {
+      const session = path.join(share, 'sessions', createHash('md5').update(folder).digest('hex'), id);
+      mkdirSync(session, { recursive: true });
+      const message = { type: 'TurnBegin', payload: { user_input: prompt } };
+      writeFileSync(path.join(session, 'wire.jsonl'), `${JSON.stringify({ timestamp: 1, message })}\n`);
+    },
+    remove: () => rmSync(place, { recursive: true, force: true }),
+  };
+}
