@@ -116,6 +116,7 @@ class AiSdkAdapter implements Adapter {
     const { emit, now, newId } = this.#scene;
     const nothingYet = { resumableId: undefined, runId: undefined, assembly: { received: 0 } };
     const cut = { chatId: this.#conversation.id, response: nothingYet, exchange: this.#server.exchange, timing: this.#timing };
+    await this.#server.reread();
     const found = await resumed(this.#server.settings, { ...cut, signal: this.#pickingUp.signal });
     if (!found) return;
     if (this.#turn || this.#leaving) return found.answer.dispose();

@@ -28,6 +28,8 @@ export class Server {
   readonly #scene: Scene;
   readonly #memory: Memory;
   #launch: HttpLaunch;
+  /** What a person entered for this server, from the editor's secret storage. */
+  #key: string | undefined;
 
   constructor(launch: HttpLaunch, client: HttpClient, scene: Scene, memory: Memory) {
     this.#launch = launch;
@@ -39,13 +41,31 @@ export class Server {
 
   get exchange(): Exchange {
     const { log, trace, now } = this.#scene;
-    return { client: this.#client, headers: this.settings.headers, log, trace, now };
+    const { headers } = this.settings;
+    const own = this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
+    return { client: this.#client, headers: this.mayHaveKey ? { ...own, ...headers } : headers, log, trace, now };
   }
 
   /** The editor's tools that this server gets. */
   get lent(): readonly Tool[] {
     const { tools, hands = [] } = this.#scene.ports;
     return this.settings.hands ? [...tools, ...hands] : tools;
+  }
+
+  /** The profile names no authorization of its own, and there is a safe place for one. */
+  get mayHaveKey(): boolean {
+    const named = Object.keys(this.settings.headers).some((name) => name.toLowerCase() === 'authorization');
+    return !named && this.#scene.ports.secrets !== undefined;
+  }
+
+  async setKey(key: string): Promise<void> {
+    this.#key = key;
+    await this.#scene.ports.secrets?.set(this.#keyName, key);
+  }
+
+  /** Keys go to the origin they were entered for and to no other. */
+  get #keyName(): string {
+    return `ai-sdk:${new URL(this.settings.url).origin}`;
   }
 
   get learned(): Learned {
@@ -67,10 +87,12 @@ export class Server {
   async reread(): Promise<void> {
     try {
       const launch = await this.#scene.launch?.();
-      if (launch?.kind !== 'http' || JSON.stringify(launch) === JSON.stringify(this.#launch)) return;
-      this.#launch = launch;
-      ({ settings: this.settings, problems: this.problems } = readSettings(launch));
-      for (const text of this.problems) this.#scene.emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
+      if (launch?.kind === 'http' && JSON.stringify(launch) !== JSON.stringify(this.#launch)) {
+        this.#launch = launch;
+        ({ settings: this.settings, problems: this.problems } = readSettings(launch));
+        for (const text of this.problems) this.#scene.emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
+      }
+      this.#key = await this.#scene.ports.secrets?.get(this.#keyName);
     } catch (error) {
       this.#scene.log.warn(`The settings could not be read again: ${messageOf(error)}`);
     }

@@ -237,7 +237,7 @@ export class Turn {
     return next ?? this.#done(outcome.kind === 'over' ? outcome.reason : undefined, message.parts.length);
   }
 
-  async #open(post: Post) {
+  async #open(post: Post): Promise<HttpAnswer> {
     const { conversation, server } = this.#deps;
     await server.reread();
     const { exchange, settings } = server;
@@ -253,8 +253,22 @@ export class Turn {
     } catch (error) {
       const refusedShape = error instanceof Refusal && (error.status === 400 || error.status === 422);
       if (refusedShape && conversation.learnVersion5()) return send();
+      if (error instanceof Refusal && error.status === 401 && (await this.#newKey(error))) return this.#open(post);
       throw error;
     }
+  }
+
+  /** The server wants a key: the person may enter one, which the editor keeps. */
+  async #newKey({ message }: Refusal): Promise<boolean> {
+    const { server, scene } = this.#deps;
+    if (!server.mayHaveKey) return false;
+    const field: Field = { id: 'key', label: say('API key'), body: message, kind: 'secret', required: true };
+    const ask = { kind: 'question', id: scene.newId(), turnId: this.id, title: say('API key'), fields: [field] } as const;
+    const answer = await this.#asks.ask(ask, this.#stopped.signal);
+    const key = answer?.kind === 'fields' ? answer.values.key?.[0]?.trim() : undefined;
+    if (!key) return false;
+    await server.setKey(key);
+    return true;
   }
 
   /** Many requests in a row without a person having done anything: then the person decides. */

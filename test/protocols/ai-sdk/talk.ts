@@ -7,7 +7,7 @@ import type { LaunchOptions } from '../../../src/protocols/adapter.ts';
 import { openAiSdk } from '../../../src/protocols/ai-sdk/adapter.ts';
 import type { Timing } from '../../../src/protocols/ai-sdk/pause.ts';
 import type { Memory } from '../../../src/protocols/ai-sdk/server.ts';
-import type { Tool } from '../../../src/protocols/ports.ts';
+import type { Ports, Tool } from '../../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Answer } from '../../../src/session/intents.ts';
 import type { Ask, Session, ToolCall, Turn } from '../../../src/session/model.ts';
@@ -22,6 +22,7 @@ export interface TalkOptions {
   readonly routes: Readonly<Record<string, Route>>;
   readonly tools?: readonly Tool[];
   readonly hands?: readonly Tool[];
+  readonly secrets?: Map<string, string>;
   readonly options?: LaunchOptions;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timing?: Partial<Timing>;
@@ -67,6 +68,7 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
     ports: {
       tools: options.tools ?? [],
       ...(options.hands ? { hands: options.hands } : {}),
+      ...(options.secrets ? { secrets: secretsIn(options.secrets) } : {}),
       files: { read: async () => '', write: async () => {} },
       terminals: { create: () => Promise.reject(new Error('none')) },
     },
@@ -77,6 +79,10 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
     now: () => Date.now(),
     newId: randomUUID,
   });
+}
+
+function secretsIn(kept: Map<string, string>): NonNullable<Ports['secrets']> {
+  return { get: async (name) => kept.get(name), set: async (name, value) => void kept.set(name, value) };
 }
 
 export function person(live: LiveSession) {
