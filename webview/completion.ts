@@ -5,6 +5,8 @@ import { mentionAt } from './mentions.ts';
 import type { Menu, MenuItem } from './menu.ts';
 
 const HINTS_AFTER_MS = 80;
+/** Milliseconds without an answer after which it is said that the agent is looking. */
+const LOOKING_AFTER_MS = 250;
 
 /** Which menu belongs to what is being typed. Answers of the host that come too late are dropped. */
 export class Completion {
@@ -14,6 +16,8 @@ export class Completion {
   at = 0;
   #asked = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The session whose agent is looking for suggestions. */
+  #looking: string | undefined;
 
   constructor(host: Pick<Host, 'call'>, changed: () => void) {
     this.#host = host;
@@ -31,7 +35,8 @@ export class Completion {
     else if (mention) void this.#files(mention, this.#asked);
     else this.close();
     const { link } = session;
-    if (link.state !== 'ready' || !link.offers.hints || text.trim() === '') return;
+    if (link.state !== 'ready' || !link.offers.hints) return;
+    if (text.trim() === '') return this.#withdraw();
     const asked = this.#asked;
     this.#timer = setTimeout(() => void this.#hints(session.id, text, caret, asked), HINTS_AFTER_MS);
   }
@@ -46,6 +51,7 @@ export class Completion {
   close(): void {
     this.#asked += 1;
     clearTimeout(this.#timer);
+    this.#withdraw();
     if (!this.menu) return;
     this.menu = undefined;
     this.#changed();
@@ -68,11 +74,45 @@ export class Completion {
   }
 
   async #hints(sessionId: string, text: string, cursor: number, asked: number): Promise<void> {
-    const found = await this.#host.call('hints', { sessionId, text, cursor }).catch(() => []);
-    if (asked !== this.#asked || found.length === 0) return;
-    const items = found.map(
-      ({ label, value, description }): MenuItem => ({ label, insert: value, ...(description ? { detail: description } : {}) }),
-    );
-    this.#show({ kind: 'hint', items, from: 0, to: text.length });
+    this.#looking = sessionId;
+    const answer = this.#host.call('hints', { sessionId, text, cursor });
+    const late = setTimeout(() => {
+      if (asked === this.#asked) this.#show({ ...(this.menu ?? nothingYet(text)), looking: true });
+    }, LOOKING_AFTER_MS);
+    try {
+      const found = await answer;
+      if (asked !== this.#asked) return;
+      const items = found.map(
+        ({ label, value, description }): MenuItem => ({ label, insert: value, ...(description ? { detail: description } : {}) }),
+      );
+      if (items.length > 0) this.#show({ kind: 'hint', items, from: 0, to: text.length });
+      else if (this.menu?.looking) this.#own();
+    } catch (error) {
+      if (asked === this.#asked) this.#own(text, error instanceof Error ? error.message : String(error));
+    } finally {
+      clearTimeout(late);
+      if (asked === this.#asked) this.#looking = undefined;
+    }
   }
+
+  /** Our own list stands: the agent is not looking any more, and may have said why it has nothing. */
+  #own(text = '', problem?: string): void {
+    const { looking: _, problem: __, ...menu } = this.menu ?? nothingYet(text);
+    if (problem !== undefined) return this.#show({ ...menu, problem });
+    if (menu.items.length > 0) return this.#show(menu);
+    this.menu = undefined;
+    this.#changed();
+  }
+
+  /** Nobody wants the suggestions any more: the agent is told. */
+  #withdraw(): void {
+    const sessionId = this.#looking;
+    this.#looking = undefined;
+    if (sessionId !== undefined) void this.#host.call('hints', { sessionId, text: '', cursor: 0 }).catch(() => []);
+  }
+}
+
+/** A menu for what only the agent may know. */
+function nothingYet(text: string): Menu {
+  return { kind: 'hint', items: [], from: 0, to: text.length };
 }

@@ -62,7 +62,7 @@ export class Composer {
         }
         <textarea ${ref(this.#ref)} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
-          aria-activedescendant=${menu ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
+          aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
@@ -149,6 +149,7 @@ export class Composer {
   /** True when the key was the menu's. */
   #menuKey(event: KeyboardEvent, area: HTMLTextAreaElement): boolean {
     const completion = this.#completion;
+    if (completion.menu?.items.length === 0 && event.key !== 'Escape') return false;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') completion.move(event.key === 'ArrowDown' ? 1 : -1);
     else if (event.key === 'Escape') completion.close();
     else if ((event.key === 'Enter' && !event.shiftKey) || (event.key === 'Tab' && !event.shiftKey)) {
@@ -157,7 +158,7 @@ export class Composer {
       if (
         event.key === 'Enter' &&
         item &&
-        completion.menu?.kind === 'command' &&
+        (completion.menu?.kind === 'command' || completion.menu?.kind === 'hint') &&
         item.insert.trim() === area.value.slice(completion.menu.from).trim()
       ) {
         completion.close();

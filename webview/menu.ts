@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { t } from './strings.ts';
+import { visibleText } from './visible.ts';
 
 /** A line of the menu above the composer. */
 export interface MenuItem {
@@ -17,6 +18,10 @@ export interface Menu {
   readonly items: readonly MenuItem[];
   readonly from: number;
   readonly to: number;
+  /** The agent is still looking for suggestions; what stands here is from before, or our own. */
+  readonly looking?: true;
+  /** Why the agent has no suggestions; what stands here is our own. */
+  readonly problem?: string;
 }
 
 export function optionId(index: number): string {
@@ -27,7 +32,10 @@ export const MENU_ID = 'composer-menu';
 /** The list above the composer. Focus stays in the composer; the chosen line is told through aria-activedescendant. */
 export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
   const label = menu.kind === 'file' ? t('Files') : menu.kind === 'command' ? t('Commands') : t('Suggestions');
-  return html`<div class="menu" role="listbox" id=${MENU_ID} aria-label=${label}>
+  return html`<div class="menu">
+    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('The agent is looking for suggestions…')}</div>` : nothing}
+    ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('No suggestions from the agent: {0}', visibleText(menu.problem))}</div>`}
+    <div role="listbox" id=${MENU_ID} aria-label=${label}>
     ${menu.items.map(
       (item, index) =>
         html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'}
@@ -36,5 +44,6 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
           ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
         </div>`,
     )}
+    </div>
   </div>`;
 }

@@ -85,6 +85,7 @@ export interface Adapter extends Disposable {
   send(intent: Intent): void;
   /** Settles when the agent is gone: process ended, sockets closed. Called after dispose. */
   readonly ended: Promise<void>;
+  /** What the text could become; a newer question, or one about nothing (an empty text), takes an older one back. Rejects with the agent's reason. */
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
   readonly history?: () => Promise<readonly Past[]>;
   /** Deletes an earlier conversation. */

@@ -57,6 +57,8 @@ function openLabel(path: string, line: number | undefined, view: View): string {
 function usuallyOpen(call: ToolCall, steps: number): boolean {
   if (call.status === 'waiting' || call.status === 'rejected') return false;
   if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
+  // A call without an input is there only for what it shows.
+  if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
   return (
     !isSettled(call) &&
     (steps > 0 || (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal')))

@@ -193,11 +193,45 @@ test('tool displays: an older one is dropped, an end stands, strings and unknown
   assert.equal(call(all.turn(), 'x').status, 'done');
   assert.deepEqual(call(all.turn(), 'y').output, [{ kind: 'json', value: { kind: 'hologram', a: 1 } }]);
   assert.equal(all.now().plan?.entries[0]?.text, 'a');
-  assert.match(JSON.stringify(call(all.turn(), 'p').output), /Plan.*1\. x/);
+  assert.match(JSON.stringify(call(all.turn(), 'p').output), /Plan/);
+  assert.equal(textOf(all.turn()), '1. x', 'a plan is there to be read');
   assert.deepEqual([call(all.turn(), 'k').status, JSON.stringify(call(all.turn(), 'k').output).includes('finder')], ['cancelled', true]);
   assert.deepEqual(call(all.turn(), 'd').output, [
     { kind: 'diff', diff: { path: '/w/b', before: 'k\nl', after: 'k\nm', excerpt: { beforeLine: 2, afterLine: 2 } } },
   ]);
+});
+
+test("a sub-agent's work stands under its call, told anew with every display; what failed says why once", async (t) => {
+  const all = await talking(t);
+  const task = (status: string, calls: readonly object[], more: object = {}) => ({
+    kind: 'task_execution',
+    subagentName: 'finder',
+    status,
+    toolCalls: calls,
+    ...more,
+  });
+  all.last().say(
+    display('k', 'Executing', task('running', [{ callId: '1', name: 'read_file', status: 'executing', args: { path: 'a.txt' } }])),
+    display(
+      'k',
+      'Executing',
+      task('running', [
+        { callId: '1', name: 'read_file', status: 'success', args: { path: 'a.txt' }, resultDisplay: 'text' },
+        { name: 'grep', status: 'error', description: 'x' },
+      ]),
+    ),
+    display('k', 'Success', task('completed', [{ callId: '1', name: 'read_file', status: 'success' }], { result: 'Found it.' })),
+    display('f', 'Error', 'no such host'),
+  );
+  await all.settle();
+  const under = all.turn().parts.filter((part) => part.parent === 'k');
+  assert.deepEqual(
+    under.map((part) =>
+      part.kind === 'call' ? [part.call.title, part.call.status, part.call.output.length] : part.kind === 'text' && part.text,
+    ),
+    [['Read a.txt', 'done', 1], ['grep: x', 'failed', 0], 'Found it.'],
+  );
+  assert.deepEqual([call(all.turn(), 'f').error?.message, call(all.turn(), 'f').output], ['no such host', []]);
 });
 
 test('approvals: flat and nested requests, arguments as object and as text, the verb is approve', async (t) => {
@@ -304,7 +338,7 @@ test('a noop nobody asked for changes nothing', async (t) => {
   assert.equal(all.turn().status, 'running');
 });
 
-test('hints: loading then found; the newest request wins; an error, silence and a cancel give nothing', async (t) => {
+test('hints: loading then found; the newest request wins; an error says why; silence and a cancel give nothing', async (t) => {
   const all = await talking(t);
   const asked = () =>
     all
@@ -327,10 +361,18 @@ test('hints: loading then found; the newest request wins; an error, silence and 
   assert.equal((await newer)[0]?.value, '/chat ');
   const failing = all.live.hints('/x', 2);
   all.last().say(reply(asked()?.prompt_id, { status: 'error', message: 'no' }));
-  assert.deepEqual(await failing, []);
+  await assert.rejects(failing, /^Error: no$/);
+  const inFolder = all.live.hints('see @sr', 7);
+  all.last().say({ ...reply(asked()?.prompt_id, { status: 'ok', suggestions: [{ label: 'src/', value: 'src/' }] }), trigger: 'at' });
+  assert.equal((await inFolder)[0]?.value, 'see @src/');
   const silent = all.live.hints('@a', 2);
-  await all.tick(1_000);
+  await all.tick(10_000);
   assert.deepEqual(await silent, []);
+  const closed = all.live.hints('@b', 2);
+  const closedId = asked()?.prompt_id;
+  assert.deepEqual(await all.live.hints('', 0), []);
+  assert.ok(all.last().told.some((line) => line.type === 'command_hint_cancel' && line.prompt_id === closedId));
+  assert.deepEqual(await closed, []);
   assert.deepEqual(await all.live.hints('plain text', 5), []);
   assert.equal(all.turn().status, 'running');
 });
@@ -466,6 +508,12 @@ test('errors: recoverable, failed, cut off, refused replies, fatal, unsupported'
       [notice, all.turn().status, all.now().link.state],
       [{ level: 'error', text: 'busy', next: ['retry'] }, 'done', 'ready'],
     );
+  });
+  await t.test('recoverable, with nothing said', async (t) => {
+    const all = await talking(t);
+    all.last().say(say({ content: '' }, 'stop', { metadata: { error: { message: 'busy', retryable: true } } }));
+    await all.tick(600);
+    assert.equal(all.turn().status, 'done');
   });
   await t.test('failed', async (t) => {
     const all = await talking(t);

@@ -116,10 +116,12 @@ export class Calls implements CallBook {
     call.watched = true;
     const next = shown.pending && !shown.status ? 'pending' : statusIn(shown.status);
     const status = isOver(call.status) ? call.status : (next ?? call.status);
-    const what = shownIn(shown.result_display, this.#cwd);
-    const output = what ? { output: what.output } : {};
+    const what = shownIn(shown.result_display, this.#cwd, { turnId, callId: id });
     call.status = status;
-    const error = status === 'failed' && what ? { error: { message: firstText(what.output) } } : {};
+    const failed = status === 'failed' && what !== undefined;
+    const error = failed ? { error: { message: firstText(what.output) } } : {};
+    // What went wrong is said once.
+    const output = what ? { output: failed ? what.output.filter((one) => one.kind !== 'content') : what.output } : {};
     events.push({ type: 'call.changed', turnId, callId: id, change: { status, ...output, ...error } }, ...(what?.events ?? []));
     return events;
   }

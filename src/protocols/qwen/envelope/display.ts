@@ -1,7 +1,9 @@
 import path from 'node:path';
+import type * as z from 'zod/mini';
 import type { SessionEvent } from '../../../session/events.ts';
-import type { Diff, Output, ToolCall } from '../../../session/model.ts';
+import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import { planEvents } from '../todos.ts';
+import { toolUse } from '../toolTable.ts';
 import { clip } from '../visible.ts';
 import { display } from './schema.ts';
 
@@ -27,8 +29,14 @@ export interface Shown {
   readonly events: readonly SessionEvent[];
 }
 
+/** The call a display belongs to. */
+export interface Place {
+  readonly turnId: TurnId;
+  readonly callId: CallId;
+}
+
 /** A `result_display`: text, a file's change, a list of things to do, a plan, a sub-agent's work; anything else as it came (qwen.md §4.3). */
-export function shownIn(value: unknown, cwd: string): Shown | undefined {
+export function shownIn(value: unknown, cwd: string, place?: Place): Shown | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return text(value);
   const parsed = display.safeParse(value);
@@ -42,9 +50,11 @@ export function shownIn(value: unknown, cwd: string): Shown | undefined {
     case 'todo_list':
       return { output: [], events: planEvents({ todos: one.todos ?? [] }) };
     case 'plan_summary':
-      return text([one.message, one.plan_markdown].filter(Boolean).join('\n\n'));
-    case 'task_execution':
-      return text([one.subagentName, one.taskDescription, one.status].filter(Boolean).join(' · '));
+      return { ...text(one.message ?? ''), events: place && one.plan_markdown ? [planText(place, one.plan_markdown)] : [] };
+    case 'task_execution': {
+      const about = text([one.subagentName, one.taskDescription, one.status].filter(Boolean).join(' · '));
+      return place ? { ...about, events: taskEvents(one, place, cwd) } : about;
+    }
     default:
       return { output: [{ kind: 'json', value }], events: [] };
   }
@@ -52,6 +62,41 @@ export function shownIn(value: unknown, cwd: string): Shown | undefined {
 
 function text(words: string): Shown {
   return { output: words === '' ? [] : [{ kind: 'content', content: { type: 'text', text: clip(words, TEXT_KEPT) } }], events: [] };
+}
+
+/** A plan is something to read, so it stands in the conversation. */
+function planText({ turnId, callId }: Place, markdown: string): SessionEvent {
+  return { type: 'part.added', turnId, part: { kind: 'text', id: `${callId}:plan`, text: clip(markdown, TEXT_KEPT) } };
+}
+
+/** What a sub-agent does, below the call that began it; told anew with every display. */
+function taskEvents(task: z.infer<typeof display>, { turnId, callId: parent }: Place, cwd: string): readonly SessionEvent[] {
+  const events = (task.toolCalls ?? []).flatMap((one, at): readonly SessionEvent[] => {
+    const name = one.name ?? 'tool';
+    const use = toolUse(name, one.args, cwd);
+    const id = `${parent}:${one.callId ?? `#${at}`}`;
+    const title = one.args === undefined && one.description ? `${name}: ${clip(one.description, 200)}` : use.title;
+    const status = statusIn(one.status) ?? 'running';
+    const { name: plain, kind, locations } = use;
+    const call: ToolCall = { id, name: plain, title, kind, status, inputText: '', output: [], locations };
+    const output = shownIn(one.resultDisplay ?? one.result, cwd)?.output;
+    return [
+      { type: 'part.added', turnId, part: { kind: 'call', id, parent, call } },
+      {
+        type: 'call.changed',
+        turnId,
+        callId: id,
+        change: {
+          ...(one.args === undefined && !one.description ? {} : { title }),
+          status,
+          ...(output && output.length > 0 ? { output } : {}),
+        },
+      },
+    ];
+  });
+  if (!task.result) return events;
+  const said = { kind: 'text', id: `${parent}:result`, parent, text: clip(task.result, TEXT_KEPT) } as const;
+  return [...events, { type: 'part.added', turnId, part: said }];
 }
 
 function fileDiffs(

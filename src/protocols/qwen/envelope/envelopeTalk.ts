@@ -163,14 +163,18 @@ export class EnvelopeTalk implements Talk {
     this.#ready = true;
     this.#sayReady();
     this.#setup.onReady();
-    void this.#hints.commands().then((found) => {
-      const commands = found.map(({ value, description }) => ({
-        name: value.replace(/^\//, '').trim(),
-        description: description ?? '',
-        aliases: [],
-      }));
-      if (commands.length > 0) this.#emit({ type: 'commands.set', commands });
-    });
+    void this.#hints.commands().then(
+      (found) => {
+        const named = found.map(({ value, description }) => ({
+          name: value.replace(/^\//, '').trim(),
+          description: description ?? '',
+          aliases: [],
+        }));
+        if (named.length > 0) this.#emit({ type: 'commands.set', commands: named });
+      },
+      // Then there are none to show until it suggests some.
+      () => {},
+    );
   }
 
   #sayReady(): void {
@@ -276,7 +280,9 @@ export class EnvelopeTalk implements Talk {
     } else if (finish === 'error') return this.#endTurn('failed', { error: { message: say('The agent failed.'), next: ['retry'] } });
     if (finish === 'length') this.#ground.turns.note('warn', say('The answer was cut off: it became too long.'), undefined, ['continue']);
     if (finish === 'content_filter') this.#ground.turns.note('warn', say('The answer was withheld by a filter.'));
-    if (finish && this.#ground.turns.running && (anything || line.object === 'chat.completion.chunk')) this.#flow.finish(finish);
+    // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
+    const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
+    if (finish && this.#ground.turns.running && counts) this.#flow.finish(finish);
   }
 
   #fatal(message: AgentMessage): void {

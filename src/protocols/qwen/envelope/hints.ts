@@ -1,9 +1,9 @@
+import { say } from '../../../base/say.ts';
 import type { Hint } from '../../adapter.ts';
 import type { ResultHint } from './schema.ts';
 
-/** Milliseconds without an answer after which the composer falls back on what we know ourselves. */
-const PATIENCE = 1_000;
-const LOADING = 10_000;
+/** Milliseconds an answer is listened for; what we know ourselves is shown meanwhile. */
+const PATIENCE = 10_000;
 
 export interface HintDeps {
   readonly write: (message: object) => void;
@@ -19,6 +19,7 @@ interface Asked {
   readonly id: string;
   readonly token: Token;
   readonly settle: (found: readonly Hint[]) => void;
+  readonly refuse: (why: Error) => void;
   timer: NodeJS.Timeout;
 }
 
@@ -43,11 +44,16 @@ export class Hints {
       this.#asked = asked;
     });
     const sign = token.trigger === 'at' ? '@' : (token.text[0] ?? '/');
-    return found.map(({ label, value, description }) => ({
-      label,
-      value: `${text.slice(0, token.from)}${value.startsWith(sign) ? value : `${sign}${value}`} ${text.slice(cursor).trimStart()}`,
-      ...(description === undefined ? {} : { description }),
-    }));
+    return found.map(({ label, value, description }) => {
+      const whole = value.startsWith(sign) ? value : `${sign}${value}`;
+      // One goes on typing in a folder, and after anything else.
+      const gap = whole.endsWith('/') ? '' : ' ';
+      return {
+        label,
+        value: `${text.slice(0, token.from)}${whole}${gap}${text.slice(cursor).trimStart()}`,
+        ...(description === undefined ? {} : { description }),
+      };
+    });
   }
 
   /** The names of commands, as the agent suggests them for a lone slash. */
@@ -65,13 +71,13 @@ export class Hints {
     if (echoed !== asked.id && /########preview-\d+$/.test(echoed)) return;
     if (result.status === 'loading') {
       clearTimeout(asked.timer);
-      asked.timer = setTimeout(() => this.#settle(asked, []), LOADING);
+      asked.timer = setTimeout(() => this.#settle(asked, []), PATIENCE);
       return;
     }
-    const found = result.status === 'error' ? [] : (result.suggestions ?? []);
+    if (result.status === 'error') return this.#refuse(asked, result.message || say('The agent gave no reason.'));
     this.#settle(
       asked,
-      found.map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),
+      (result.suggestions ?? []).map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),
     );
   }
 
@@ -90,8 +96,8 @@ export class Hints {
   #request(token: Token, keep: (asked: Asked) => void): Promise<readonly Hint[]> {
     this.#count += 1;
     const id = `${this.#deps.session()}########preview-${this.#count}`;
-    return new Promise((settle) => {
-      const asked: Asked = { id, token, settle, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
+    return new Promise((settle, refuse) => {
+      const asked: Asked = { id, token, settle, refuse, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
       keep(asked);
       this.#deps.write({
         type: 'command_hint_request',
@@ -106,10 +112,19 @@ export class Hints {
   }
 
   #settle(asked: Asked, found: readonly Hint[]): void {
+    this.#over(asked);
+    asked.settle(found);
+  }
+
+  #refuse(asked: Asked, why: string): void {
+    this.#over(asked);
+    asked.refuse(new Error(why));
+  }
+
+  #over(asked: Asked): void {
     clearTimeout(asked.timer);
     if (this.#asked === asked) this.#asked = undefined;
     if (this.#commands === asked) this.#commands = undefined;
-    asked.settle(found);
   }
 }
 

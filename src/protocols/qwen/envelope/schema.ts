@@ -92,6 +92,22 @@ export const display = z.object({
   subagentName: maybe(word),
   taskDescription: maybe(z.string()),
   status: maybe(word),
+  toolCalls: maybe(
+    z
+      .array(
+        z.object({
+          callId: maybe(id),
+          name: maybe(word),
+          status: maybe(word),
+          description: maybe(z.string()),
+          args: z.optional(z.unknown()),
+          result: z.optional(z.unknown()),
+          resultDisplay: z.optional(z.unknown()),
+        }),
+      )
+      .check(z.maxLength(1000)),
+  ),
+  result: maybe(z.string()),
 });
 
 export const thought = z.object({ subject: maybe(z.string()), description: maybe(z.string()) });
