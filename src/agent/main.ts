@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
@@ -128,7 +129,8 @@ function serveStructured(options: QwenOptions): void {
     model: chooseModel(process.env),
     workspace: { cwd, roots: [cwd] },
     home: sessionHome(process.env),
-    channel: () => stdioChannel(process.stdin, process.stdout),
+    // What is said goes through `print`: the answer to the last line comes when our input has ended already.
+    channel: () => stdioChannel(process.stdin, new PassThrough()),
     readAll: () => text(process.stdin),
     print: (words) => void process.stdout.write(words),
     exit: (code) => {
@@ -139,7 +141,8 @@ function serveStructured(options: QwenOptions): void {
   else if (!started.channel) void started.end();
   else {
     const end = endWithSignals(started);
-    started.channel.onClosed(() => end(0));
+    // The turn that runs is finished first, as the shipped program does; nobody reading any more ends it.
+    started.channel.onClosed(() => void started.end().then(() => end(0)));
     process.stdout.on('error', () => end(0));
   }
 }

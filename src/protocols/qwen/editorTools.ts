@@ -14,6 +14,7 @@ export class EditorTools {
   readonly #log: Log;
   readonly #limit: number | undefined;
   readonly #running = new Set<AbortController>();
+  #asked = false;
 
   constructor(tools: readonly Tool[], client: { readonly name: string; readonly version: string }, log: Log, limit: number | undefined) {
     this.#tools = tools;
@@ -30,6 +31,11 @@ export class EditorTools {
     return { accepted: this.#tools.map((tool) => tool.name), rejected: [] };
   }
 
+  /** The agent runs them as a server of its own, by messages to it: a call of one is then not ours to answer in another way too. */
+  get isServer(): boolean {
+    return this.#asked;
+  }
+
   /** One of them is running. */
   get busy(): boolean {
     return this.#running.size > 0;
@@ -41,6 +47,7 @@ export class EditorTools {
 
   /** The JSON-RPC answer to one message. A notification is answered too: the agent waits for it. */
   async answer(message: unknown): Promise<object> {
+    this.#asked = true;
     const { id, method, params } = isRecord(message) ? message : {};
     if (typeof method !== 'string') return failure(id, -32600, 'not a request');
     if (id === undefined) return { jsonrpc: '2.0', id: 0, result: {} };

@@ -1,5 +1,4 @@
 import type { Channel } from '../../../transport/channel.ts';
-import { toLine } from '../../../transport/lines.ts';
 import { record } from './control.ts';
 import { EnvelopeServer } from './envelopeServer.ts';
 import { MessageServer } from './messageServer.ts';
@@ -9,9 +8,8 @@ export type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'au
 type Line = Readonly<Record<string, unknown>>;
 
 /** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
-export function serveQwen(channel: Channel, options: Serving): { end(): Promise<void> } {
+export function serveQwen(channel: Channel, options: Serving, write: (message: object) => void): { end(): Promise<void> } {
   let server: QwenServer | undefined;
-  const write = writer(channel);
   channel.onMessage((line) => {
     let message: Line;
     try {
@@ -29,23 +27,24 @@ export function serveQwen(channel: Channel, options: Serving): { end(): Promise<
 /** Answers one prompt in lines; nobody is there to be asked. Gives the exit code. */
 export async function answerOnce(write: (message: object) => void, options: Serving, prompt: string): Promise<number> {
   const dialect = dialectOf(options, { type: 'user' });
-  const server = serverFor(dialect, { ...options, write });
+  let code = 0;
+  const noting = (message: object): void => {
+    const { is_error: wrong, metadata } = record(message);
+    if (wrong === true || record(metadata).error !== undefined) code = 1;
+    write(message);
+  };
+  const server = serverFor(dialect, { ...options, write: noting });
   server.take(
     dialect === 'message'
       ? { type: 'user', message: { role: 'user', content: prompt } }
       : { session_id: '_new', input: { origin: 'user', parts: [{ type: 'text', text: prompt }] } },
   );
   await server.end();
-  return 0;
+  return code;
 }
 
 function serverFor(dialect: 'message' | 'envelope', options: QwenServerOptions): QwenServer {
   return dialect === 'message' ? new MessageServer(options) : new EnvelopeServer(options);
-}
-
-/** A client that has gone shows as the end of our input; there is nobody left to tell. */
-function writer(channel: Channel): (message: object) => void {
-  return (message) => void channel.send(toLine(message)).catch(() => {});
 }
 
 function dialectOf({ dialect, format }: Serving, first: Line): 'message' | 'envelope' {

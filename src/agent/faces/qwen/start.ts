@@ -7,16 +7,17 @@ import { toLine } from '../../../transport/lines.ts';
 import type { Model } from '../../models/model.ts';
 import { SessionStore } from '../../sessionStore.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { answerOnce, serveQwen } from './serve.ts';
+import { answerOnce, type Serving, serveQwen } from './serve.ts';
 import { answerText } from './textMode.ts';
 
-const FORMATS = ['text', 'stream-json', 'stream-chunk-json'] as const;
-type Format = (typeof FORMATS)[number];
+const INPUTS = ['text', 'stream-json', 'stream-chunk-json'] as const;
+/** `json` is everything that was said as one JSON array, once it is over. */
+const OUTPUTS = ['text', 'json', 'stream-json', 'stream-chunk-json'] as const;
 
 /** What the command line of this protocol says (qwen.md §1.1). */
 export interface QwenOptions {
-  readonly input: Format;
-  readonly output: Format;
+  readonly input: (typeof INPUTS)[number];
+  readonly output: (typeof OUTPUTS)[number];
   readonly partials: boolean;
   readonly mode: string;
   readonly dialect: 'auto' | 'message' | 'envelope';
@@ -48,10 +49,10 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     if (given !== undefined && found === undefined) throw new Error(`--${name} takes ${allowed.join(', ')}, not "${given}"`);
     return found ?? otherwise;
   };
-  const input = oneOf('input-format', FORMATS, values['input-format'], 'text');
-  const output = oneOf('output-format', FORMATS, values['output-format'], 'text');
-  if (input !== 'text' && output === 'text')
-    throw new Error('--input-format stream-json needs --output-format stream-json or stream-chunk-json');
+  const input = oneOf('input-format', INPUTS, values['input-format'], 'text');
+  const output = oneOf('output-format', OUTPUTS, values['output-format'], 'text');
+  if (input !== 'text' && (output === 'text' || output === 'json'))
+    throw new Error(`--input-format ${input} needs --output-format stream-json or stream-chunk-json`);
   const named = values['session-id'];
   if (named !== undefined && !/^[0-9a-f-]{36}$/i.test(named)) throw new Error('--session-id takes a UUID');
   return {
@@ -83,7 +84,7 @@ export interface QwenStart {
  * Serves the protocol, or answers one prompt when the input is plain text. Undefined when nothing can be served; the reason is on stderr then.
  */
 export function startQwen(start: QwenStart): { readonly channel?: Channel; end(): Promise<void> } | undefined {
-  const { options, model, workspace, home, exit, print } = start;
+  const { options, model, workspace, home, exit } = start;
   const session = options.goesOn
     ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
     : options.session;
@@ -97,16 +98,24 @@ export function startQwen(start: QwenStart): { readonly channel?: Channel; end()
   const serving = { exit, session, mode, partials, format, dialect, model, workspace, store } as const;
   if (options.input !== 'text') {
     const channel = start.channel();
-    return { channel, ...serveQwen(channel, serving) };
+    return { channel, ...serveQwen(channel, serving, (message) => start.print(`${toLine(message)}\n`)) };
   }
-  const answered = start
-    .readAll()
-    .then((prompt) =>
-      options.output === 'text'
-        ? answerText(prompt, { model, workspace, print })
-        : answerOnce((message) => print(`${toLine(message)}\n`), serving, prompt),
-    );
+  const answered = start.readAll().then((prompt) => answer(prompt, start, serving));
   return { end: () => answered.then(exit) };
+}
+
+/** Answers one prompt in the form that was asked for. Gives the exit code. */
+async function answer(prompt: string, { options, model, workspace, print }: QwenStart, serving: Serving): Promise<number> {
+  if (prompt.trim() === '') {
+    process.stderr.write('parley-agent: there is no prompt on the input\n');
+    return 1;
+  }
+  if (options.output === 'text') return answerText(prompt, { model, workspace, print });
+  if (options.output !== 'json') return answerOnce((message) => print(`${toLine(message)}\n`), serving, prompt);
+  const all: object[] = [];
+  const code = await answerOnce((message) => void all.push(message), serving, prompt);
+  print(`${JSON.stringify(all, null, 2)}\n`);
+  return code;
 }
 
 /** The session of this folder that was last written. */

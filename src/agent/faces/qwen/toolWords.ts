@@ -23,6 +23,8 @@ export function nameOf(tool: string): string {
 
 /** A call's input in the members clients know. */
 export function inputOf(tool: string, text: string): Readonly<Record<string, unknown>> {
+  // A tool of the client: its input is the client's own.
+  if (!Object.hasOwn(NAMES, tool)) return record(parse(text));
   const { path, ...rest } = record(parse(text));
   const input = path === undefined ? rest : { file_path: path, ...rest };
   if (tool === 'SetTodoList' && Array.isArray(rest.todos)) {

@@ -298,7 +298,7 @@ export class EnvelopeTalk implements Talk {
     for (const [id, name, input] of whole) {
       const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
       const turn = this.#ground.turns.running;
-      if (!turn || !this.#ground.tools.has(tool)) continue;
+      if (!turn || this.#ground.tools.isServer || !this.#ground.tools.has(tool)) continue;
       const prompt = this.#promptId();
       this.#ground.all(this.#ground.calls.began(id, turn.id));
       void this.#ground.tools.run(tool, input).then(({ ok, text }) => {
