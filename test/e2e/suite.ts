@@ -17,6 +17,8 @@ export interface SuiteSpec {
   readonly packaged?: true;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** The display language; English when absent. */
+  readonly locale?: string;
   readonly viewport?: { readonly width: number; readonly height: number };
   /** Makes ready what the window needs besides the workspace. */
   readonly prepare?: (folder: string) => Promise<Prepared>;
@@ -57,6 +59,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
       workbench,
       ...(spec.settings ? { settings: spec.settings } : {}),
       ...(prepared?.machineSettings ? { machineSettings: prepared.machineSettings } : {}),
+      ...(spec.locale ? { locale: spec.locale } : {}),
       ...(spec.packaged ? { vsix: 'out/parley.vsix' } : {}),
       env: { ...spec.env, ...prepared?.env },
     });

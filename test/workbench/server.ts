@@ -16,6 +16,8 @@ export interface ServerSpec {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Settings kept per machine: in the served workbench they count only here. */
   readonly machineSettings?: Readonly<Record<string, unknown>>;
+  /** A display language; the workbench's own texts stay English, those of extensions are in it. */
+  readonly locale?: string;
   /** Added to the environment of the server; extension host and terminals inherit it. */
   readonly env?: Readonly<Record<string, string>>;
   /** 0 or absent: a free one. */
@@ -49,6 +51,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     await mkdir(path.join(folder('data'), 'Machine'));
     await writeFile(path.join(folder('data'), 'Machine', 'settings.json'), JSON.stringify(spec.machineSettings, null, 2));
   }
+  if (spec.locale) await putLanguage(folder('data'), spec.locale);
   const node = path.join(spec.workbench, 'node', 'node');
   const main = path.join(spec.workbench, 'server', 'out', 'server-main.js');
   const places = ['--server-data-dir', folder('data'), '--extensions-dir', folder('extensions')];
@@ -61,6 +64,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
   args.push(...places, '--user-data-dir', folder('data'));
   // Without this a built server silently ignores folders under development.
   if (develops) args.push('--enable-smoke-test-driver');
+  if (spec.locale) args.push('--locale', spec.locale);
   if (spec.folder) args.push('--default-folder', spec.folder);
   const child = spawn(node, args, {
     detached: true,
@@ -143,6 +147,15 @@ export function addressOf(server: Server, opening: Opening): string {
   address.searchParams.set('folder', path.resolve(opening.folder));
   address.searchParams.set('payload', JSON.stringify(payload));
   return address.href;
+}
+
+/** A language pack without a single text: enough for the workbench to take the language and hand it to the extensions. */
+async function putLanguage(data: string, locale: string): Promise<void> {
+  const vscode = path.join(data, 'empty-translations.json');
+  await writeFile(vscode, JSON.stringify({ contents: {} }));
+  const extensions = [{ extensionIdentifier: { id: 'test.empty-language-pack' }, version: '1.0.0' }];
+  const pack = { hash: 'empty', label: locale, extensions, translations: { vscode } };
+  await writeFile(path.join(data, 'languagepacks.json'), JSON.stringify({ [locale]: pack }));
 }
 
 /** The settings that say which theme goes with what the system prefers; a version has its own ids for them. */

@@ -34,13 +34,27 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], place: As
       { id: 'approve', label: say('Approve'), effect: 'allow_once' },
       {
         id: 'approve_for_session',
-        label: say('Allow all "{0}" this session', request.action),
+        label: say('Allow all "{0}" this session', actionText(request.action)),
         effect: 'allow_always',
-        description: say('Every later "{0}" of this session runs without asking', request.action),
+        description: say('Every later "{0}" of this session runs without asking', actionText(request.action)),
       },
       { id: 'reject', label: say('Reject'), effect: 'reject_once' },
     ],
   };
+}
+
+/** The actions that servers of this protocol have, in the person's language; others as they are. */
+function actionText(action: string): string {
+  switch (action) {
+    case 'run command':
+      return say('run command');
+    case 'edit file':
+      return say('edit file');
+    case 'edit file outside of working directory':
+      return say('edit file outside of working directory');
+    default:
+      return action;
+  }
 }
 
 function placed({ turnId, call }: AskPlace) {

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { suite } from './suite.ts';
+
+/** The workbench takes the language, its own texts stay English: what is Chinese here is ours. */
+const inWindow = suite({ name: 'chinese', locale: 'zh-cn' });
+
+test(
+  'in Chinese: welcome, an edit asked for and made, a rejection with words',
+  inWindow(async ({ window, folder }) => {
+    const { chat, pick, diff, page } = window;
+    await window.command('聚焦到聊天');
+    const composer = chat.frame.getByRole('textbox', { name: '给智能体的消息' });
+    await composer.waitFor();
+    assert.equal(await chat.frame.locator('html').getAttribute('lang'), 'zh-cn');
+    await chat.frame.getByText('试试这些').waitFor();
+    await window.pictures('chinese-welcome');
+    const say = async (text: string) => {
+      await composer.fill(text);
+      await composer.press('Enter');
+    };
+
+    await say('把 src/main.ts 里的 "Hello" 替换成 "Welcome"');
+    await pick.row('批准').first().waitFor();
+    assert.match((await pick.title.textContent()) ?? '', /^Parley 智能体: .*src\/main\.ts/);
+    await diff.compared();
+    await pick.row('本次会话允许所有“编辑文件”').waitFor();
+    await window.pictures('chinese-approval');
+    await pick.choose('批准');
+    await chat.settled(chat.lastTurn);
+    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Welcome from/);
+    await chat.lastTurn.getByText('1 个文件').waitFor();
+    await window.pictures('chinese-done');
+
+    await say('运行 echo refused-$((40+2))');
+    await pick.row('批准').first().waitFor();
+    await window.pictures('chinese-command', ['dark']);
+    await page.keyboard.press('Escape');
+    await chat.frame.getByRole('button', { name: '拒绝', exact: true }).click();
+    await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('已拒绝').first().waitFor();
+    await window.pictures('chinese-rejected', ['dark']);
+  }),
+);
