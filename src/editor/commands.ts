@@ -4,6 +4,7 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { changedFiles } from '../session/select.ts';
+import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import { fileContents, selectionContent } from './attach.ts';
@@ -82,6 +83,22 @@ export function commandTable(deps: CommandDeps) {
     'parley.sessionOptions': async () => {
       const session = active();
       if (session) await changeOptions(session, inputs);
+    },
+    'parley.copySession': async () => {
+      const session = active();
+      const profile = session && deps.agents.find(session.profile);
+      const copy = profile && (await copySession(session));
+      if (!copy) return;
+      sessions.open(profile, session.store.now.cwd, copy);
+      await chat.focus();
+    },
+    'parley.deleteEarlier': async () => {
+      const session = active();
+      if (session) await deleteEarlier(session, inputs);
+    },
+    'parley.signOut': async () => {
+      const session = active();
+      if (session) await signOut(session);
     },
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),

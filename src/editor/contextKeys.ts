@@ -21,6 +21,10 @@ export function keepContextKeys(desk: Desk, review: Review): Disposable {
     set('busy', session !== undefined && isBusy(session));
     set('hasModes', (session?.mode?.all.length ?? 0) > 1);
     set('hasOptions', (session?.options?.length ?? 0) > 0);
+    const offers = session?.link.state === 'ready' ? session.link.offers : {};
+    set('canCopy', offers.fork ?? false);
+    set('canForget', offers.forget ?? false);
+    set('canSignOut', offers.signOut ?? false);
     set('hasCommands', (session?.commands.length ?? 0) > 0);
     set('hasChanges', session?.turns.some((turn) => changedFiles(turn).length > 0) ?? false);
     set(

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { copySession, deleteEarlier, signOut } from '../../src/editor/agentSessions.ts';
+import type { Choice } from '../../src/editor/quickInputs.ts';
+import type { Offers } from '../../src/session/model.ts';
+import { FakeDesk } from './desk.ts';
+
+describe('conversations an agent keeps', () => {
+  /** A session whose agent offers this, and what was asked of it. */
+  const subject = (offers: Offers) => {
+    const desk = new FakeDesk('/', 'a');
+    desk.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers });
+    desk.say('a', { type: 'title.set', title: 'Fix it' });
+    desk.say('a', { type: 'resume.set', key: 'own' });
+    const asked: string[] = [];
+    return {
+      asked,
+      session: {
+        store: desk.get('a')!.store,
+        fork: async () => {
+          asked.push('fork');
+          return 'copy';
+        },
+        history: async () => [
+          { key: 'own', title: 'Fix it' },
+          { key: 'old', title: '$(flame) Old', at: 1 },
+        ],
+        forget: async (key: string) => void asked.push(`forget ${key}`),
+        signOut: async () => void asked.push('signOut'),
+      },
+    };
+  };
+  const first = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => choices[0]?.value;
+  const yes = async (_: string, action: string) => action;
+  const no = async () => undefined;
+
+  it('a copy is opened under its own name, where the agent offers it', async () => {
+    const { session, asked } = subject({ fork: true });
+    assert.deepEqual(await copySession(session), { key: 'copy', title: 'Copy of Fix it' });
+    assert.deepEqual(asked, ['fork']);
+    assert.equal(await copySession(subject({}).session), undefined);
+  });
+
+  it('one is deleted after a question, never the one that is open, and none without a yes', async () => {
+    const { session, asked } = subject({ forget: true });
+    const shown: string[] = [];
+    const pick = async <T>(choices: readonly Choice<T>[]) => {
+      shown.push(...choices.map((choice) => choice.label));
+      return first(choices);
+    };
+    await deleteEarlier(session, { pick }, no);
+    assert.deepEqual(asked, []);
+    await deleteEarlier(session, { pick }, yes);
+    assert.deepEqual(asked, ['forget old']);
+    assert.deepEqual(new Set(shown), new Set(['$(history) $\u200b(flame) Old']));
+    const other = subject({});
+    await deleteEarlier(other.session, { pick: first }, yes);
+    assert.deepEqual(other.asked, []);
+  });
+
+  it('signing out asks first', async () => {
+    const { session, asked } = subject({ signOut: true });
+    await signOut(session, no);
+    assert.deepEqual(asked, []);
+    await signOut(session, yes);
+    assert.deepEqual(asked, ['signOut']);
+  });
+});
