@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { bareEnvironment, newPlace, peerFolder } from '../lab.ts';
+import { startService } from '../../agent/fakeService.ts';
+import { bareEnvironment, newPlace, type Place, peerFolder } from '../lab.ts';
 
 /** The part of the SDK's interface that is used here. */
 interface SdkEvent {
@@ -13,10 +14,13 @@ interface SdkEvent {
 interface SdkTurn extends AsyncIterable<SdkEvent> {
   approve(requestId: string, response: string): Promise<void>;
   interrupt(): Promise<void>;
+  respondQuestion(rpcRequestId: string, requestId: string, answers: Readonly<Record<string, string>>): Promise<void>;
+  steer(text: string): Promise<void>;
   readonly result: Promise<{ readonly status: string }>;
 }
 interface SdkSession {
   prompt(text: string): SdkTurn;
+  setPlanMode(enabled: boolean): Promise<boolean>;
   close(): Promise<void>;
   readonly state: string;
   readonly slashCommands?: readonly { readonly name: string }[];
@@ -24,6 +28,27 @@ interface SdkSession {
 interface Sdk {
   createSession(options: object): SdkSession;
   createExternalTool(tool: object): object;
+}
+
+interface Staged {
+  readonly sdk: Sdk;
+  readonly z: typeof import('zod').z;
+  readonly place: Place;
+  /** A program that starts parley-agent. */
+  readonly executable: string;
+}
+
+async function stage(t: TestContext): Promise<Staged> {
+  const place = newPlace('sdk');
+  t.after(place.remove);
+  const folder = peerFolder('kimi-agent-sdk');
+  const load = (file: string): Promise<unknown> => import(pathToFileURL(path.join(folder, file)).href);
+  const sdk = (await load('@moonshot-ai/kimi-agent-sdk/dist/index.mjs')) as Sdk;
+  const { z } = (await load('zod/index.js')) as { z: typeof import('zod').z };
+  const executable = path.join(place.home, 'parley-agent');
+  writeFileSync(executable, `#!/bin/sh\nexec '${process.execPath}' '${path.resolve('dist/parley-agent.js')}' "$@"\n`);
+  chmodSync(executable, 0o755);
+  return { sdk, z, place, executable };
 }
 
 /** What comes of one prompt; `answer` decides about approvals, `seen` hears of every event. */
@@ -41,16 +66,7 @@ async function ask(session: SdkSession, text: string, answer = 'approve', seen: 
 }
 
 test('the official SDK holds a whole conversation with parley-agent', { timeout: 120_000 }, async (t) => {
-  const place = newPlace('sdk');
-  t.after(place.remove);
-  const folder = peerFolder('kimi-agent-sdk');
-  const load = (file: string): Promise<unknown> => import(pathToFileURL(path.join(folder, file)).href);
-  const sdk = (await load('@moonshot-ai/kimi-agent-sdk/dist/index.mjs')) as Sdk;
-  const { z } = (await load('zod/index.js')) as { z: typeof import('zod').z };
-  const start = path.join(place.home, 'parley-agent');
-  writeFileSync(start, `#!/bin/sh\nexec '${process.execPath}' '${path.resolve('dist/parley-agent.js')}' "$@"\n`);
-  chmodSync(start, 0o755);
-
+  const { sdk, z, place, executable } = await stage(t);
   const opened: unknown[] = [];
   const openInIde = sdk.createExternalTool({
     name: 'open_in_ide',
@@ -64,7 +80,7 @@ test('the official SDK holds a whole conversation with parley-agent', { timeout:
   const session = sdk.createSession({
     workDir: place.cwd,
     sessionId: 'official',
-    executable: start,
+    executable,
     env: { ...bareEnvironment(place, {}), KIMI_SHARE_DIR: path.join(place.home, 'share') },
     externalTools: [openInIde],
   });
@@ -93,4 +109,60 @@ test('the official SDK holds a whole conversation with parley-agent', { timeout:
   assert.ok(session.slashCommands?.some((command) => command.name === 'compact'));
   await session.close();
   assert.equal(session.state, 'closed');
+});
+
+test('the official SDK: questions, plan mode, a word into the turn, sub-agents, and the same session again', {
+  timeout: 120_000,
+}, async (t) => {
+  const { sdk, place, executable } = await stage(t);
+  const call = (name: string, input: object) => ({ calls: [{ name, input: JSON.stringify(input) }] });
+  const service = await startService(t, [{ text: 'Fine.' }]);
+  const env = {
+    ...bareEnvironment(place, {}),
+    KIMI_SHARE_DIR: path.join(place.home, 'share'),
+    PARLEY_MODEL_BASE_URL: service.url,
+    PARLEY_MODEL_NAME: 'fake',
+  };
+  const open = () => sdk.createSession({ workDir: place.cwd, sessionId: 'again', executable, env });
+  const session = open();
+  t.after(() => session.close());
+  const last = (): string => JSON.stringify(service.bodies.at(-1)?.messages.at(-1));
+
+  const questions = [{ question: 'Which?', options: [{ label: 'A' }, { label: 'B' }] }];
+  service.next(call('AskUserQuestion', { questions }), { text: 'You chose.' });
+  const answered = await ask(session, 'ask me', 'approve', ({ type, payload }, turn) => {
+    if (type === 'QuestionRequest') void turn.respondQuestion(String(payload.id), String(payload.id), { 'Which?': 'B' });
+  });
+  assert.deepEqual([answered.status, answered.said], ['finished', 'You chose.']);
+  assert.match(service.bodies.map((body) => JSON.stringify(body.messages)).join(), /Which\?.{1,8}: .{1,4}B/);
+
+  assert.equal(await session.setPlanMode(true), true);
+  service.next(call('ExitPlanMode', { plan: '# Plan' }), { text: 'Off I go.' });
+  const planned = await ask(session, 'plan it', 'approve', ({ type, payload }, turn) => {
+    // It does not know PlanDisplay and tells of it as an error without a payload.
+    const [item] = (payload?.questions ?? []) as readonly { readonly question: string }[];
+    if (type === 'QuestionRequest' && item)
+      void turn.respondQuestion(String(payload.id), String(payload.id), { [item.question]: 'Approve' });
+  });
+  assert.ok(planned.types.includes('QuestionRequest') && planned.said.includes('Off I go.'), planned.types.join());
+
+  service.next(call('WriteFile', { path: 'steered.txt', content: 'x' }), { text: 'Both.' });
+  const steered = await ask(session, 'write it', 'approve', ({ type }, turn) => {
+    if (type === 'ApprovalRequest') void turn.steer('and say so');
+  });
+  assert.equal(steered.status, 'finished');
+  assert.match(service.bodies.map((body) => JSON.stringify(body.messages)).join(), /and say so/);
+
+  service.when('Look around', call('WriteFile', { path: 'sub.txt', content: 'x' }), { text: 'The report.' });
+  service.next(call('Agent', { description: 'look', prompt: 'Look around' }), { text: 'It reported.' });
+  const delegated = await ask(session, 'delegate');
+  assert.ok(delegated.types.includes('SubagentEvent') && delegated.types.includes('ApprovalRequest'), delegated.types.join());
+  assert.equal(readFileSync(path.join(place.cwd, 'sub.txt'), 'utf8'), 'x');
+  await session.close();
+
+  const resumed = open();
+  t.after(() => resumed.close());
+  assert.equal((await ask(resumed, 'and now?')).status, 'finished');
+  assert.match(JSON.stringify(service.bodies.at(-1)?.messages), /ask me.*delegate.*and now\?/);
+  assert.match(last(), /and now/);
 });
