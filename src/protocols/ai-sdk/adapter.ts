@@ -93,10 +93,7 @@ class AiSdkAdapter implements Adapter {
     const url = new URL(settings.url);
     emit({ type: 'resume.set', key: id });
     for (const text of problems) emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
-    if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
-      const text = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
-      emit({ type: 'notice', notice: { level: 'warn', text } });
-    }
+    if (!/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) this.#sayWhatGoes(url);
     const accepted = settings.tools === 'none' ? [] : [...this.#server.lent.map((tool) => tool.name), HUMAN_TOOL];
     emit({
       type: 'link.ready',
@@ -109,6 +106,18 @@ class AiSdkAdapter implements Adapter {
     else {
       this.#pickUp(last).catch((error: unknown) => this.#scene.log.error('Picking up what was under way failed', error));
     }
+  }
+
+  /** Once for each server, as long as the window is open. */
+  #sayWhatGoes(url: URL): void {
+    const { learned } = this.#server;
+    if (learned.told) return;
+    learned.told = true;
+    const found = say('What is said here goes to {0}, and so does what the editor’s tools find: files, selections, problems.', url.host);
+    this.#scene.emit({ type: 'notice', notice: { level: 'info', text: found } });
+    if (url.protocol === 'https:') return;
+    const open = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
+    this.#scene.emit({ type: 'notice', notice: { level: 'warn', text: open } });
   }
 
   /** What was under way when the window closed may still be: then it is shown from its beginning (ai-sdk.md §10). */

@@ -15,6 +15,8 @@ export interface Learned {
   v5: boolean;
   /** Where it took a result. */
   resultUrl?: string;
+  /** The person was told what goes there. */
+  told?: true;
 }
 /** By address. */
 export type Memory = Map<string, Learned>;

@@ -106,6 +106,25 @@ for (const version of [6, 7]) {
   });
 }
 
+for (const version of [5, 6, 7]) {
+  test(`a page with useChat of version ${version} that is loaded again in the middle of an answer shows it from the beginning`, async (t) => {
+    const { url, service } = await agent(t, [{ text: 'The first half', hang: true }]);
+    const id = randomUUID();
+    const script = { id, prompts: [], tools, outputs: {}, leaveAt: 'first half' };
+    const before = await official(version, url, { ...script, prompts: ['go'] }, 'react');
+    const after = await official(version, url, { ...script, resume: true, messages: before.messages.slice(0, 1) }, 'react');
+    assert.deepEqual([before.failures, after.failures], [[], []]);
+    assert.deepEqual(
+      after.messages.map(({ role, parts }) => [role, parts.find((part) => part.type === 'text')?.text]),
+      [
+        ['user', 'go'],
+        ['assistant', 'The first half'],
+      ],
+    );
+    assert.deepEqual([after.messages[1]?.id, service.bodies.length], [before.messages[1]?.id, 1]);
+  });
+}
+
 test('Parley: held open for its tool, an approval in between, one conversation', async (t) => {
   const { url, cwd } = await agent(t, CONVERSATION);
   const { prompt, say, asked, answer, ended } = await parley(t, url, [

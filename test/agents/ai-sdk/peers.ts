@@ -65,6 +65,11 @@ export interface Script {
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly approve?: boolean;
   readonly reason?: string;
+  /** Gone as soon as that text is there. */
+  readonly leaveAt?: string;
+  /** A page that was loaded again, with these messages. */
+  readonly resume?: boolean;
+  readonly messages?: readonly OfficialMessage[];
 }
 export interface OfficialMessage {
   readonly id: string;

@@ -1,4 +1,5 @@
 // A page with useChat holds a conversation: node reactClient.mjs FOLDER URL JSON, told and telling as officialClient.mjs is.
+// `leaveAt` in the script: as soon as that text is there the page is gone, without a word. `resume`: it begins as a page that was loaded again.
 import { aiOf, load } from './library.mjs';
 
 const [folder, url, text] = process.argv.slice(2);
@@ -16,6 +17,7 @@ const complete = (options) =>
 function Page() {
   chat = useChat({
     id: script.id,
+    ...(script.resume ? { resume: true, messages: script.messages } : {}),
     transport: React.useMemo(() => new ai.DefaultChatTransport({ api: url, body: { tools: script.tools } }), []),
     sendAutomaticallyWhen: complete,
     onError: (error) => failures.push(String(error)),
@@ -30,6 +32,13 @@ function Page() {
     null,
     chat.messages.map((message) => React.createElement('li', { key: message.id }, message.role)),
   );
+}
+
+function leaveAtText() {
+  const said = chat.messages.at(-1)?.parts.some((part) => part.type === 'text' && part.text.includes(script.leaveAt));
+  if (!said || chat.messages.at(-1).role !== 'assistant') return;
+  console.log(JSON.stringify({ version, messages: chat.messages, failures }));
+  process.exit(0);
 }
 
 /** Settles when nothing more happens by itself: the person answers approvals as they come. */
@@ -49,11 +58,13 @@ async function settled() {
 }
 
 const page = create(React.createElement(Page));
+if (script.leaveAt) setInterval(leaveAtText, 5);
 while (!chat) await new Promise((resolve) => setTimeout(resolve, 5));
 for (const prompt of script.prompts) {
   chat.sendMessage({ text: prompt });
   await settled();
 }
+if (script.leaveAt) await new Promise(() => {});
 const { messages } = chat;
 const shown = page.root.findAllByType('li').length;
 if (shown !== messages.length) failures.push(`${shown} of ${messages.length} messages are on the page`);

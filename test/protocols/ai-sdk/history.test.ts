@@ -219,6 +219,21 @@ test('options that cannot be used are named; plain http to another machine is wa
   live.dispose();
 });
 
+test('where the words and what tools find go is said once for each server; nothing is said of this machine', async () => {
+  const memory = new Map();
+  const told = async (url: string) => {
+    const live = open(url, { memory }, newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w'));
+    await live.start();
+    const { notices } = await person(live).until((session) => session.link.state === 'ready');
+    await live.stop();
+    live.dispose();
+    return notices.map((notice) => notice.level);
+  };
+  assert.deepEqual(await told('https://chat.example.test/api/chat'), ['info']);
+  assert.deepEqual(await told('https://chat.example.test/api/chat'), []);
+  assert.deepEqual(await told('http://127.0.0.1:1/api/chat'), []);
+});
+
 test('a history beyond 5 MB is warned about once', async (t) => {
   const { live, ended, prompt } = await talk(t, { routes: { '/api/chat': (reply) => reply.all(...said('ok'), finish()) } });
   live.send({ type: 'prompt', turnId: 'big', content: [{ type: 'image', mime: 'image/png', data: 'A'.repeat(6 * 1024 * 1024) }] });
