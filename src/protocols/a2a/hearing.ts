@@ -23,8 +23,8 @@ const OUTPUT = /^tool-(.+)-output$/;
 export class Hearing {
   readonly #deps: HearingScene;
   #newest = 0;
-  /** How often each stream has said a thing, by its number; under 0 how often it has been shown. */
-  readonly #heard = new Map<string, Map<number, number>>();
+  /** How often each stream has said a thing, at its number; at 0 how often it has been shown. */
+  readonly #heard = new Map<string, number[]>();
   #model = '';
   /** The task that went on with this turn: what it holds from before has been shown. */
   readonly #earlier: string | undefined;
@@ -87,13 +87,17 @@ export class Hearing {
   /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to know it again. */
   #isNew(record: Incoming, stream: number): boolean | undefined {
     if (record.messageId === undefined || record.timestamp === undefined) return undefined;
-    const key = `${record.messageId}\n${record.timestamp}\n${record.parts.map((part) => part.text ?? '').join('')}`;
-    const counts = this.#heard.get(key) ?? new Map<number, number>();
-    this.#heard.set(key, counts);
-    const count = (counts.get(stream) ?? 0) + 1;
-    counts.set(stream, count);
-    if (count <= (counts.get(0) ?? 0)) return false;
-    counts.set(0, count);
+    let key = `${record.messageId}\n${record.timestamp}`;
+    for (const part of record.parts) key += `\n${part.text ?? ''}`;
+    let counts = this.#heard.get(key);
+    if (!counts) {
+      counts = [];
+      this.#heard.set(key, counts);
+    }
+    const count = (counts[stream] ?? 0) + 1;
+    counts[stream] = count;
+    if (count <= (counts[0] ?? 0)) return false;
+    counts[0] = count;
     return true;
   }
 

@@ -29,7 +29,8 @@ export interface EventFacts {
 
 /** The metadata of the extension wherever the agent put it (a2a.md §6). */
 export function eventOf(metadata: Fields | undefined): EventFacts {
-  const own = metadata ? Object.entries(metadata).find(([name]) => isOurExtension(name))?.[1] : undefined;
+  const name = metadata && Object.keys(metadata).find((one) => isOurExtension(one));
+  const own = name === undefined ? undefined : metadata?.[name];
   const place = [own, metadata?.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
   const { kind, model, error } = fields(place, ['kind', 'model', 'error']);
   const wrong = error ?? metadata?.error;

@@ -28,8 +28,9 @@ export function fits(version: Version | undefined): boolean {
 }
 
 export function isOurExtension(uri: string, more: readonly string[] = []): boolean {
-  return more.includes(uri) || /\/developer-profile\//.test(uri) || /(^|\/)development-tool(\/|$)/.test(uri);
+  return more.includes(uri) || uri.includes('/developer-profile/') || (uri.includes('development-tool') && SEGMENTS.test(uri));
 }
+const SEGMENTS = /(^|\/)development-tool(\/|$)/;
 
 export function versionText(version: Version | undefined): string {
   if (!version) return '?';

@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ClientFactory } from '@a2a-js/sdk/client';
+import { silentLog } from '../../src/base/log.ts';
+import { openA2a } from '../../src/protocols/a2a/adapter.ts';
+import type { Adapter, Scene } from '../../src/protocols/adapter.ts';
+import type { SessionEvent } from '../../src/session/events.ts';
+import { newSession, reduce } from '../../src/session/reduce.ts';
+
+/**
+ * Events of one stream per second, from the socket to the session (SSE, JSON-RPC, codec, reducer) beside the official client on the same stream,
+ * whose events are read and left; and the time from a broken connection to the first new words.
+ */
+
+const RECORDS = 20_000;
+const ROUNDS = 5;
+const CUTS = 20;
+const URI = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
+
+/** A long turn: mostly words, thoughts now and then, and calls that are told of four times each. It runs in a process of its own. */
+const player = `
+const http = require('node:http');
+const { randomUUID } = require('node:crypto');
+const records = ${RECORDS};
+const status = (state, kind, parts, final = false) => ({ kind: 'status-update', taskId: 't', contextId: 'c', final,
+  status: { state, timestamp: new Date().toISOString(), ...(parts ? { message: { kind: 'message', role: 'agent', messageId: randomUUID(), taskId: 't', contextId: 'c', parts } } : {}) },
+  metadata: { '${URI}': { kind, model: 'bench' } } });
+const call = (n, state, more) => status('working', 'TOOL_CALL_UPDATE', [{ kind: 'data', data: { tool_call_id: 'k' + n, status: state, tool_name: 'run_command',
+  description: 'Runs the tests', input_parameters: { command: 'npm test', timeout: 60 }, ...more } }]);
+const one = (at) => {
+  const n = Math.floor(at / 50);
+  switch (at % 50) {
+    case 10: return call(n, 'PENDING', {});
+    case 11: return call(n, 'EXECUTING', { live_content: 'one line' });
+    case 12: return call(n, 'EXECUTING', { live_content: 'one line\\ntwo lines' });
+    case 13: return call(n, 'SUCCEEDED', { output: { text: 'one line\\ntwo lines' } });
+    case 20: return status('working', 'THOUGHT', [{ kind: 'data', data: { subject: 'Next', description: 'What is to be done now.' } }]);
+    default: return status('working', 'TEXT_CONTENT', [{ kind: 'text', text: 'some words of text, ' }]);
+  }
+};
+const body = [{ kind: 'task', id: 't', contextId: 'c', status: { state: 'submitted' } }, ...Array.from({ length: records }, (_, at) => one(at)), status('completed', 'STATE_CHANGE', undefined, true)].map((result) => ',"result":' + JSON.stringify(result) + '}\\n\\n');
+http.createServer((request, response) => {
+  const url = 'http://' + request.headers.host + '/';
+  if (request.method === 'GET') {
+    if (!request.url.includes('agent-card')) return response.writeHead(404).end();
+    response.setHeader('content-type', 'application/json');
+    return response.end(JSON.stringify({ name: 'Player', description: '', version: '1', url, protocolVersion: '0.3.0', preferredTransport: 'JSONRPC',
+      capabilities: { streaming: true, extensions: [{ uri: '${URI}' }] }, defaultInputModes: [], defaultOutputModes: [], skills: [] }));
+  }
+  let text = '';
+  request.on('data', (chunk) => { text += chunk; });
+  request.on('end', () => {
+    const { id, method } = JSON.parse(text);
+    if (method !== 'message/stream') return response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result: { commands: [] } }));
+    response.setHeader('content-type', 'text/event-stream');
+    response.end(body.map((rest) => 'data: {"jsonrpc":"2.0","id":' + JSON.stringify(id) + rest).join(''));
+  });
+}).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
+`;
+
+async function startPlayer(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const child = spawn(process.execPath, ['-e', player], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await new Promise<string>((resolve) => child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString().trim())));
+  return { child, url: `http://127.0.0.1:${port}` };
+}
+
+/** An adapter that feeds the reducer; settles once it is ready. */
+async function open(url: string, onEvent: (event: SessionEvent) => void): Promise<Adapter> {
+  let session = newSession('s', { protocol: 'a2a', name: 'bench' }, '/');
+  return new Promise((resolve) => {
+    const scene: Scene = {
+      emit: (event) => {
+        session = reduce(session, event);
+        onEvent(event);
+        if (event.type === 'link.ready') setImmediate(() => resolve(adapter));
+      },
+      ports: {
+        tools: [],
+        files: { read: async () => '', write: async () => {} },
+        terminals: { create: () => Promise.reject(new Error('none')) },
+      },
+      client: { name: 'bench', version: '0' },
+      now: Date.now,
+      newId: randomUUID,
+      signal: new AbortController().signal,
+      trace: () => {},
+      log: silentLog,
+    };
+    const adapter = openA2a({ kind: 'http', url, headers: {}, cwd: '/' }, scene);
+  });
+}
+
+async function ours(url: string): Promise<number> {
+  let over: () => void = () => {};
+  const adapter = await open(url, (event) => {
+    if (event.type === 'turn.ended') over();
+  });
+  const began = performance.now();
+  await new Promise<void>((resolve) => {
+    over = resolve;
+    adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
+  });
+  const took = performance.now() - began;
+  adapter.dispose();
+  await adapter.ended;
+  return took;
+}
+
+async function theirs(url: string): Promise<number> {
+  const client = await new ClientFactory().createFromUrl(url);
+  const began = performance.now();
+  let seen = 0;
+  const message = {
+    kind: 'message' as const,
+    role: 'user' as const,
+    messageId: randomUUID(),
+    parts: [{ kind: 'text' as const, text: 'go' }],
+  };
+  for await (const _ of client.sendMessageStream({ message })) seen += 1;
+  if (seen < RECORDS) throw new Error(`the official client told of ${seen} events only`);
+  return performance.now() - began;
+}
+
+async function medianOf(run: () => Promise<number>, rounds: number): Promise<number> {
+  const values: number[] = [];
+  for (let n = 0; n < rounds; n += 1) values.push(await run());
+  return values.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+}
+
+/** Milliseconds from the moment the agent breaks the connection to the first new words in the session. */
+async function recovery(): Promise<number> {
+  let cut = 0;
+  const ids = { taskId: 't', contextId: 'c' };
+  const words = (text: string) => ({
+    kind: 'status-update',
+    ...ids,
+    final: false,
+    status: { state: 'working', message: { role: 'agent', messageId: randomUUID(), parts: [{ kind: 'text', text }] } },
+  });
+  const task = { kind: 'task', id: 't', contextId: 'c', status: { state: 'working' }, history: [] };
+  const server = http.createServer((request, response) => {
+    const url = `http://${request.headers.host}/`;
+    const card = { name: 'Cutter', url, protocolVersion: '0.3.0', capabilities: { streaming: true, extensions: [{ uri: URI }] } };
+    if (request.method === 'GET') return void response.end(JSON.stringify(card));
+    let text = '';
+    request.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    request.on('end', () => {
+      const { id, method } = JSON.parse(text) as { id: number; method: string };
+      const say = (result: unknown) => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+      if (method === 'message/stream') {
+        response.setHeader('content-type', 'text/event-stream');
+        say(task);
+        say(words('before '));
+        setTimeout(() => {
+          cut = performance.now();
+          response.destroy();
+        }, 20);
+      } else if (method === 'tasks/resubscribe') {
+        response.setHeader('content-type', 'text/event-stream');
+        say(task);
+        say(words('after'));
+      } else response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result: task }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let heard: (at: number) => void = () => {};
+  const adapter = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, (event) => {
+    if (event.type === 'text.grew' && event.text === 'after') heard(performance.now());
+  });
+  const at = await new Promise<number>((resolve) => {
+    heard = resolve;
+    adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
+  });
+  adapter.dispose();
+  await adapter.ended;
+  server.close();
+  server.closeAllConnections();
+  return at - cut;
+}
+
+const { child, url } = await startPlayer();
+await ours(url);
+await theirs(url);
+const adapter = await medianOf(() => ours(url), ROUNDS);
+const official = await medianOf(() => theirs(url), ROUNDS);
+child.kill();
+const perSecond = (took: number) => `${Math.round(RECORDS / (took / 1000)).toLocaleString('en')} events/s (${Math.round(took)} ms)`;
+console.log(`${RECORDS} events, from the socket to the session: ${perSecond(adapter)}`);
+console.log(`${RECORDS} events, @a2a-js/sdk's client: ${perSecond(official)}`);
+console.log(`beside the SDK: ${(official / adapter).toFixed(2)} times as fast`);
+console.log(`from a cut to the first new words: ${(await medianOf(recovery, CUTS)).toFixed(1)} ms (median of ${CUTS})`);
+process.exit(0);
