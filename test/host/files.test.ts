@@ -4,6 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { editorFiles } from '../../src/editor/files.ts';
+import { OpenAsks } from '../../src/protocols/acp/asks.ts';
+import { FileRequests } from '../../src/protocols/acp/fileRequests.ts';
+import type { Ask } from '../../src/session/model.ts';
 
 describe('files as the person has them', () => {
   let folder: string;
@@ -69,4 +72,69 @@ describe('files as the person has them', () => {
       assert.equal((await editorFiles.read(file)).charCodeAt(0), 'o'.charCodeAt(0), 'the mark is not part of the text');
     });
   }
+
+  /** What an agent asks of files through its protocol, into this editor. */
+  const asked = (mayReplace: boolean) => {
+    const opened: Ask[] = [];
+    const asks: OpenAsks = new OpenAsks(
+      (event) => {
+        if (event.type !== 'ask.opened') return;
+        opened.push(event.ask);
+        queueMicrotask(() => asks.answer(event.ask.id, { kind: 'option', optionId: mayReplace ? 'allow' : 'reject' }));
+      },
+      () => `ask${opened.length}`,
+    );
+    const requests = new FileRequests({
+      files: editorFiles,
+      asks,
+      roots: () => [folder],
+      quirks: () => ({}),
+      turnId: () => undefined,
+      allowed: () => false,
+      wrote: () => {},
+    });
+    const { signal } = new AbortController();
+    return {
+      opened,
+      read: async () => (await requests.read({ path: file }, signal)).content,
+      write: (content: string) => requests.write({ path: file, content }, signal),
+    };
+  };
+
+  it("an agent reads unsaved text, and its write leaves the person's other unsaved text, the byte order mark and the line ends", async () => {
+    writeFileSync(file, '\uFEFFone\r\ntwo\r\nthree\r\nfour\r\nfive\r\n');
+    const document = await open();
+    const type = async (line: number, text: string) => {
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(document.uri, document.lineAt(line).range, text);
+      await vscode.workspace.applyEdit(edit);
+    };
+    const agent = asked(false);
+    await type(4, 'typed before it read');
+    assert.equal(await agent.read(), 'one\r\ntwo\r\nthree\r\nfour\r\ntyped before it read\r\n');
+    await type(4, 'typed after it read');
+    await agent.write('ONE\ntwo\nthree\nfour\ntyped before it read\n');
+    const bytes = '\uFEFFONE\r\ntwo\r\nthree\r\nfour\r\ntyped after it read\r\n';
+    assert.equal(readFileSync(file, 'utf8'), bytes, 'on disk when it is answered');
+    assert.equal(document.isDirty, false);
+    assert.deepEqual(agent.opened, []);
+    await vscode.commands.executeCommand('undo');
+    assert.match(document.getText(), /^one\r\n[\s\S]*typed after it read/, "the agent's change alone is undone");
+    await document.save();
+  });
+
+  it('an agent that changes the same lines is held until the person decides', async () => {
+    writeFileSync(file, 'one\ntwo\n');
+    const document = await open();
+    const agent = asked(false);
+    await agent.read();
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 3), ' by hand');
+    await vscode.workspace.applyEdit(edit);
+    await assert.rejects(agent.write('1\ntwo\n'), /changed .* meanwhile/);
+    assert.equal(agent.opened.length, 1);
+    assert.equal(document.getText(), 'one by hand\ntwo\n');
+    assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\n');
+    await document.save();
+  });
 });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
@@ -7,6 +8,7 @@ import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { type Place, placeOf } from './paths.ts';
 import type { Quirks } from './quirks.ts';
+import { mergedInto, ReadTexts } from './readTexts.ts';
 
 export interface FileScene {
   readonly files: Files;
@@ -26,6 +28,7 @@ export class FileRequests {
   readonly #scene: FileScene;
   /** Folders outside that the person let the agent read in, or not. */
   readonly #outside = new Map<string, boolean>();
+  readonly #read = new ReadTexts();
 
   constructor(scene: FileScene) {
     this.#scene = scene;
@@ -45,6 +48,7 @@ export class FileRequests {
       throw refusal(INTERNAL, `The person did not allow reading outside the workspace: ${request.path}`);
     }
     if (text.slice(0, 8192).includes('\0')) throw refusal(INTERNAL, `This is not a text file: ${request.path}`);
+    this.#read.note(path.resolve(request.path), plain(text));
     return { content: slice(text, request.line ?? undefined, request.limit ?? undefined) };
   }
 
@@ -58,13 +62,35 @@ export class FileRequests {
     if (place !== 'inside' && !this.#scene.allowed(target) && !(await this.#mayWrite(target, place, before, request.content, signal))) {
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
+    const text = await this.#merged(target, before, request.content, signal);
     try {
-      await this.#scene.files.write(target, request.content);
+      await this.#scene.files.write(target, text);
     } catch (error) {
       throw refusal(INTERNAL, `Writing ${request.path} failed: ${messageOf(error)}`);
     }
-    this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(request.content) });
+    this.#read.note(target, plain(request.content));
+    this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(text) });
     return {};
+  }
+
+  /**
+   * The agent sends the whole file as it wants it. What the person has changed since the agent saw it stays; where both changed the same lines,
+   * the person decides (acp.md §10.2).
+   */
+  async #merged(target: string, present: string | null, wanted: string, signal: AbortSignal): Promise<string> {
+    if (present === null) return wanted;
+    const onDisk = await readFile(target, 'utf8').then(
+      (text) => plain(text.replace(/^\uFEFF/, '')),
+      () => undefined,
+    );
+    const [now, then] = [plain(present), plain(wanted)];
+    // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
+    const base = this.#read.of(target) ?? (onDisk === then ? undefined : onDisk);
+    if (base === now || (base === undefined && (onDisk === undefined || onDisk === now || now === then))) return wanted;
+    const merged = base === undefined ? undefined : mergedInto(now, base, then);
+    if (merged !== undefined) return merged;
+    if (await this.#mayReplace(target, now, then, signal)) return wanted;
+    throw refusal(INTERNAL, `The person has changed ${target} meanwhile and kept that. Read it again.`);
   }
 
   async #place(target: string): Promise<Place> {
@@ -116,6 +142,16 @@ export class FileRequests {
       { id: 'reject', label: say('Reject'), effect: 'reject_once' },
     ] as const;
     return (await this.#ask({ title, toolKind: 'edit', detail: { type: 'edit', diffs }, options }, signal)) ?? false;
+  }
+
+  async #mayReplace(target: string, before: string, after: string, signal: AbortSignal): Promise<boolean> {
+    const options = [
+      { id: 'allow', label: say("Take the agent's text"), effect: 'allow_always' },
+      { id: 'reject', label: say('Keep what is there'), effect: 'reject_once' },
+    ] as const;
+    const title = say('This file was changed where the agent changes it, too');
+    const detail = { type: 'edit', diffs: [{ path: target, before, after }] } as const;
+    return (await this.#ask({ title, toolKind: 'edit', detail, options }, signal)) ?? false;
   }
 
   /** undefined when nobody answered. */

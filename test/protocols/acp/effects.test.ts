@@ -79,6 +79,32 @@ test('43 and 48: a write is answered after the file holds it, and the call that 
   assert.deepEqual(call?.output, [{ kind: 'diff', diff: { path: file, before: null, after: 'hello there\n' } }]);
 });
 
+test('43: a write into text that was changed meanwhile changes only what the agent changed; the same lines are asked about', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'one\ntwo\nthree\nfour\nfive\n');
+  const { driven, finish } = await inTurn(made);
+  await read(made.agent, file);
+  writeFileSync(file, 'one\ntwo\nthree\nfour\nFIVE, by hand\n');
+  assert.deepEqual((await write(made.agent, file, 'ONE\ntwo\nthree\nfour\nfive\n')).result, {});
+  assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nthree\nfour\nFIVE, by hand\n');
+  // The agent goes on from what it wrote.
+  assert.deepEqual((await write(made.agent, file, 'ONE\nTWO\nthree\nfour\nfive\n')).result, {});
+  assert.equal(readFileSync(file, 'utf8'), 'ONE\nTWO\nthree\nfour\nFIVE, by hand\n');
+  for (const [optionId, kept] of [
+    ['reject', 'FIVE, by hand'],
+    ['allow', 'V'],
+  ] as const) {
+    const both = write(made.agent, file, 'ONE\nTWO\nthree\nfour\nV\n');
+    const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+    assert.ok(asks[0]?.kind === 'approval' && asks[0].detail.type === 'edit');
+    assert.match(asks[0].detail.diffs[0]?.before ?? '', /FIVE, by hand/);
+    driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId } });
+    assert.equal((await both).error !== undefined, optionId === 'reject');
+    assert.equal(readFileSync(file, 'utf8'), `ONE\nTWO\nthree\nfour\n${kept}\n`);
+  }
+  await finish();
+});
+
 test('45: links out of the workspace, .., folders that steer the editor, relative paths', async (t) => {
   const made = await scene(t);
   const away = outside(t);

@@ -21,6 +21,8 @@ export interface Scene {
     readonly ports?: Partial<Ports>;
     readonly env?: Readonly<Record<string, string>>;
     readonly version?: '2';
+    /** Further folders of the workspace. */
+    readonly folders?: readonly string[];
   }): Drive;
 }
 
@@ -42,10 +44,10 @@ export async function scene(t: TestContext): Promise<Scene> {
       writeFileSync(path.join(cwd, name), text);
       return path.join(cwd, name);
     },
-    start({ resume, ports, env, version } = {}) {
+    start({ resume, ports, env, version, folders } = {}) {
       const made = drive({
         protocol: acp,
-        launch: { ...agent.launch(cwd, env), ...(version ? { options: { version } } : {}) },
+        launch: { ...agent.launch(cwd, env), ...(version ? { options: { version } } : {}), ...(folders ? { folders } : {}) },
         // No tools: the door is tried in a test of its own.
         ports: { tools: [], ...ports },
         ...(resume ? { resume } : {}),
