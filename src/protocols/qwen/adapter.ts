@@ -243,7 +243,7 @@ export class QwenAdapter implements Adapter {
   }
 
   #take(run: Run, line: string): void {
-    if (this.#run !== run) return;
+    if (this.#run !== run || (run.verdict?.again ?? false)) return;
     const message = parse(line);
     if (!message) {
       this.#junk += 1;
@@ -272,7 +272,11 @@ export class QwenAdapter implements Adapter {
   #giveUp(run: Run, reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
     if (this.#run !== run || run.verdict) return;
     run.verdict = { reason, ...how };
-    run.talk?.leave();
+    if (how.again) {
+      // It is lost as it stands; what the old process may yet say about it is not heard.
+      this.#brokeOff = run.talk?.busy ?? false;
+      run.talk?.end(reason);
+    } else run.talk?.leave();
     run.channel.dispose();
   }
 
