@@ -16,6 +16,7 @@ export const knownAgents: readonly KnownAgent[] = [
   { id: 'opencode', name: 'OpenCode', protocol: 'acp', command: 'opencode', args: ['acp'], npm: 'opencode-ai' },
   { id: 'kimi', name: 'Kimi Code', protocol: 'acp', command: 'kimi', args: ['acp'], npm: '@moonshot-ai/kimi-code' },
   { id: 'claude', name: 'Claude', protocol: 'acp', command: 'claude-agent-acp', args: [], npm: '@agentclientprotocol/claude-agent-acp' },
+  { id: 'claude-code', name: 'Claude Code', protocol: 'qwen', command: 'claude', args: [], npm: '@anthropic-ai/claude-code' },
   { id: 'codex', name: 'Codex', protocol: 'acp', command: 'codex-acp', args: [], npm: '@agentclientprotocol/codex-acp' },
   { id: 'copilot', name: 'GitHub Copilot', protocol: 'acp', command: 'copilot', args: ['--acp'], npm: '@github/copilot' },
 ];

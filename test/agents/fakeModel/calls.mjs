@@ -55,6 +55,7 @@ const CAND = {
   todo: ['write_todos', 'todo_write', 'TodoWrite', 'todowrite', 'update_plan', 'TodoList', 'SetTodoList', 'update_todo', 'TaskCreate'],
   fetch: ['web_fetch', 'WebFetch', 'webfetch', 'FetchURL'],
   plan_exit: ['exit_plan_mode', 'ExitPlanMode'],
+  agent: ['agent', 'Agent', 'Task', 'task'],
   ask: ['ask_user', 'ask_user_question', 'AskUserQuestion', 'question', 'AskUser', 'request_user_input'],
 };
 const P = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
@@ -143,6 +143,20 @@ function conversation(name: PeerName): void {
     assert.match(textOf(turn), /context/i);
   });
 
+  test("a sub-agent's work stands under its call", async () => {
+    agent.onAsk(choose('allow_once'));
+    const turn = await agent.prompt('SCN-AGENT');
+    assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+    const sub = callsOf(turn).find((call) => /agent|task/i.test(call.name));
+    assert.ok(sub, callLines(turn).join('\n'));
+    const inside = turn.parts.filter((part) => part.parent === sub.id);
+    assert.ok(
+      inside.some((part) => part.kind === 'call' && part.call.kind === 'read'),
+      JSON.stringify(turn.parts).slice(0, 3000),
+    );
+    assert.match(textOf({ ...turn, parts: turn.parts.filter((part) => part.parent === undefined) }), /The helper is done/);
+  });
+
   test('the mode is changed, and edits are made without asking then', async () => {
     const edits = name === 'qwen' ? 'auto-edit' : 'acceptEdits';
     agent.live.send({ type: 'setMode', modeId: edits });
@@ -157,6 +171,29 @@ function conversation(name: PeerName): void {
         ['b.txt', null],
       ],
     );
+  });
+
+  test('what is offered for later is offered as the agent puts it, and holds', async () => {
+    agent.live.send({ type: 'setMode', modeId: 'default' });
+    await agent.until('the mode that asks', (session) => session.mode?.current === 'default');
+    const config = file('src', 'config.json');
+    const offered: string[] = [];
+    const edit = async () => {
+      writeFileSync(config, readFileSync(config, 'utf8').replace('true', 'false'));
+      const turn = await agent.prompt('SCN-EDIT');
+      assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+      assert.match(readFileSync(config, 'utf8'), /"debug": true/, callLines(turn).join('\n'));
+    };
+    agent.onAsk((ask) => {
+      const later = ask.kind === 'approval' ? ask.options.find((option) => option.effect === 'allow_always') : undefined;
+      if (later) offered.push(later.label);
+      return later && { kind: 'option', optionId: later.id };
+    });
+    await edit();
+    assert.match(offered[0] ?? '', name === 'qwen' ? /edit without asking/ : /mode "Accept edits"/);
+    agent.onAsk(() => assert.fail('nothing should be asked any more'));
+    await edit();
+    assert.equal(offered.length, 1);
   });
 
   test('the conversation goes on after the agent was ended', async () => {
