@@ -4,7 +4,6 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
-import { AcpServer } from './faces/acp/serve.ts';
 import { WireServer } from './faces/kimi-wire/serve.ts';
 import { dialectOf } from './faces/kimi-wire/versions.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './faces/qwen/start.ts';
@@ -45,7 +44,7 @@ function main(): void {
 const faces: Readonly<Record<string, (options: Options) => void>> = {
   'kimi-wire': serveWire,
   'ai-sdk': (options) => void serveAiSdk(options),
-  acp: serveAcp,
+  acp: (options) => void serveAcp(options),
   a2a: (options) => void serveA2aAgent(options),
 };
 
@@ -112,7 +111,9 @@ function serveWire(options: Options): void {
   process.stdout.on('error', () => end(0));
 }
 
-function serveAcp(options: Options): void {
+/** Its libraries are read only when it is wanted: the others start sooner without them. */
+async function serveAcp(options: Options): Promise<void> {
+  const { AcpServer } = await import('./faces/acp/serve.ts');
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
   const end = endWithSignals(new AcpServer({ channel, model: modelOf(options), home: sessionHome(process.env) }));

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
@@ -8,6 +9,7 @@ import { runTool } from '../runTool.ts';
 import { approvalAnswer, approvalOf, isBackground, questionAnswer, questionOf } from './asks.ts';
 import { lastCall, type TurnMemory } from './memory.ts';
 import { type AnswerResult, codes, type RequestPayload, requests } from './schema.ts';
+import { addNotice } from './streaming.ts';
 
 type Result = AnswerResult[keyof AnswerResult] | typeof unanswered;
 
@@ -127,6 +129,7 @@ export class OpenRequests {
     const result = (answer: Answer) => approvalAnswer(request.id, answer, this.#deps.feedback());
     const open = this.#ask(request.id, background, { request_id: request.id, response: 'reject' }, (answer) => {
       const given = result(answer);
+      if (given.response === 'approve_for_session') this.#remember(request.action, turn);
       if (call && turn && !call.finished) {
         call.rejected = given.response === 'reject';
         this.#callChanged(turn, call.callId, call.rejected ? 'rejected' : 'running');
@@ -143,6 +146,12 @@ export class OpenRequests {
       ask: approvalOf(request, { ...(turn ? { turnId: turn.turnId } : {}), ...(call ? { call } : {}) }),
     });
     return open;
+  }
+
+  /** It holds for more than what was asked, and nothing else says so afterwards (wire.md §13). */
+  #remember(action: string, turn: TurnMemory | undefined): void {
+    const text = say('Every later "{0}" of this session runs without asking', action);
+    this.#deps.emit(turn ? addNotice('info', text, turn, turn.main) : { type: 'notice', notice: { level: 'info', text } });
   }
 
   #question(request: RequestPayload['QuestionRequest']): Open {

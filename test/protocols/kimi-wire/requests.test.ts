@@ -48,6 +48,7 @@ test('for session settles others: the server says so, the asks vanish, and no an
   server.desk.choose('approve_for_session');
   await settled();
   assert.deepEqual(server.result('a'), { request_id: 'a', response: 'approve_for_session' });
+  assert.deepEqual(server.desk.shown, ['notice: Every later "run command" of this session runs without asking']);
   await server.event('ApprovalResponse', { request_id: 'a', response: 'approve_for_session' });
   await server.event('ApprovalResponse', { request_id: 'b', response: 'approve' });
   assert.equal(server.desk.session.asks.length, 0);
