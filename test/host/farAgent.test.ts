@@ -52,7 +52,11 @@ describe('an agent beyond the editor’s proxies and certificates', () => {
     });
     const url = new URL(agent.url);
     ports.set(`${name}:${url.port}`, Number(url.port));
-    const session = talk(t, `${url.protocol}//${name}:${url.port}`, { timing: { ping: 600_000 } });
+    const session = talk(t, `${url.protocol}//${name}:${url.port}`, {
+      timing: { ping: 600_000 },
+      // What is not encrypted has been agreed to.
+      secrets: { get: async () => 'yes', set: async () => {} },
+    });
     const turnId = session.begin('list');
     talks.set(what, { session, turnId, ask: await session.approval() });
   }

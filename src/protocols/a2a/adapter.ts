@@ -6,7 +6,7 @@ import type { Content, Remedy } from '../../session/model.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import type { LentTools } from '../door.ts';
 import { Allowances } from './allowances.ts';
-import { isLoopback, readCard, UnfitAgent } from './card.ts';
+import { readCard, UnfitAgent } from './card.ts';
 import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
@@ -14,6 +14,7 @@ import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
 import { leaveTask, type Memory, Past } from './memory.ts';
 import { promptParts } from './messages.ts';
 import { missed } from './missed.ts';
+import { PlainText } from './plainText.ts';
 import { forgetPush, registerPush } from './pushConfig.ts';
 import { openPushDoor } from './pushDoor.ts';
 import { type Incoming, isOver } from './records.ts';
@@ -36,6 +37,7 @@ class A2aAdapter implements Adapter {
   readonly #scene: Scene;
   readonly #timing: Timing;
   readonly #life = new Lifetime();
+  readonly #plainText: PlainText;
   #end: () => void = () => {};
   #server: Server | undefined;
   #credentials: Credentials | undefined;
@@ -49,6 +51,7 @@ class A2aAdapter implements Adapter {
   constructor(launch: Launch, scene: Scene, timing: Timing) {
     this.#scene = scene;
     this.#timing = timing;
+    this.#plainText = new PlainText(scene);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -68,6 +71,7 @@ class A2aAdapter implements Adapter {
       case 'cancel':
         return this.#turn?.stop();
       case 'answer':
+        if (this.#plainText.answer(intent.askId, intent.answer)) return;
         if (!this.#credentials?.answer(intent.askId, intent.answer)) this.#turn?.answer(intent.askId, intent.answer);
         return;
       case 'setOption':
@@ -93,6 +97,9 @@ class A2aAdapter implements Adapter {
   async #begin(launch: Launch): Promise<void> {
     if (this.#leaving) return;
     const base = (launch.kind === 'http' ? launch.url : await this.#start(launch)).replace(/\/$/, '');
+    if (this.#leaving) return;
+    if (!(await this.#plainText.mayUse(new URL(base))))
+      throw new UnfitAgent(say('{0} was not spoken to: the connection is not encrypted.', base));
     if (this.#leaving) return;
     const headers = launch.kind === 'http' ? launch.headers : {};
     const credentials = new Credentials(this.#scene, new URL(base).origin, headers);
@@ -133,7 +140,7 @@ class A2aAdapter implements Adapter {
     if (this.#leaving) return;
     this.#memory = memory;
     this.#tree = tree;
-    this.#ready(memory, new URL(base));
+    this.#ready(memory);
     if (now) void registerPush(memory, this.#scene);
     if (now) this.#catchUp(memory, now);
   }
@@ -165,7 +172,14 @@ class A2aAdapter implements Adapter {
       void server.ended.then(() => this.#end());
       throw new Error('left');
     }
-    void server.ended.then((closed) => this.#closed(closed.reason, closed.stderr || server.tail(), ['restart', 'showLog']));
+    void server.ended.then((closed) => {
+      const detail = closed.stderr || server.tail();
+      // The shipped server's own words for it (a2a.md §1).
+      const keyless = /provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr);
+      if (!keyless) return this.#closed(closed.reason, detail, ['restart', 'showLog']);
+      const reason = say('The agent ended: it needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
+      this.#closed(reason, detail, ['openSettings', 'restart']);
+    });
     const address = await server.address;
     if (!server.onLoopback) {
       this.#notice('warn', say('This agent may be reachable from the network: it could not be held to this machine.'));
@@ -202,7 +216,7 @@ class A2aAdapter implements Adapter {
     return undefined;
   }
 
-  #ready(memory: Memory, url: URL): void {
+  #ready(memory: Memory): void {
     const { peer } = memory;
     for (const remark of peer.remarks) this.#notice('warn', remark);
     if (peer.dialect === 'plain') {
@@ -213,12 +227,6 @@ class A2aAdapter implements Adapter {
     }
     if (this.#server?.hasGit === false && peer.dialect === 'gemini' && !memory.newer) {
       this.#notice('warn', say('Git was not found: this agent needs it to change files, and its task fails without it.'));
-    }
-    if (url.protocol === 'http:' && !isLoopback(url)) {
-      this.#notice(
-        'warn',
-        say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host),
-      );
     }
     if (this.#tree) this.#scene.emit({ type: 'commands.set', commands: this.#tree.commands });
     this.#scene.emit({

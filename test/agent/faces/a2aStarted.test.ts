@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Tool } from '../../../src/protocols/ports.ts';
@@ -92,3 +94,39 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('an agent whose editor is killed ends itself', { skip: process.platform === 'win32' }, async (t) => {
+  const cwd = mkdtempSync(path.join(tmpdir(), 'parley-orphan-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const tells = `data:text/javascript,import fs from 'node:fs';fs.writeFileSync(${JSON.stringify(path.join(cwd, 'pid'))},String(process.pid))`;
+  const agent = ['--import', tells, path.resolve('dist/parley-agent.js'), '--face', 'a2a'].flatMap((arg) => ['--arg', arg]);
+  const host = spawn(
+    process.execPath,
+    [
+      path.resolve('dist/headless.js'),
+      '--protocol',
+      'a2a',
+      '--cwd',
+      cwd,
+      '--command',
+      process.execPath,
+      ...agent,
+      '--prompt',
+      'run sleep 300',
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  t.after(() => host.kill('SIGKILL'));
+  await new Promise<void>((resolve, reject) => {
+    let said = '';
+    host.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('link.ready')) resolve();
+    });
+    host.once('exit', () => reject(new Error(`It ended: ${said}`)));
+  });
+  const pid = Number(readFileSync(path.join(cwd, 'pid'), 'utf8'));
+  assert.equal(isAlive(pid), true);
+  host.kill('SIGKILL');
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+});
