@@ -140,3 +140,36 @@ test('a silent agent that says nothing of itself: the person decides, and the co
   await desk.ended();
   assert.match(desk.shown.join(), /not a language model/);
 });
+
+test('a command in the background: shown while it runs, its end told in the next turn, ended with the agent', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const { desk, cwd } = live(t, []);
+  await desk.ready;
+  const pidFile = path.join(cwd, 'pid');
+  desk.prompt('run `echo $$ > pid; exec sleep 600` in the background', 'long');
+  await desk.asked();
+  assert.match(desk.ask.title, /^Run in the background/);
+  desk.choose('approve');
+  await desk.ended(0);
+  assert.deepEqual(
+    desk.session.background?.map((task) => task.text),
+    ['echo $$ > pid; exec sleep 600'],
+  );
+
+  desk.prompt('run `true` in the background', 'short');
+  await desk.asked();
+  desk.choose('approve');
+  await desk.ended(1);
+  // News waits for a turn, and the end of a process is known a moment after it.
+  for (let turn = 2; desk.session.background?.length !== 1; turn += 1) {
+    assert.ok(turn < 100, 'the end was never told');
+    desk.prompt('hello', `turn ${turn}`);
+    await desk.ended(turn);
+  }
+  assert.ok(desk.shown.includes('notice: In the background: true\nExit code 0.'), desk.shown.join());
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  desk.dispose();
+  await desk.adapter.ended;
+  assert.throws(() => process.kill(pid, 0), 'it ended with the agent');
+});
