@@ -112,16 +112,15 @@ export class Conversation {
 
   /** Whether writing the history for version 5 could change a refusal; from now on it is. */
   learnVersion5(): boolean {
-    const { learned } = this.#server;
-    if (learned.v5 || !needsVersion6(this.messages)) return false;
-    learned.v5 = true;
+    if (this.#server.v5 || !needsVersion6(this.messages)) return false;
+    this.#server.learned.v5 = true;
     return true;
   }
 
   body(post: Post, tools: readonly Tool[]): string {
-    const { settings, learned } = this.#server;
+    const { settings, v5 } = this.#server;
     const { body, history, system, errorsAsOutput } = settings;
-    const messages = posted(this.messages, { v5: learned.v5, errorsAsOutput });
+    const messages = posted(this.messages, { v5, errorsAsOutput });
     return JSON.stringify({
       ...body,
       ...declared(tools, settings.tools),

@@ -71,11 +71,15 @@ export class Server {
   }
 
   get learned(): Learned {
-    const { url, compat } = this.settings;
+    const { url } = this.settings;
     const known = this.#memory.get(url) ?? { flow: 'unknown', v5: false };
     this.#memory.set(url, known);
-    if (compat === 'v5') known.v5 = true;
     return known;
+  }
+
+  /** It gets nothing that version 5 does not know. */
+  get v5(): boolean {
+    return this.settings.compat === 'v5' || this.learned.v5;
   }
 
   /** Where results of held calls may be taken, in the order they are tried. */

@@ -211,3 +211,45 @@ test('Parley stops at once, though a closed connection is waited for', async (t:
   assert.equal((await ended(id)).status, 'cancelled');
   await answer.stopped;
 });
+
+for (const when of ['after', 'before'] as const)
+  test(`a window that is closed while an allowed command runs hears its end, which comes ${when} the next window`, async (t) => {
+    const { url, cwd, model } = await served(t, [
+      { calls: [['Shell', { command: 'while [ ! -e go ]; do sleep 0.05; done; echo finished' }]] },
+      'It has run.',
+    ]);
+    const first = open(url, {}, newSession('s', { protocol: 'ai-sdk', name: 'x' }, cwd));
+    await first.start();
+    const before = person(first);
+    before.say('run it');
+    const ask = await before.asked();
+    before.answer(ask, 'allow');
+    await before.until(
+      (session) =>
+        session.asks.length === 0 &&
+        session.turns[0]?.parts.some((part) => part.kind === 'call' && part.call.status === 'running') === true,
+    );
+    await fetch(url);
+    const session = JSON.parse(JSON.stringify(before.now())) as ReturnType<typeof before.now>;
+    await first.stop();
+    first.dispose();
+    const end = async () => {
+      writeFileSync(path.join(cwd, 'go'), '');
+      while (model.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    if (when === 'before') await end();
+    const second = open(url, {}, session);
+    second.interrupt();
+    await second.restart();
+    t.after(async () => {
+      await second.stop();
+      second.dispose();
+    });
+    const after = person(second);
+    if (when === 'after') {
+      await after.until((one) => one.turns.at(-1)?.status === 'running');
+      await end();
+    }
+    const { turns } = await after.until((one) => one.turns.at(-1)?.status === 'done');
+    assert.match(textOf(turns.at(-1)!), /It has run/);
+  });
