@@ -50,6 +50,11 @@ test('what a sub-agent does stands under its call', async () => {
   assert.ok(!stage.all('[data-turn=t1] > .answer > .call').some((call) => call.textContent?.startsWith('Search for')));
 });
 
+test('a turn in which the person said nothing has no empty bubble', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ prompt: [], parts: [{ kind: 'text', id: 'x', text: 'Gone on.' }] })] }));
+  assert.deepEqual([stage.all('.turn .prompt').length, stage.text('.turn .markdown')], [0, 'Gone on.']);
+});
+
 test('a part whose call is not in the turn is shown, not lost', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'x', parent: 'gone', text: 'Here.' }] })] }));
   assert.equal(stage.text('.markdown'), 'Here.');

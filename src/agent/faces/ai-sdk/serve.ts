@@ -27,7 +27,8 @@ export interface Served {
 
 const BODY_LIMIT = 64 * 1024 * 1024;
 const CHATS_KEPT = 200;
-const AWAY_LIMIT = 15_000;
+/** As long as a busy machine may take to load a window again. */
+const AWAY_LIMIT = 30_000;
 
 /** Serves chats over HTTP on the loopback interface (ai-sdk.md §2, §8). */
 export async function serveChats(options: ServeOptions): Promise<Served> {
