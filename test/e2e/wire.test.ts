@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { suite } from './suite.ts';
 import { wirePeer } from './wirePeer.ts';
 
@@ -112,8 +112,10 @@ const peer = await wirePeer(
   { initialize: { server: { name: 'Kimi Code CLI', version: '1.49.0' } }, turns: [plan, questions, busy] },
   5_000,
 );
-after(peer.remove);
-const inWindow = suite({ name: 'wire', settings: peer.settings, env: peer.env });
+const inWindow = suite({
+  name: 'wire',
+  prepare: async () => ({ machineSettings: peer.settings, env: peer.env, agents: 'fake.mjs', end: async () => peer.remove() }),
+});
 
 test(
   'an agent that takes its time is said to be starting; what is typed meanwhile is sent when it is ready',

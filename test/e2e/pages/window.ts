@@ -35,7 +35,18 @@ export class Window {
 
   /** Runs a command by its title in the palette. */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
+    // The key is lost while the focus moves into a view that is still loading.
+    for (let press = 0; press < 5; press += 1) {
+      await this.page.keyboard.press('F1');
+      const open = this.pick.input.waitFor({ timeout: 3000 });
+      if (
+        await open.then(
+          () => true,
+          () => false,
+        )
+      )
+        break;
+    }
     await this.pick.input.fill(`>${title}`);
     await this.pick.row(title).first().waitFor();
     await this.page.keyboard.press('Enter');
