@@ -157,6 +157,15 @@ function conversation(name: PeerName): void {
     assert.match(textOf({ ...turn, parts: turn.parts.filter((part) => part.parent === undefined) }), /The helper is done/);
   });
 
+  if (name === 'qwen') {
+    test('it reports what has been used', async () => {
+      assert.ok(agent.now().commands.some((command) => command.name === 'usage' && command.hint));
+      const turn = await agent.prompt('/usage');
+      assert.equal(turn.status, 'done', JSON.stringify(turn.error));
+      assert.match(textOf(turn), /\| Tokens \| [\d,]+ \|/);
+    });
+  }
+
   test('the mode is changed, and edits are made without asking then', async () => {
     const edits = name === 'qwen' ? 'auto-edit' : 'acceptEdits';
     agent.live.send({ type: 'setMode', modeId: edits });

@@ -453,3 +453,39 @@ test('line ends of other alphabets survive: they are escaped on the way out', as
   await all.prompt('a\u2028b');
   assert.equal(Object(all.last().prompts()[1]?.message).content, 'a\u2028b');
 });
+
+test('what has been used is asked of the agent where it keeps that, and shown as a table', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize', { capabilities: { can_get_usage_info: true } }));
+  await all.settle();
+  all.last().answer('supported_commands', { commands: ['clear'] });
+  await all.settle();
+  assert.deepEqual(
+    all.now().commands.map((command) => [command.name, command.hint]),
+    [
+      ['clear', undefined],
+      ['usage', '[today|week|month|all]'],
+    ],
+  );
+  await all.prompt('/usage week');
+  assert.equal(all.last().requests('get_usage_info')[0]?.request.range, 'week');
+  all
+    .last()
+    .answer('get_usage_info', { range: 'week', summary: { totalTokens: 105173, requests: 5 }, models: [{ model: 'm|x', totalTokens: 7 }] });
+  await all.settle();
+  assert.deepEqual(
+    [textOf(all.turn()), all.turn().status],
+    ['| Used (week) | |\n| --- | ---: |\n| Tokens | 105,173 |\n| Requests | 5 |\n| Tokens of m x | 7 |', 'done'],
+  );
+  assert.equal(all.last().prompts().length, 0);
+  await all.prompt('/usage');
+  all
+    .last()
+    .say({
+      type: 'control_response',
+      response: { subtype: 'error', request_id: all.last().requests('get_usage_info')[1]?.id, error: 'no' },
+    });
+  await all.settle();
+  assert.deepEqual([all.turn().status, all.turn().error?.message], ['failed', 'no']);
+});

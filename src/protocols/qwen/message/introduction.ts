@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Offers } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
@@ -7,6 +8,7 @@ import type { Choices } from './choices.ts';
 import { Commands } from './commands.ts';
 import * as schema from './schema.ts';
 import type { SystemEffects } from './system.ts';
+import { USAGE } from './usageReport.ts';
 
 export interface IntroductionDeps {
   readonly emit: (event: SessionEvent) => void;
@@ -24,6 +26,7 @@ export class Introduction {
   #ready = false;
   #version: string | undefined;
   #hasContextUsage = false;
+  #hasUsage = false;
 
   constructor(deps: IntroductionDeps) {
     this.#deps = deps;
@@ -36,6 +39,11 @@ export class Introduction {
   /** False for a text that begins with a command nobody has announced. */
   knows(text: string): boolean {
     return this.#commands.knows(text);
+  }
+
+  /** The agent can be asked what has been used, and has no command of its own for it. */
+  get reportsUsage(): boolean {
+    return this.#hasUsage;
   }
 
   /** The reply to `initialize`. */
@@ -88,14 +96,23 @@ export class Introduction {
   #useCapabilities(payload: unknown): void {
     const can = schema.capabilities.safeParse(payload);
     if (!can.success || !can.data.capabilities) return;
-    const { can_get_available_models: models, can_set_effort: effort, can_get_context_usage: context } = can.data.capabilities;
+    const {
+      can_get_available_models: models,
+      can_set_effort: effort,
+      can_get_context_usage: context,
+      can_get_usage_info: usage,
+    } = can.data.capabilities;
     const { choices, outgoing } = this.#deps;
     this.#hasContextUsage = context === true;
     if (effort) choices.effortExists();
     if (models) void choices.loadModels();
     void outgoing.ask({ subtype: 'supported_commands' }).then((reply) => {
       const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined);
-      if (names.success && this.#commands.addNames(names.data.commands)) this.#showCommands();
+      const news = names.success && this.#commands.addNames(names.data.commands);
+      this.#hasUsage = usage === true && this.#commands.knows(`/${USAGE}`) === false;
+      const ours = { name: USAGE, description: say('Show what this agent has used'), argumentHint: '[today|week|month|all]' };
+      const added = this.#hasUsage && this.#commands.addDescribed([ours]);
+      if (news || added) this.#showCommands();
     });
   }
 

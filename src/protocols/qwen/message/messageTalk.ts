@@ -21,6 +21,7 @@ import { Silence } from './silence.ts';
 import { systemEffects } from './system.ts';
 import { contextTokens, Transcript } from './transcript.ts';
 import { turnEnd, usageOf } from './turnEnd.ts';
+import { rangeIn, usageText } from './usageReport.ts';
 
 /** Milliseconds (qwen.md §3.2). */
 const FIRST_REPLY = 60_000;
@@ -219,6 +220,8 @@ export class MessageTalk implements Talk {
     if (prompt.text === '' && prompt.images.length === 0) {
       return this.#ground.turns.end('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     }
+    const range = this.#introduction.reportsUsage ? rangeIn(prompt.text) : undefined;
+    if (range !== undefined) return void this.#reportUsage(turnId, range);
     if (!this.#introduction.knows(prompt.text))
       this.#ground.turns.note('info', say('No command of the agent has this name; it was sent as text.'));
     this.#silence.begin();
@@ -226,6 +229,17 @@ export class MessageTalk implements Talk {
     // Our own name for it is what can be gone back to.
     const named = peer.checkpoints && UUID.test(turnId) ? { uuid: turnId } : {};
     write({ type: 'user', ...named, session_id: this.#session, parent_tool_use_id: null, message });
+  }
+
+  async #reportUsage(turnId: TurnId, range: string): Promise<void> {
+    const reply = await this.#outgoing.ask({ subtype: 'get_usage_info', range });
+    const { turns } = this.#ground;
+    if (turns.running?.id !== turnId) return;
+    const text = reply.ok ? usageText(reply.payload) : undefined;
+    if (text !== undefined) this.#emit({ type: 'text.grew', turnId, kind: 'text', partId: turns.newPart(), text });
+    this.#endTurn();
+    if (text !== undefined) turns.end('done');
+    else turns.end('failed', { error: { message: reply.ok ? say('The agent gave no report.') : reply.message } });
   }
 
   /** The turn a line belongs to; the agent may begin one itself. */
