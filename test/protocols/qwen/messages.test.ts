@@ -480,12 +480,10 @@ test('what has been used is asked of the agent where it keeps that, and shown as
   );
   assert.equal(all.last().prompts().length, 0);
   await all.prompt('/usage');
-  all
-    .last()
-    .say({
-      type: 'control_response',
-      response: { subtype: 'error', request_id: all.last().requests('get_usage_info')[1]?.id, error: 'no' },
-    });
+  all.last().say({
+    type: 'control_response',
+    response: { subtype: 'error', request_id: all.last().requests('get_usage_info')[1]?.id, error: 'no' },
+  });
   await all.settle();
   assert.deepEqual([all.turn().status, all.turn().error?.message], ['failed', 'no']);
 });
