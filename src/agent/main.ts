@@ -69,6 +69,8 @@ async function serveAiSdk(options: Options): Promise<void> {
 async function serveA2aAgent(options: Options): Promise<void> {
   const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
   const editor = process.env.PARLEY_MCP_URL?.trim() ?? '';
+  // The library tells the console of every notification it sends, with the address, which is a secret.
+  console.log = console.info = console.warn = console.error = () => {};
   try {
     const { serveA2a } = await import('./faces/a2a/serve.ts');
     const { editorTools } = await import('./faces/a2a/editorTools.ts');

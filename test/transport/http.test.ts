@@ -243,6 +243,32 @@ test('the request function is looked up at each call, as the editor replaces it'
   assert.equal(calls, 1);
 });
 
+test('an agent the editor puts in the place of ours keeps its socket as ours would', async (t) => {
+  const ports = new Set<number | undefined>();
+  const { url, client } = await serve(
+    t,
+    (request, response) => {
+      ports.add(request.socket.remotePort);
+      response.end('ok');
+    },
+    { maxSockets: 1, holdIdle: true },
+  );
+  const original = http.request;
+  const theirs = new Set<unknown>();
+  // As the editor does: one agent for each request, unless it knows the agent as its own. The stock one closes its socket after the answer.
+  t.mock.method(http, 'request', (address: URL, options: http.RequestOptions) => {
+    if (theirs.has(options.agent)) return original(address, options);
+    const agent = Object.assign(new http.Agent({ keepAlive: false }), { opts: {} });
+    theirs.add(agent);
+    return original(address, { ...options, agent });
+  });
+  for (let n = 0; n < 3; n++) {
+    await (await client.request({ method: 'POST', url, body: '{}' })).text();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.deepEqual([ports.size, theirs.size], [1, 1]);
+});
+
 test('retry-after is read in both forms', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
   assert.equal(retryAfter({ 'retry-after': '7' }, now), 7000);
