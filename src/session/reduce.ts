@@ -76,6 +76,11 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return openAsk(session, event.ask);
     case 'ask.closed':
       return withAsks(session, (ask) => ask.id !== event.askId);
+    case 'prompt.returned': {
+      const { turnId } = event.prompt;
+      const known = session.queue.some((one) => one.turnId === turnId) || session.turns.some((turn) => turn.id === turnId);
+      return known ? session : { ...session, queue: [...session.queue, event.prompt] };
+    }
     case 'queue.set':
       return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
     case 'plan.set': {

@@ -80,6 +80,20 @@ test('after a stop the queue waits for the person, and what is sent next goes fi
   assert.deepEqual(said(), ['t1', 't3', 't2']);
 });
 
+test('what was said into a turn that was stopped waits with the queue', async () => {
+  const { live, script, said, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  const prompt = { turnId: 's', content: text('into it') };
+  script.last().say({ type: 'prompt.returned', prompt }, { type: 'prompt.returned', prompt });
+  script.last().endTurn('cancelled');
+  await settle();
+  assert.deepEqual([said(), now().queue.map((one) => one.turnId)], [['t1'], ['t2', 's']]);
+  live.send({ type: 'prompt', turnId: 's', content: text('into it') });
+  assert.deepEqual(said(), ['t1', 's']);
+});
+
 test('a queued prompt can be taken back', async () => {
   const { live, script, said } = await opened();
   script.last().ready();

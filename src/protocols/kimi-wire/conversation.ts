@@ -171,6 +171,7 @@ export class Conversation {
 
   /** The process is gone: everything that waited is let go of. */
   closed(): void {
+    this.#steering.turnEnded('failed');
     this.#said.flush();
     this.#over = true;
     this.#letGo();

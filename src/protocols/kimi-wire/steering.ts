@@ -57,13 +57,13 @@ export class Steering {
   }
 
   /**
-   * What was not taken up when a turn is stopped is lost at the agent: the person is told what it was. After a turn that went well only what is
-   * still on its way stays; the agent will refuse it.
+   * What was not taken up when a turn is stopped is lost at the agent: the person gets it back. After a turn that went well only what is still
+   * on its way stays; the agent will refuse it.
    */
   turnEnded(status: 'done' | 'cancelled' | 'failed'): void {
     const lost = status === 'done' ? [] : this.#open;
     this.#open = status === 'done' ? this.#open.filter((steer) => !steer.accepted) : [];
-    for (const { said } of lost) this.#notice('warn', say('The agent stopped before it read: {0}', textOf(said)));
+    for (const { said } of lost) this.#deps.emit({ type: 'prompt.returned', prompt: { turnId: said.turnId, content: said.content } });
   }
 
   /** False when it was gone already. */

@@ -249,13 +249,22 @@ test('steer that comes too late, or that the server does not know, is the next p
   }
 });
 
-test('steer that is lost with a cancelled turn is given back in words', async () => {
+test('steer that is lost with a cancelled turn, or with the agent, is given back', async () => {
   const server = await Server.running();
   server.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'wait, no' }] });
   await server.answer('steer', { status: 'steered' });
   await cancelled(server);
   await server.finish({ status: 'cancelled' });
-  assert.match(server.desk.session.notices[0]?.text ?? '', /before it read: wait, no/);
+  assert.deepEqual(server.desk.session.queue, [{ turnId: 's', content: [{ type: 'text', text: 'wait, no' }] }]);
+  const dying = await Server.running();
+  dying.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'wait, no' }] });
+  await dying.answer('steer', { status: 'steered' });
+  dying.channel.close(gone);
+  await dying.desk.adapter.ended;
+  assert.deepEqual(
+    dying.desk.session.queue.map((one) => one.turnId),
+    ['s'],
+  );
 });
 
 test('plan mode toggled while a turn runs: the status carries the truth', async () => {
