@@ -58,6 +58,7 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   for (const member of news.unset ?? []) unset(call, member);
   const content = news.added ? [...call.content, ...news.added] : news.content;
   if (content) {
+    if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content);
     call.content = content;
     takeEdits(call, content);
   }
@@ -67,6 +68,18 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   const status = statusOf(news.status);
   if (status && !isFinal(call.status)) call.status = stopping && status === 'failed' ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
+}
+
+/** One agent streams the arguments as the text of the call and cuts the command short in its question (Kimi Code 2.1.0). */
+function argumentsIn([item, ...others]: readonly ToolContent[]): unknown {
+  if (item?.type !== 'content' || others.length > 0) return undefined;
+  const content = toContent(item.content);
+  if (content.type !== 'text' || !/^\{[\s\S]*\}$/.test(content.text)) return undefined;
+  try {
+    return JSON.parse(content.text);
+  } catch {
+    return undefined;
+  }
 }
 
 function unset(call: CallState, member: 'title' | 'name' | 'rawInput' | 'rawOutput'): void {

@@ -179,6 +179,21 @@ test('a command in the title with its folder in the text is a command', async (t
   await finish('cancelled');
 });
 
+test('a command is taken whole from arguments that came as text, not from a question that cuts it short', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const content = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
+  const update = { toolCallId: 'c1', kind: 'execute', title: 'Bash', status: 'in_progress' };
+  made.agent.update({ sessionUpdate: 'tool_call', ...update, content: content('{"command":"echo one; rm') });
+  made.agent.update({ sessionUpdate: 'tool_call_update', ...update, content: content('{"command":"echo one; rm -rf two"}') });
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { content: content('Running: echo one; r…') }));
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  assert.deepEqual(asks[0]?.kind === 'approval' && asks[0].detail, { type: 'command', command: 'echo one; rm -rf two' });
+  driven.live.send({ type: 'cancel' });
+  await answered;
+  await finish('cancelled');
+});
+
 test('a permission while no turn runs is asked, and outlives nothing but its agent', async (t) => {
   const made = await scene(t);
   made.agent.handlers['session/prompt'] = () => later;
