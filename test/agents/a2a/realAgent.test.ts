@@ -148,6 +148,18 @@ describe("Gemini CLI's A2A server", () => {
   });
 });
 
+test("Gemini CLI's A2A server without a key: the person is told what it needs", async () => {
+  const peer = await startPeer();
+  const { GEMINI_API_KEY: _, ...env } = peer.launch.env;
+  const agent = drive({ protocol: a2a, launch: { ...peer.launch, env: { ...env, GEMINI_API_KEY: undefined } } });
+  try {
+    await assert.rejects(agent.ready(), /it needs GEMINI_API_KEY/);
+  } finally {
+    await agent.stop();
+    await peer.remove();
+  }
+});
+
 function closed(agent: Drive): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
