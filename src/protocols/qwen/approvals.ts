@@ -130,7 +130,7 @@ export class Approvals {
     }
     this.#before.delete(callId);
     this.#applied.delete(callId);
-    this.#refused.delete(callId);
+    // What was refused is named again at the end of the turn.
   }
 
   /** The agent took a request back. */

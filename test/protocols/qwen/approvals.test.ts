@@ -52,6 +52,10 @@ test('deny: the words go to the agent, the call is rejected, the turn goes on', 
   await all.settle();
   assert.equal(call(all.turn(), 'c1').status, 'rejected');
   assert.equal(all.turn().status, 'running');
+  all.last().say(result({ permission_denials: [{ tool_name: 'edit', tool_use_id: 'c1', tool_input: {} }] }));
+  await all.settle();
+  assert.equal(all.turn().status, 'done');
+  assert.doesNotMatch(all.notices().join(), /Refused without asking/, 'the person refused it');
 });
 
 test('a dismissed approval is a refusal', async (t) => {

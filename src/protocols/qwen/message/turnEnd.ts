@@ -15,7 +15,8 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...stop };
   const message = line.error?.message ?? line.result ?? line.errors?.[0] ?? say('The turn failed.');
   if (stopping || line.terminal_reason?.startsWith('aborted') || message === 'Operation cancelled.')
-    return { status: 'cancelled', ...stop };
+    // That it was aborted is what `cancelled` says.
+    return { status: 'cancelled', ...(reason?.startsWith('aborted') || reason === 'error_during_execution' ? {} : stop) };
   if (line.subtype === 'error_max_turns') {
     return {
       status: 'failed',
