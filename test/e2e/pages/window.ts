@@ -35,20 +35,18 @@ export class Window {
 
   /** Runs a command by its title in the palette. */
   async command(title: string): Promise<void> {
-    // The key is lost while the focus moves into a view that is still loading.
-    for (let press = 0; press < 5; press += 1) {
+    // The key is lost while the focus moves into a view that is still loading, and the list knows only the commands of when it was opened.
+    for (let attempt = 1; ; attempt += 1) {
       await this.page.keyboard.press('F1');
-      const open = this.pick.input.waitFor({ timeout: 3000 });
-      if (
-        await open.then(
-          () => true,
-          () => false,
-        )
-      )
+      try {
+        await this.pick.input.fill(`>${title}`, { timeout: 5000 });
+        await this.pick.row(title).first().waitFor({ timeout: 5000 });
         break;
+      } catch (error) {
+        if (attempt === 8) throw error;
+        await this.page.keyboard.press('Escape');
+      }
     }
-    await this.pick.input.fill(`>${title}`);
-    await this.pick.row(title).first().waitFor();
     await this.page.keyboard.press('Enter');
   }
 
