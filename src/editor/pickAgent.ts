@@ -6,13 +6,15 @@ import { plainLabel } from './approvals/optionRows.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
-type Pick = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
+/** The agents there are, and the way to add one. */
+type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add'>;
+type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
  * Quick-pick of the agents: those of the settings, those found on this computer, and known ones that are not here. Undefined when none was
  * chosen, when the person went to the settings, or when the chosen one has to be installed first.
  */
-export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Profile | undefined> {
+export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
   const known = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Looking for agents on this computer…') },
     () => agents.known(),
@@ -32,9 +34,9 @@ export async function pickAgent(agents: Agents, inputs: QuickInputs): Promise<Pr
   return undefined;
 }
 
-function choicesOf(agents: Agents, known: readonly FoundAgent[]): readonly Choice<Pick>[] {
+function choicesOf(agents: PickFrom, known: readonly FoundAgent[]): readonly Choice<Picked>[] {
   const standard = agents.default().id;
-  const choices: Choice<Pick>[] = agents.all().map((profile) => ({
+  const choices: Choice<Picked>[] = agents.all().map((profile) => ({
     label: plainLabel(profile.name),
     description: profile.id === standard ? vscode.l10n.t('default') : '',
     detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
@@ -51,11 +53,11 @@ function choicesOf(agents: Agents, known: readonly FoundAgent[]): readonly Choic
   return choices;
 }
 
-function heading(label: string): Choice<Pick> {
+function heading(label: string): Choice<Picked> {
   return { label, kind: vscode.QuickPickItemKind.Separator, value: 'settings' };
 }
 
-function knownChoice(known: FoundAgent, description: string, detail: string): Choice<Pick> {
+function knownChoice(known: FoundAgent, description: string, detail: string): Choice<Picked> {
   return { label: plainLabel(known.agent.name), description, detail, value: { known } };
 }
 

@@ -28,7 +28,7 @@ export const recipes = {
           security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
           privacy: { usageStatisticsEnabled: false },
           telemetry: { enabled: false },
-          general: { enableAutoUpdate: false, disableAutoUpdate: true },
+          general: { enableAutoUpdate: false, disableAutoUpdate: true, sessionRetention: { enabled: false } },
         }),
       ),
   },

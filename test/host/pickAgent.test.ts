@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { pickAgent } from '../../src/editor/pickAgent.ts';
+import type { Choice } from '../../src/editor/quickInputs.ts';
+import type { FoundAgent } from '../../src/live/findAgents.ts';
+import { type KnownAgent, knownAgents } from '../../src/live/knownAgents.ts';
+import type { Profile } from '../../src/live/profiles.ts';
+
+describe('the list of agents', () => {
+  const profile = (id: string, command?: string): Profile => ({
+    id,
+    name: id,
+    protocol: 'acp',
+    args: [],
+    env: {},
+    headers: {},
+    ...(command === undefined ? {} : { command }),
+  });
+  const [gemini, qwen] = knownAgents as readonly [KnownAgent, KnownAgent];
+  const found: readonly FoundAgent[] = [{ agent: gemini, file: '/usr/bin/gemini', version: '0.61.0' }, { agent: qwen }];
+
+  /** Shows the list and chooses the row with this word. */
+  const choose = async (word: string) => {
+    const rows: string[] = [];
+    const added: string[] = [];
+    const own = profile('Mine', '/opt/mine');
+    const agents = {
+      all: () => [profile('Parley Agent'), own],
+      known: async () => found,
+      default: () => own,
+      add: async (agent: KnownAgent) => {
+        added.push(agent.id);
+        return profile(agent.id, agent.command);
+      },
+    };
+    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+      rows.push(...choices.map((one) => [one.label, one.description, one.detail].filter(Boolean).join(' | ')).filter(Boolean));
+      return choices.find((one) => one.label.includes(word))?.value;
+    };
+    return { chosen: await pickAgent(agents, { pick }), rows, added };
+  };
+
+  it('names those of the settings, those on this computer with place and version, and how to get the others', async () => {
+    const { rows } = await choose('nobody');
+    assert.deepEqual(rows, [
+      'Parley Agent | comes with Parley',
+      'Mine | default | /opt/mine',
+      'Found on this computer',
+      'Gemini CLI | 0.61.0 | /usr/bin/gemini',
+      'Not installed',
+      'Qwen Code | npm install -g @qwen-code/qwen-code',
+      '$(gear) Add an agent in the settings…',
+    ]);
+  });
+
+  it('one click starts one that is there, and puts it into the settings', async () => {
+    const { chosen, added } = await choose('Gemini');
+    assert.deepEqual([chosen?.command, added], ['gemini', ['gemini']]);
+    assert.deepEqual((await choose('Mine')).chosen?.command, '/opt/mine');
+    assert.deepEqual((await choose('Mine')).added, []);
+  });
+});
