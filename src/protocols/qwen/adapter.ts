@@ -134,7 +134,9 @@ export class QwenAdapter implements Adapter {
   }
 
   #start({ plain, upTo }: { readonly plain: boolean; readonly upTo?: string }): void {
-    const resume = this.#key === undefined ? {} : { resume: this.#key };
+    // Before the first prompt the agent keeps nothing that could be gone on with.
+    const begun = this.#firstTurn !== undefined || this.#scene.resume?.history === true;
+    const resume = this.#key === undefined || !begun ? {} : { resume: this.#key };
     const how = { plain, ...resume, ...(upTo === undefined ? {} : { upTo }) };
     const channel = this.#connect(processOf(this.#launch, this.#peer, this.#options, how), {
       log: this.#scene.log,

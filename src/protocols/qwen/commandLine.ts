@@ -9,7 +9,7 @@ export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 /** How a process begins. */
 export interface Beginning {
-  /** Without what only the message dialect understands. */
+  /** Without what only the message dialect understands, for an agent that may not speak it. */
   readonly plain: boolean;
   /** The key of an earlier conversation to go on with. */
   readonly resume?: string;
@@ -22,12 +22,14 @@ export function processOf(launch: ProcessLaunch, peer: Peer, options: TalkOption
   const program = options.direct ? directly(launch) : launch;
   const args = [...program.args];
   const given = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
-  const flags = how.plain ? peer.flags.filter(([flag]) => flag === '--input-format' || flag === '--output-format') : peer.flags;
-  for (const [flag, value] of flags) {
-    if (given(flag)) continue;
-    const wanted = how.plain && value === 'stream-json' ? options.format : value;
-    args.push(flag, ...(wanted === null ? [] : [wanted]));
-  }
+  const envelope = how.plain || options.dialect === 'envelope';
+  const flags = envelope
+    ? ([
+        ['--input-format', 'stream-json'],
+        ['--output-format', options.format],
+      ] as const)
+    : peer.flags;
+  for (const [flag, value] of flags) if (!given(flag)) args.push(flag, ...(value === null ? [] : [value]));
   if (how.resume !== undefined && !how.plain && !given('--resume') && !given('--continue')) {
     const copy = copyIn(how.resume);
     args.push('--resume', ...(copy === undefined ? [how.resume] : [copy, '--fork-session']));

@@ -89,6 +89,8 @@ export interface DeskOptions {
   readonly tools?: readonly Tool[];
   readonly files?: Record<string, string>;
   readonly resume?: string;
+  /** Nobody has the transcript of what is gone on with. */
+  readonly history?: true;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -173,7 +175,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
       await settle();
     },
     start: async () => {
-      await live.start(options.resume === undefined ? undefined : { key: options.resume, history: false });
+      await live.start(options.resume === undefined ? undefined : { key: options.resume, history: options.history ?? false });
       await settle();
     },
     prompt: async (text: string, turnId = `t${now().turns.length + 1}`) => {

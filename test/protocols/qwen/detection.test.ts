@@ -141,7 +141,7 @@ test('Claude Code is known by its name: its flags, its tools, no probe', async (
 });
 
 test('flags the profile gives itself are not given twice; a mode is always given', async (t) => {
-  const { start, last } = desk(t, { args: ['--approval-mode=plan', '--input-format', 'stream-json'], resume: 'K' });
+  const { start, last } = desk(t, { args: ['--approval-mode=plan', '--input-format', 'stream-json'], resume: 'K', history: true });
   await start();
   assert.deepEqual(last().spec.args, [
     '--approval-mode=plan',

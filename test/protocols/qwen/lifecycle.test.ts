@@ -39,6 +39,21 @@ test('a crash: three starts with longer waits on the same conversation, the four
   assert.match(link.state === 'closed' ? link.reason : '', /too often/);
 });
 
+test('what was never spoken to is begun anew: the agent keeps nothing of it', async (t) => {
+  const all = desk(t, { resume: 'K' });
+  await all.start();
+  assert.ok(!all.last().spec.args.includes('--resume'));
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  assert.equal(all.now().resumeKey, 'S');
+});
+
+test('the envelope dialect is started with its formats alone, chunks where they are asked for', async (t) => {
+  const all = desk(t, { options: { format: 'stream-chunk-json' } });
+  await all.start();
+  assert.deepEqual(all.last().spec.args, ['--input-format', 'stream-json', '--output-format', 'stream-chunk-json']);
+});
+
 test('a start that fails with words is not tried again: the words are shown', async (t) => {
   const all = desk(t, { options: { dialect: 'message' } });
   await all.start();
