@@ -23,6 +23,8 @@ export interface CallState {
   refused: boolean;
   /** True while a permission for it is open. */
   asking: boolean;
+  /** What of it has been told last. */
+  told: Shown | undefined;
 }
 export interface Edit {
   items: readonly DiffItem[];
@@ -46,6 +48,7 @@ export function newCall(id: string): CallState {
     edits: new Map(),
     refused: false,
     asking: false,
+    told: undefined,
   };
 }
 
@@ -93,8 +96,25 @@ export function isAnnouncedAgain(call: CallState, news: WireCall): boolean {
   return isFinal(call.status) && !call.refused && !isFinal(status);
 }
 
+export type Shown = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
+
+/** What has changed since it was told last, and is told now; undefined when nothing. */
+export function untold(call: CallState): CallChange | undefined {
+  const before: Partial<Shown> = call.told ?? {};
+  const now = shown(call);
+  call.told = now;
+  const changed = Object.entries(now).filter(([key, value]) => !equal(before[key as keyof Shown], value));
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
+
+function equal(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object') return false;
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 /** What the model shows of it now. */
-export function shown(call: CallState): CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'> {
+export function shown(call: CallState): Shown {
   const status = call.refused ? 'rejected' : call.asking && !isFinal(call.status) ? 'waiting' : call.status;
   return {
     name: call.name || call.kind,

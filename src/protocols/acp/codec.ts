@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Command } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
 import type { AgentTerminals } from './agentTerminals.ts';
-import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown } from './calls.ts';
+import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
 import { toContent } from './content.ts';
 import { chunk, isReminder, newPart, whole } from './messages.ts';
 import type { Settings } from './options.ts';
@@ -145,40 +145,28 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
   const known = turn.calls.get(news.toolCallId);
   const call = turns.call(turn, news.toolCallId, from !== 'tool_call_update');
   if (!call) return [];
-  const before = known && shown(known);
   if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) {
-    turn.calls.set(known.id, Object.assign(known, { ...newCall(known.id) }));
+    turn.calls.set(known.id, Object.assign(known, { ...newCall(known.id), told: known.told }));
   }
   mergeCall(call, news, from, turn.stopping);
   const events: SessionEvent[] = [];
-  if (!before) {
+  if (!known) {
     turn.growing = undefined;
     if (!memory.messagesStay) turn.parts.clear();
+    const first = shown(call);
+    call.told = first;
     events.push({
       type: 'part.added',
       turnId: turn.id,
-      part: { kind: 'call', id: call.id, call: { id: call.id, inputText: '', ...shown(call) } },
+      part: { kind: 'call', id: call.id, call: { id: call.id, inputText: '', ...first } },
     });
   } else {
-    const changed = differences(before, shown(call));
+    const changed = untold(call);
     if (changed) events.push({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
   }
   if (news._meta) events.push(...memory.onMeta(news._meta));
   memory.onCall(turn, call);
   return events;
-}
-
-/** What of a call has to be said again; undefined when nothing. */
-export function differences(
-  before: ReturnType<typeof shown>,
-  now: ReturnType<typeof shown>,
-): Partial<ReturnType<typeof shown>> | undefined {
-  const changed = Object.entries(now).filter(([key, value]) => !equal(before[key as keyof typeof before], value));
-  return changed.length === 0 ? undefined : Object.fromEntries(changed);
-}
-
-function equal(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 function short(text: string): string {

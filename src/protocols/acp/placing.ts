@@ -1,8 +1,7 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
-import { type CallState, isFinal, shown, unplaced } from './calls.ts';
-import { differences } from './codec.ts';
+import { type CallState, isFinal, unplaced, untold } from './calls.ts';
 import { type Current, locate } from './diffs.ts';
 import type { TurnMemory } from './turns.ts';
 
@@ -33,20 +32,18 @@ export class Placing {
       // The agent has said something newer about this path meanwhile.
       if (call.edits.get(path) !== edit) continue;
       const found = locate(edit.items, current, isFinal(call.status));
-      const before = shown(call);
       if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
-      const changed = differences(before, shown(call));
+      const changed = untold(call);
       if (changed) this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
     }
   }
 
   /** The agent wrote through us, so both sides are known for certain. */
   wrote(turn: TurnMemory, call: CallState, diff: Diff): void {
-    const before = shown(call);
     const first = call.edits.get(diff.path)?.diffs;
     const start = first && isWhole(first) && first[0] ? first[0].before : diff.before;
     call.edits.set(diff.path, { items: [], diffs: [{ ...diff, before: start }], placed: true });
-    const changed = differences(before, shown(call));
+    const changed = untold(call);
     if (changed) this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
   }
 

@@ -26,6 +26,6 @@ export class ReadTexts {
 export function mergedInto(present: string, base: string, wanted: string): string | undefined {
   if (present === base) return wanted;
   if (present === wanted) return present;
-  const patched = applyPatch(present, structuredPatch('', '', base, wanted, '', '', { context: 1 }), { autoConvertLineEndings: false });
+  const patched = applyPatch(present, structuredPatch('', '', base, wanted, '', '', { context: 2 }), { autoConvertLineEndings: false });
   return patched === false ? undefined : patched;
 }

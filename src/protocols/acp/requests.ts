@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Scene } from '../adapter.ts';
 import type { OpenAsks } from './asks.ts';
-import { type CallState, isFinal, shown } from './calls.ts';
-import { callNews, differences } from './codec.ts';
+import { type CallState, isFinal, untold } from './calls.ts';
+import { callNews } from './codec.ts';
 import { handler, type RequestHandler } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal } from './faults.ts';
@@ -73,11 +73,10 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
   const call = toolCall && turn?.calls.get(toolCall.toolCallId);
   const setAsking = (asking: boolean, refused = false) => {
     if (!turn || !call) return;
-    const before = shown(call);
     call.asking = asking;
     if (refused) call.refused = true;
     else if (!asking && call.status === 'pending') call.status = turn.stopping ? 'cancelled' : 'running';
-    const change = differences(before, shown(call));
+    const change = untold(call);
     if (change) emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
   };
   setAsking(true);
