@@ -6,7 +6,7 @@ import { chipLabel } from './parts/content.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';
 
-/** Prompts that wait for the running turn to end. `edit` takes one back into the composer. */
+/** Prompts that wait for the running turn to end, or for the person. `edit` takes one back into the composer. */
 export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateResult | typeof nothing {
   const { queue, link } = view.session;
   if (queue.length === 0) return nothing;
@@ -14,17 +14,19 @@ export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): Tem
   const steers = link.state === 'ready' && link.offers.steer === true;
   const { intent } = view.act;
   const now = ({ turnId, content }: QueuedPrompt) => {
-    if (!busy) return intent({ type: 'prompt', turnId, content });
+    if (!busy || !steers) return intent({ type: 'prompt', turnId, content });
     intent({ type: 'unqueue', turnId });
     intent({ type: 'steer', turnId, content });
   };
   return html`<section class="queue" aria-label=${t('Waiting prompts')}>
+    ${queue.some((prompt) => prompt.held) ? html`<p class="faint">${t('What is held was to follow something that was stopped, failed or ended too soon. It is sent only when you say so.')}</p>` : nothing}
     <ul>
       ${queue.map(
         (prompt) =>
           html`<li>
             ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
-            ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
+            ${prompt.held ? html`<span class="tag" title=${t('It is sent only when you say so.')}>${t('Held')}</span>` : nothing}
+            ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
           </li>`,
       )}

@@ -55,6 +55,7 @@ export class Chat {
   #frame = 0;
   #said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   #announced = '';
+  #focusNext: string | undefined;
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
   /** What was sent while there was no session; goes to the next one. */
   #waiting: readonly Content[] | undefined;
@@ -65,7 +66,10 @@ export class Chat {
     this.#mirror = new Mirror((message) => host.post(message));
     const changed = () => this.#schedule();
     const say = (text: string, level: 'info' | 'error') => this.#say(text, level);
-    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, say });
+    const focusNext = (id: string) => {
+      this.#focusNext = id;
+    };
+    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, focusNext, say });
     this.#composer = new Composer({
       host,
       changed,
@@ -97,7 +101,10 @@ export class Chat {
     };
     const focused = document.activeElement;
     render(this.#template(view), this.#root);
-    if (focused && !focused.isConnected) this.#composer.focus();
+    const wanted = this.#focusNext === undefined ? null : document.getElementById(this.#focusNext);
+    this.#focusNext = undefined;
+    if (wanted) wanted.focus();
+    else if (focused && !focused.isConnected) this.#composer.focus();
     this.#watch();
   }
 

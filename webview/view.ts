@@ -27,6 +27,8 @@ export interface Act {
   unfold(key: string, open: boolean): void;
   /** Changes what the view remembers of this session. */
   remember(change: Partial<SessionMemory>): void;
+  /** The element of that id gets the focus when what has changed is drawn. */
+  focusNext(id: string): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
   closeSession(id: string): void;

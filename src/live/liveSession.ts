@@ -44,8 +44,6 @@ export class LiveSession implements DeskSession, Disposable {
   #conversation: Conversation | undefined;
   #ending: Promise<void> = Promise.resolve();
   #starts = 0;
-  /** After a turn that was stopped or failed the queue waits for the person. */
-  #held = false;
   #disposed = false;
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
@@ -238,12 +236,12 @@ export class LiveSession implements DeskSession, Disposable {
         return this.#gate.sweep();
       case 'turn.ended':
         this.#gate.sweep();
-        this.#held = event.status !== 'done';
+        if (event.status !== 'done') this.#hold();
         return this.#drain();
       case 'link.closed':
         this.#gate.sweep();
         // What was to follow a turn that broke off was typed in the belief that it would not.
-        if (broke) this.#held = true;
+        if (broke) this.#hold();
         return this.#forget();
       case 'link.ready':
         return this.#drain();
@@ -282,19 +280,23 @@ export class LiveSession implements DeskSession, Disposable {
   #prompt(prompt: QueuedPrompt): void {
     if (isEmpty(prompt.content) || this.store.now.turns.some((turn) => turn.id === prompt.turnId)) return;
     const others = without(this.store.now.queue, prompt.turnId);
-    // What is sent after a stop goes first; the rest of the queue follows it.
-    this.#setQueue(this.#held || others.length < this.store.now.queue.length ? [prompt, ...others] : [...others, prompt]);
-    this.#held = false;
+    this.#setQueue(others.length < this.store.now.queue.length ? [prompt, ...others] : [...others, prompt]);
     if (this.store.now.link.state === 'closed') void this.restart();
     else this.#drain();
   }
 
   #drain(): void {
     const { queue, link } = this.store.now;
-    const [next, ...rest] = queue;
-    if (!next || this.#held || !this.#conversation || link.state !== 'ready' || runningTurn(this.store.now)) return;
-    this.#setQueue(rest);
+    const next = queue.find((one) => !one.held);
+    if (!next || !this.#conversation || link.state !== 'ready' || runningTurn(this.store.now)) return;
+    this.#setQueue(without(queue, next.turnId));
     this.#conversation.adapter.send(asCommand(next, this.store.now.commands));
+  }
+
+  /** What was to follow waits for the person from now on. */
+  #hold(): void {
+    const { queue } = this.store.now;
+    if (queue.some((one) => !one.held)) this.#setQueue(queue.map((one) => ({ ...one, held: true })));
   }
 
   #setQueue(queue: readonly QueuedPrompt[]): void {

@@ -63,8 +63,6 @@ export type SessionEvent =
   | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
-  /** What was said into a turn that ended before the agent took it up: it waits with the queue, not lost. */
-  | { readonly type: 'prompt.returned'; readonly prompt: QueuedPrompt }
   | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }
   | { readonly type: 'plan.set'; readonly plan: Plan | null }
   | { readonly type: 'commands.set'; readonly commands: readonly Command[] }

@@ -13,7 +13,7 @@ export interface Session {
   readonly link: Link;
   readonly turns: readonly Turn[];
   readonly asks: readonly Ask[];
-  /** Prompts typed while a turn runs, oldest first. */
+  /** Prompts that wait for a turn to end, or for the person, oldest first. */
   readonly queue: readonly QueuedPrompt[];
   readonly plan?: Plan;
   readonly commands: readonly Command[];
@@ -69,6 +69,8 @@ export interface QueuedPrompt {
   readonly content: readonly Content[];
   /** The turn it is said instead of. */
   readonly replaces?: TurnId;
+  /** What it was to follow was stopped, failed or did not take it: it is sent only when the person says so. */
+  readonly held?: true;
 }
 
 export interface Turn {
@@ -93,7 +95,14 @@ export type Part =
   | { readonly kind: 'text'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
   | { readonly kind: 'thought'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
   | { readonly kind: 'content'; readonly id: PartId; readonly parent?: CallId; readonly content: Content }
-  | { readonly kind: 'prompt'; readonly id: PartId; readonly parent?: CallId; readonly content: readonly Content[] }
+  /** What was said into the turn. `pending`: the agent has not taken it up yet; its id is the turn it would begin if it is sent by itself. */
+  | {
+      readonly kind: 'prompt';
+      readonly id: PartId;
+      readonly parent?: CallId;
+      readonly content: readonly Content[];
+      readonly pending?: true;
+    }
   | { readonly kind: 'notice'; readonly id: PartId; readonly parent?: CallId; readonly notice: Notice }
   | { readonly kind: 'call'; readonly id: CallId; readonly parent?: CallId; readonly call: ToolCall };
 
@@ -273,6 +282,8 @@ export interface Notice {
   readonly level: 'info' | 'warn' | 'error';
   readonly text: string;
   readonly next?: readonly Remedy[];
+  /** The turn it is about; it goes away with the turn's end. */
+  readonly turnId?: TurnId;
 }
 export interface Fault {
   readonly message: string;

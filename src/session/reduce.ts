@@ -1,5 +1,5 @@
 import type { SessionEvent } from './events.ts';
-import type { AgentInfo, Ask, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
+import type { AgentInfo, Ask, Notice, Part, QueuedPrompt, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
 import { addPart, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
@@ -49,6 +49,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return {
         ...session,
         turns: [...session.turns, { id: event.turnId, beganAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
+        // It may have come back from the turn before it.
+        queue: session.queue.filter((one) => one.turnId !== event.turnId),
       };
     case 'turn.ended':
       return endTurn(session, event);
@@ -76,11 +78,6 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return openAsk(session, event.ask);
     case 'ask.closed':
       return withAsks(session, (ask) => ask.id !== event.askId);
-    case 'prompt.returned': {
-      const { turnId } = event.prompt;
-      const known = session.queue.some((one) => one.turnId === turnId) || session.turns.some((turn) => turn.id === turnId);
-      return known ? session : { ...session, queue: [...session.queue, event.prompt] };
-    }
     case 'queue.set':
       return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
     case 'plan.set': {
@@ -138,7 +135,7 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
   const { activity: _, stopping: __, ...rest } = turn;
   return {
     ...rest,
-    parts: settleCalls(turn.parts),
+    parts: settleCalls(turn.parts.filter((part) => !isPending(part))),
     status: how.status,
     endedAt: how.at,
     ...(how.stop === undefined ? {} : { stop: how.stop }),
@@ -148,14 +145,38 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
 
 function endTurn(session: Session, event: TurnEnded): Session {
   const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event));
-  return next === session ? session : withAsks(next, (ask) => ask.turnId !== event.turnId);
+  if (next === session) return session;
+  const left = { ...next, queue: [...next.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(next.notices, event.turnId) };
+  return withAsks(left, (ask) => ask.turnId !== event.turnId);
+}
+
+function isPending(part: Part): part is Extract<Part, { kind: 'prompt' }> {
+  return part.kind === 'prompt' && part.pending === true;
+}
+
+/** What was said into a turn and not taken up waits for the person, not lost. */
+function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedPrompt[] {
+  const turn = turns.find((one) => one.id === turnId);
+  return (turn?.parts ?? [])
+    .filter(isPending)
+    .filter(({ id }) => !queue.some((one) => one.turnId === id) && !turns.some((one) => one.id === id))
+    .map(({ id, content }) => ({ turnId: id, content, held: true }));
+}
+
+function withoutTurn(notices: readonly Notice[], turnId: TurnId): readonly Notice[] {
+  return notices.some((one) => one.turnId === turnId) ? notices.filter((one) => one.turnId !== turnId) : notices;
 }
 
 function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.closed' }>): Session {
   if (session.link.state === 'closed') return session;
   // What helps the link is shown with the link; the turn itself can be said again.
   const error = { message: event.reason, next: ['retry'] as const };
-  const { background: _, ...rest } = session;
+  const running = session.turns.filter((turn) => turn.status === 'running');
+  const after = running.reduce(
+    (now, turn) => endTurn(now, { type: 'turn.ended', turnId: turn.id, at: event.at, status: 'failed', error }),
+    session,
+  );
+  const { background: _, ...rest } = after;
   return {
     ...rest,
     link: {
@@ -165,7 +186,6 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
       ...(event.next === undefined ? {} : { next: event.next }),
     },
     asks: [],
-    turns: session.turns.map((turn) => (turn.status === 'running' ? ended(turn, { at: event.at, status: 'failed', error }) : turn)),
   };
 }
 

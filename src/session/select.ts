@@ -1,4 +1,4 @@
-import type { Approval, Ask, CallId, Diff, Location, Part, Session, Terminal, ToolCall, Turn } from './model.ts';
+import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn } from './model.ts';
 
 /** Derived reads. Nothing here is stored. */
 
@@ -16,6 +16,11 @@ export function findAsk(session: Session, id: string): Ask | undefined {
 
 export function openApprovals(session: Session): readonly Approval[] {
   return session.asks.filter((ask) => ask.kind === 'approval');
+}
+
+/** The option to take when a person rejects without choosing a row: never one that reaches beyond this ask when there is another. */
+export function rejection(ask: Approval): Option | undefined {
+  return ask.options.find((one) => one.effect === 'reject_once') ?? ask.options.find((one) => one.effect === 'reject_always');
 }
 
 export function callsOf(turn: Turn): readonly ToolCall[] {

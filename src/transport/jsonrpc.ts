@@ -60,6 +60,8 @@ export interface Rpc {
   readonly connection: MessageConnection;
   /** How many requests of ours wait for an answer. */
   readonly waiting: number;
+  /** The other side is seen working at what was asked: a failure without an id is not about that. */
+  underWay(): void;
   /** Lets go of the connection; the channel stays. */
   dispose(): void;
 }
@@ -93,6 +95,9 @@ export function openRpc(channel: Channel, options: RpcOptions): Rpc {
     get waiting() {
       return pending.size;
     },
+    underWay() {
+      pending.explained = true;
+    },
     dispose() {
       whenClosed.dispose();
       connection.dispose();
@@ -109,15 +114,18 @@ const silentCancellation: CancellationStrategy = {
 class Pending {
   readonly theirs = new Set<string | number>();
   readonly #ids = new Map<string, number | string>();
-  /** True when an answer of ours went out after the last request of ours: then a failure without an id may be about the answer. */
-  answeredSince = false;
+  /**
+   * True when, since the last request of ours, an answer of ours went out, which a failure without an id may be about, or the other side was
+   * seen working at the request.
+   */
+  explained = false;
 
   get size(): number {
     return this.#ids.size;
   }
   add(wireId: string | number, id: number | string): void {
     this.#ids.set(String(wireId), id);
-    this.answeredSince = false;
+    this.explained = false;
   }
   take(wireId: string | number): number | string | undefined {
     const id = this.#ids.get(String(wireId));
@@ -127,7 +135,7 @@ class Pending {
   /** The one request a failure without an id must be about, if there is just one and nothing else explains it. */
   takeOnly(): number | string | undefined {
     const [only] = this.#ids.keys();
-    return only !== undefined && this.size === 1 && !this.answeredSince ? this.take(only) : undefined;
+    return only !== undefined && this.size === 1 && !this.explained ? this.take(only) : undefined;
   }
 }
 
@@ -255,7 +263,7 @@ class LineWriter extends AbstractMessageWriter implements MessageWriter {
     if (Message.isResponse(message)) {
       if (message.id !== null) this.#pending.theirs.delete(message.id);
       if (message.result === (unanswered as unknown)) return Promise.resolve();
-      this.#pending.answeredSince = true;
+      this.#pending.explained = true;
     }
     this.#options.trace?.('out', outgoing);
     return this.#channel.send(toLine(outgoing));

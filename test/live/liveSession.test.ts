@@ -66,7 +66,7 @@ test('prompts typed while a turn runs follow one by one, in order', async () => 
   assert.deepEqual(said(), ['t1', 't2', 't3']);
 });
 
-test('after a stop the queue waits for the person, and what is sent next goes first', async () => {
+test('after a stop what waits is held: another prompt does not bring it along, the person sends or removes it', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();
   live.send({ type: 'prompt', turnId: 't1', content: text('1') });
@@ -74,10 +74,14 @@ test('after a stop the queue waits for the person, and what is sent next goes fi
   live.send({ type: 'cancel' });
   assert.equal(now().turns[0]?.stopping, true);
   script.last().endTurn('cancelled');
-  assert.deepEqual([said(), now().queue.map((one) => one.turnId)], [['t1'], ['t2']]);
+  assert.deepEqual([said(), now().queue], [['t1'], [{ turnId: 't2', content: text('2'), held: true }]]);
   live.send({ type: 'prompt', turnId: 't3', content: text('3') });
+  live.send({ type: 'prompt', turnId: 't4', content: text('4') });
   script.last().endTurn();
-  assert.deepEqual(said(), ['t1', 't3', 't2']);
+  script.last().endTurn();
+  assert.deepEqual([said(), now().queue.map((one) => one.turnId)], [['t1', 't3', 't4'], ['t2']]);
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  assert.deepEqual([said(), now().queue], [['t1', 't3', 't4', 't2'], []]);
 });
 
 test('what was said into a turn that was stopped waits with the queue', async () => {
@@ -85,8 +89,7 @@ test('what was said into a turn that was stopped waits with the queue', async ()
   script.last().ready();
   live.send({ type: 'prompt', turnId: 't1', content: text('1') });
   live.send({ type: 'prompt', turnId: 't2', content: text('2') });
-  const prompt = { turnId: 's', content: text('into it') };
-  script.last().say({ type: 'prompt.returned', prompt }, { type: 'prompt.returned', prompt });
+  script.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'prompt', id: 's', content: text('into it'), pending: true } });
   script.last().endTurn('cancelled');
   await settle();
   assert.deepEqual([said(), now().queue.map((one) => one.turnId)], [['t1'], ['t2', 's']]);

@@ -71,6 +71,35 @@ test('words for the agent go with a rejection only, and only where the agent tak
   assert.ok(!mute.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
 });
 
+test('words for the agent: the focus goes to their field, Enter rejects with them, Esc goes back', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  const press = async (key: string, more = {}) => {
+    stage
+      .find('vscode-text-area')
+      .dispatchEvent(new window.KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }) as never);
+    await stage.settle();
+  };
+  const opener = () => stage.all('button').find((one) => one.textContent?.includes('Reject with feedback')) as HTMLElement;
+  opener().focus();
+  await stage.press('Reject with feedback…');
+  assert.equal(document.activeElement, stage.find('vscode-text-area'));
+  await press('Escape');
+  assert.equal(document.activeElement, opener());
+  await stage.press('Reject with feedback…');
+  await press('Enter');
+  assert.deepEqual(stage.intents, [], 'no words, no answer');
+  const area = stage.find('vscode-text-area') as HTMLElement & { value: string };
+  area.value = 'Use the other branch';
+  area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  await press('Enter', { shiftKey: true });
+  await press('Enter', { isComposing: true });
+  assert.deepEqual(stage.intents, []);
+  await press('Enter');
+  assert.deepEqual(stage.intents, [
+    { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3', feedback: 'Use the other branch' } },
+  ]);
+});
+
 test('an edit shows its lines and opens in the editor; any ask can be shown in the quick pick', async () => {
   const stage = await Stage.open(session({ ...running, asks: [edit] }));
   assert.equal(stage.text('.counts'), '+2 −1');

@@ -244,3 +244,52 @@ test('what is typed before the session is there goes to the one that comes by it
     [[{ type: 'text', text: 'Hello' }]],
   );
 });
+
+test('what is held says so and is sent or removed one by one; during a turn it goes to its end', async () => {
+  const queue = [
+    { turnId: 'q1', content: [{ type: 'text', text: 'held one' }], held: true },
+    { turnId: 'q2', content: [{ type: 'text', text: 'waiting' }] },
+  ] as const;
+  const idle = await Stage.open(session({ queue: queue.slice(0, 1) }));
+  assert.match(idle.text('.queue'), /only when you say so/);
+  assert.match(idle.text('.queue li'), /held one\s+Held/);
+  await idle.press('Send now', '.queue');
+  await idle.press('Remove', '.queue');
+  assert.deepEqual(idle.intents, [
+    { type: 'prompt', turnId: 'q1', content: queue[0].content },
+    { type: 'unqueue', turnId: 'q1' },
+  ]);
+  const busy = await Stage.open(session({ turns: [turn({ status: 'running' })], queue, link: { state: 'ready', offers: {} } }));
+  assert.equal(busy.all('.queue .tag').length, 1);
+  await busy.press('Send when this turn has ended', '.queue');
+  assert.deepEqual(busy.intents, [{ type: 'prompt', turnId: 'q1', content: queue[0].content }]);
+});
+
+test('a turn that failed gives back what was said, attachments too, after what is written', async () => {
+  const prompt = [
+    { type: 'text', text: 'look at this' },
+    { type: 'image', mime: 'image/png', data: 'AAAA' },
+  ] as const;
+  const error = { message: 'The model cannot do this.', next: ['retry'] } as const;
+  const stage = await Stage.open(session({ turns: [turn({ prompt, status: 'failed', error })] }));
+  await stage.type('typed since');
+  await stage.press('Put my message back to edit it');
+  assert.equal(stage.composer.value, 'typed since\n\nlook at this');
+  assert.equal(document.activeElement, stage.composer);
+  await stage.key('Enter');
+  const sent = stage.intents.at(0);
+  assert.deepEqual(sent?.type === 'prompt' && sent.content, [{ type: 'text', text: 'typed since\n\nlook at this' }, prompt[1]]);
+});
+
+test('what was said into the turn and is not taken up yet is in sight; a limit is a warning, no failure', async () => {
+  const parts = [
+    { kind: 'prompt', id: 's', content: [{ type: 'text', text: 'also this' }], pending: true },
+    { kind: 'text', id: 'p', text: 'Working on it' },
+  ] as const;
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts })] }));
+  assert.match(stage.text('.pending'), /also this\s+Sent\./);
+  const limit = { message: 'The agent stopped after 3 steps.', next: ['continue'] } as const;
+  const ended = await Stage.open(session({ turns: [turn({ status: 'done', error: limit })] }));
+  assert.match(ended.text('.level-warn'), /after 3 steps/);
+  assert.equal(ended.all('.level-error').length, 0);
+});

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Session, Turn } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
+import type { SessionMemory } from '../ui.ts';
 import type { View } from '../view.ts';
 
 /** Whether earlier messages may be edited just now. */
@@ -27,9 +28,31 @@ export function againView(view: View, turn: Turn): TemplateResult | typeof nothi
 }
 
 function edit(view: View, turn: Turn): void {
-  const draft = turn.prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
-  view.act.remember({ draft, attachments: turn.prompt.filter((one) => one.type !== 'text'), mentions: {}, replaces: turn.id });
+  const { draft, attachments } = saidIn(turn);
+  view.act.remember({ draft, attachments, mentions: {}, replaces: turn.id });
   document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+}
+
+function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
+  return {
+    draft: prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n'),
+    attachments: prompt.filter((one) => one.type !== 'text'),
+  };
+}
+
+/** For a turn that failed: what was said in it, with its attachments, back into the composer, after what is written there. */
+export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
+  if (turn.prompt.length === 0) return nothing;
+  const back = () => {
+    const { memory } = view;
+    const said = saidIn(turn);
+    view.act.remember({
+      draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
+      attachments: [...memory.attachments, ...said.attachments],
+    });
+    document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+  };
+  return html`<button class="text-button" type="button" @click=${back}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
 }
 
 /** Above the composer while an earlier message is being edited. */

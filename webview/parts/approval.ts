@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { askTitle, byPath } from '../../src/session/select.ts';
+import { askTitle, byPath, rejection } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -32,11 +32,11 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
       ${ask.options.map(
         (option, index) =>
           html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${option.description ?? ''} data-option=${option.id}
-            @click=${(event: MouseEvent) => answer(view, ask, option, event)}>${visibleText(option.label)}</vscode-button>`,
+            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${visibleText(option.label)}</vscode-button>`,
       )}
     </div>
     <div class="side-actions">
-      ${giveWords && !wordsOpen ? html`<button class="text-button" type="button" @click=${() => act.unfold(`${ask.id}:words`, true)}>${t('Reject with feedback…')}</button>` : nothing}
+      ${giveWords && !wordsOpen ? html`<button class="text-button" type="button" id=${openerId(ask)} @click=${() => toggleWords(view, ask, true)}>${t('Reject with feedback…')}</button>` : nothing}
       ${ask.detail.type === 'edit' ? html`<button class="text-button" type="button" @click=${() => act.review({ askId: ask.id })}>${iconOf('diff')}${t('Open diff')}</button>` : nothing}
       ${ask.detail.type === 'command' ? copyButton(view, ask.detail.command) : nothing}
       <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
@@ -56,9 +56,12 @@ function firstAllowing(ask: Approval): number {
   return ask.options.findIndex((option) => option.effect === 'allow_once');
 }
 
-function answer(view: View, ask: Approval, option: Option, event: MouseEvent): void {
+function press(view: View, ask: Approval, option: Option, event: MouseEvent): void {
   // The second press of a double click may land on the next ask.
-  if (event.detail > 1) return;
+  if (event.detail <= 1) answer(view, ask, option);
+}
+
+function answer(view: View, ask: Approval, option: Option): void {
   const given = view.memory.answers[ask.id] ?? {};
   const feedback = given[FEEDBACK]?.[0]?.trim() ?? '';
   const edited = ask.editable ? given[EDITED]?.[0] : undefined;
@@ -84,9 +87,32 @@ function keep(view: View, ask: Approval, field: string, value: string): void {
   view.act.remember({ answers: { ...answers, [ask.id]: { ...answers[ask.id], [field]: [value] } } });
 }
 
+function wordsId(ask: Approval): string {
+  return `words-${ask.id}`;
+}
+
+function openerId(ask: Approval): string {
+  return `words-opener-${ask.id}`;
+}
+
+function toggleWords(view: View, ask: Approval, open: boolean): void {
+  view.act.unfold(`${ask.id}:words`, open);
+  view.act.focusNext(open ? wordsId(ask) : openerId(ask));
+}
+
 function words(view: View, ask: Approval, value: string): TemplateResult {
-  return html`<vscode-text-area class="wide" rows="2" resize="vertical" .value=${value} placeholder=${t('What should the agent do instead?')}
-    @input=${(event: Event) => keep(view, ask, FEEDBACK, (event.target as HTMLTextAreaElement).value)}>${t('Feedback, sent when you reject')}</vscode-text-area>`;
+  const write = (event: Event) => keep(view, ask, FEEDBACK, (event.target as HTMLTextAreaElement).value);
+  const key = (event: KeyboardEvent) => {
+    if (event.isComposing || event.keyCode === 229) return;
+    const option = rejection(ask);
+    if (event.key === 'Escape') toggleWords(view, ask, false);
+    else if (event.key !== 'Enter' || event.shiftKey) return;
+    else if (option && !event.repeat && (event.target as HTMLTextAreaElement).value.trim() !== '') answer(view, ask, option);
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return html`<vscode-text-area class="wide" rows="2" resize="vertical" id=${wordsId(ask)} .value=${value} placeholder=${t('What should the agent do instead?')}
+    @input=${write} @keydown=${key}>${t('Feedback: Enter rejects with it, Esc goes back')}</vscode-text-area>`;
 }
 
 function detailView(view: View, ask: Approval, edited: string | undefined): TemplateResult {

@@ -38,13 +38,20 @@ function remedyLabel(remedy: Remedy): string {
   }
 }
 
-export function faultView(view: View, key: string, fault: Fault): TemplateResult {
-  return html`<div class="fault level-error">
-    ${iconOf('error')}
+/** Why a turn ended as it did: a failure, or a limit it came to. */
+export function faultView(
+  view: View,
+  key: string,
+  fault: Fault,
+  level: 'error' | 'warn' = 'error',
+  more: unknown = nothing,
+): TemplateResult {
+  return html`<div class="fault level-${level}">
+    ${iconOf(level === 'error' ? 'error' : 'warning')}
     <div class="fault-text">
-      <span class="sr-only">${t('Error')}: </span>${plainText(view, `${key}:fault`, fault.message)}
+      <span class="sr-only">${level === 'error' ? t('Error') : t('Warning')}: </span>${plainText(view, `${key}:fault`, fault.message)}
       ${fault.code === undefined ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
-      ${remedies(view, fault.next)}
+      ${remedies(view, fault.next)}${more}
     </div>
   </div>`;
 }

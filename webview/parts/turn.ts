@@ -5,7 +5,7 @@ import type { Fault, Part, Session, Turn } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { againView } from './again.ts';
+import { againView, backView } from './again.ts';
 import { callView } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView } from './content.ts';
@@ -22,7 +22,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
     ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${againView(view, turn)}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>
-      ${partsView(view, turn, family, undefined)} ${running ? activityView(turn, waitsFor(view.session, turn)) : nothing} ${endView(view, turn)}
+      ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${running ? activityView(turn, waitsFor(view.session, turn)) : nothing} ${endView(view, turn)}
     </div>
   </article>`;
 }
@@ -37,6 +37,8 @@ function familyOf(turn: Turn): Family {
   family = new Map();
   const calls = new Set(turn.parts.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
   for (const part of turn.parts) {
+    // It has no place among the others yet.
+    if (part.kind === 'prompt' && part.pending) continue;
     // A part whose call is not in the turn is shown, not lost.
     const parent = part.parent !== undefined && part.parent !== part.id && calls.has(part.parent) ? part.parent : undefined;
     const siblings = family.get(parent);
@@ -88,6 +90,15 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
   }
 }
 
+/** What was said into the turn and waits to be taken up. */
+function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
+  if (part.kind !== 'prompt' || !part.pending) return nothing;
+  return html`<div class="pending">
+    ${promptView(view, `${turn.id}/${part.id}`, part.content, t('You, while the agent was working'))}
+    <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
+  </div>`;
+}
+
 /** True while the agent stands still in this turn until the person answers. */
 export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
@@ -107,7 +118,9 @@ function activityView(turn: Turn, waits: boolean): TemplateResult {
 }
 
 function endView(view: View, turn: Turn): unknown {
-  return html`${turn.error ? faultView(view, turn.id, shortened(view.session, turn.error)) : nothing}
+  const { error } = turn;
+  const again = error && turn.status === 'failed' && turn === view.session.turns.at(-1) ? backView(view, turn) : nothing;
+  return html`${error ? faultView(view, turn.id, shortened(view.session, error), turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
     ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)}`;

@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Option } from '../../session/model.ts';
-import { commandRows, optionRows, plainLabel, rejection } from './optionRows.ts';
+import { rejection } from '../../session/select.ts';
+import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
 export interface ApprovalPickHost {
   answer(answer: Answer): void;
@@ -20,6 +21,8 @@ export interface PickView extends Disposable {
 
 interface Row extends vscode.QuickPickItem {
   readonly option?: Option;
+  /** Words for the agent are asked for first. */
+  readonly withWords?: true;
   readonly open?: () => void;
 }
 
@@ -62,13 +65,7 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
       if (!row || performance.now() - typedAt < AFTER_TYPING) return;
       if (row.open) return row.open();
       const { option } = row;
-      if (option) settle(() => host.answer({ kind: 'option', optionId: option.id }));
-    }),
-  );
-  life.own(
-    pick.onDidTriggerItemButton(({ item }) => {
-      const { option } = item;
-      if (option) settle(() => host.feedback(option));
+      if (option) settle(() => (row.withWords ? host.feedback(option) : host.answer({ kind: 'option', optionId: option.id })));
     }),
   );
   life.own(pick.onDidTriggerButton((button) => buttons.get(button)?.()));
@@ -87,8 +84,10 @@ function separator(label: string): Row {
 }
 
 function answerRows(ask: Approval, rejecting: Option | undefined, offersFeedback: boolean): readonly Row[] {
-  const feedback = [{ iconPath: new vscode.ThemeIcon('comment'), tooltip: vscode.l10n.t('Reject with Feedback…') }];
-  return optionRows(ask).map((row) => ({ ...row, ...(offersFeedback && row.option === rejecting ? { buttons: feedback } : {}) }));
+  return optionRows(ask).flatMap((row): readonly Row[] => {
+    if (!offersFeedback || row.option !== rejecting) return [row];
+    return [row, { label: `$(comment) ${vscode.l10n.t('Reject with Feedback…')}`, option: row.option, withWords: true }];
+  });
 }
 
 function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly [vscode.QuickInputButton, () => void])[] {

@@ -3,10 +3,10 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Desk, DeskSession } from '../../live/surface.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, AskId, Option, Question, SessionId } from '../../session/model.ts';
-import { askTitle } from '../../session/select.ts';
+import { askTitle, rejection } from '../../session/select.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { type PickView, showApproval } from './approvalPick.ts';
-import { acceptance, plainLabel, rejection } from './optionRows.ts';
+import { acceptance, plainLabel } from './optionRows.ts';
 import { type QuestionProgress, showQuestion } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
 

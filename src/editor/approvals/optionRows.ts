@@ -22,11 +22,6 @@ export function optionRows(ask: Approval): readonly OptionRow[] {
   }));
 }
 
-/** The option to take when a person rejects without choosing a row: never one that reaches beyond this ask when there is another. */
-export function rejection(ask: Approval): Option | undefined {
-  return ask.options.find((one) => one.effect === 'reject_once') ?? ask.options.find((one) => one.effect === 'reject_always');
-}
-
 /** The option to take when a person accepts without choosing a row: only ever for this once. */
 export function acceptance(ask: Approval): Option | undefined {
   return ask.options.find((one) => one.effect === 'allow_once');

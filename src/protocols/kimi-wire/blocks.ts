@@ -5,15 +5,15 @@ import type { ContentPart, DisplayBlock } from './schema.ts';
 
 type DiffBlock = Extract<DisplayBlock, { type: 'diff' }>;
 
-/** One diff per hunk, in the order they came (wire.md §6). A hunk without a left side is a new file. */
+/** One diff per hunk, in the order they came (wire.md §6). */
 export function diffsOf(blocks: readonly DisplayBlock[]): readonly Diff[] {
-  return blocks.filter((block) => block.type === 'diff').map(diffOf);
+  return blocks.filter((block) => block.type === 'diff').map((block) => diffOf(block, blocks));
 }
 
-function diffOf(block: DiffBlock): Diff {
+function diffOf(block: DiffBlock, among: readonly DisplayBlock[]): Diff {
   const { path, old_text: before, new_text: after } = block;
   if (block.is_summary) return { path, before, after, summary: true };
-  if (before === '') return { path, before: null, after };
+  if (before === '' && !isInsertion(block, among)) return { path, before: null, after };
   return {
     path,
     before,
@@ -23,6 +23,11 @@ function diffOf(block: DiffBlock): Diff {
       ...(isLine(block.new_start) ? { afterLine: block.new_start } : {}),
     },
   };
+}
+
+/** A hunk without a left side is a new file, unless there are lines above it or other hunks of the file. */
+function isInsertion({ path, old_start }: DiffBlock, among: readonly DisplayBlock[]): boolean {
+  return (isLine(old_start) && old_start > 1) || among.filter((one) => one.type === 'diff' && one.path === path).length > 1;
 }
 
 function isLine(value: number | null | undefined): value is number {
@@ -46,7 +51,7 @@ function entryOf(text: string, status: string): PlanEntry {
 export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
   const shown = blocks.flatMap((block): readonly Output[] => {
     if (block.type === 'todo') return [];
-    return block.type === 'diff' ? [{ kind: 'diff', diff: diffOf(block) }] : [{ kind: 'content', content: contentOf(block) }];
+    return block.type === 'diff' ? [{ kind: 'diff', diff: diffOf(block, blocks) }] : [{ kind: 'content', content: contentOf(block) }];
   });
   const told = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output.map(fromPart);
   const texts = told.filter((content) => content.type !== 'text' || content.text !== '');

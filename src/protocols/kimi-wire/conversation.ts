@@ -99,7 +99,7 @@ export class Conversation {
       limits: deps.limits,
       restart: deps.restart,
       began: () => this.#endOther(),
-      ended: (status) => this.#steering.turnEnded(status),
+      ended: () => this.#steering.turnEnded(),
       newId: scene.newId,
     });
     this.#steering = new Steering({ peer: this.#peer, own: this.#own, emit, saysWhen: () => this.#can(5) });
@@ -171,7 +171,6 @@ export class Conversation {
 
   /** The process is gone: everything that waited is let go of. */
   closed(): void {
-    this.#steering.turnEnded('failed');
     this.#said.flush();
     this.#over = true;
     this.#letGo();

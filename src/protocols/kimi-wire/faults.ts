@@ -4,9 +4,10 @@ import { failureOf } from '../../transport/jsonrpc.ts';
 import { codes } from './schema.ts';
 
 const NEXT: Readonly<Record<number, readonly Remedy[]>> = {
-  [codes.noModel]: ['configureModel', 'signIn'],
+  [codes.noModel]: ['configureModel', 'signIn', 'retry'],
+  [codes.modelCannot]: ['retry'],
   [codes.modelService]: ['retry'],
-  [codes.loginExpired]: ['configureModel', 'signIn'],
+  [codes.loginExpired]: ['configureModel', 'signIn', 'retry'],
   [codes.internal]: ['retry', 'showLog'],
   [codes.wrongState]: ['retry', 'restart'],
 };
@@ -22,6 +23,5 @@ export function faultOf(error: unknown): Fault | undefined {
   if (!failed) return undefined;
   const plain = PLAIN[failed.code]?.();
   const message = [plain, failed.message === plain ? '' : failed.message].filter(Boolean).join(' ') || say('The agent failed.');
-  const next = NEXT[failed.code] ?? (failed.code === codes.modelCannot ? undefined : ['showLog']);
-  return { message, code: String(failed.code), ...(next === undefined ? {} : { next }) };
+  return { message, code: String(failed.code), next: NEXT[failed.code] ?? ['showLog'] };
 }

@@ -28,7 +28,7 @@ export interface OwnTurnsDeps {
   readonly restart: () => void;
   readonly newId: () => string;
   readonly began: () => void;
-  readonly ended: (status: Ended['status']) => void;
+  readonly ended: () => void;
 }
 
 /** The turns we began, one at a time. The answer to `prompt` ends a turn, and nothing else does (wire.md §7). */
@@ -76,7 +76,10 @@ export class OwnTurns {
     this.#later(this.#deps.limits.offerRestart, () => {
       const text = say('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
       this.#deps.emit({ type: 'turn.activity', turnId: turn.turnId, text });
-      this.#deps.emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'] } });
+      this.#deps.emit({
+        type: 'notice',
+        notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId: turn.turnId },
+      });
     });
     this.#later(this.#deps.limits.restart, () => {
       this.#end(turn, { status: 'cancelled', stop: 'restarted' });
@@ -143,7 +146,7 @@ export class OwnTurns {
     if (status !== 'max_steps_reached') return { status: 'done', ...(status === 'finished' ? {} : { stop: status }) };
     const message = say('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
     const error: Fault = { message, next: ['continue'] };
-    return { status: 'done', stop: status, error };
+    return { status: 'done', error };
   }
 
   #end(turn: TurnMemory, how: Ended): void {
@@ -154,7 +157,7 @@ export class OwnTurns {
     this.#clearTimers();
     this.#deps.requests.turnEnded();
     for (const event of how.status === 'done' ? closeTurn(turn) : []) this.#deps.emit(event);
-    this.#deps.ended(how.status);
+    this.#deps.ended();
     this.#deps.emit({ type: 'turn.ended', turnId: turn.turnId, at: this.#deps.now(), ...how });
     for (const idle of this.#whenIdle.splice(0)) idle();
     const next = this.#turn ? undefined : this.#waiting.shift();

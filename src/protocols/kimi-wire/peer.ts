@@ -73,6 +73,7 @@ export class Peer {
     const params = 'params' in message ? message.params : undefined;
     if (message.method === 'event') {
       const event = readEnvelope(params);
+      if (event?.type === 'TurnBegin') this.#rpc.underWay();
       if (event) this.#deps.onEvent(event.type, event.payload);
       else this.#deps.log.warn('An event without a type or payload was left out.');
       return true;

@@ -1,5 +1,6 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
+import type { TurnId } from '../../session/model.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import { toUserInput } from './content.ts';
 import type { OwnTurns, PromptIntent } from './ownTurns.ts';
@@ -16,7 +17,8 @@ export interface SteeringDeps {
 }
 interface Steer {
   readonly said: PromptIntent;
-  accepted: boolean;
+  /** Into which turn. */
+  readonly turnId: TurnId;
 }
 
 /** What is said into a running turn: on its way, accepted, taken up, or lost with the turn (wire.md §4, steer). */
@@ -33,44 +35,44 @@ export class Steering {
     const { own, peer } = this.#deps;
     const { turn } = own;
     if (!turn || peer.lacks('steer')) return own.prompt(said);
-    const steer: Steer = { said, accepted: false };
+    const steer: Steer = { said, turnId: turn.turnId };
     this.#open.push(steer);
+    this.#deps.emit({
+      type: 'part.added',
+      turnId: turn.turnId,
+      part: { kind: 'prompt', id: said.turnId, content: said.content, pending: true },
+    });
     try {
       await peer.call('steer', { user_input: toUserInput(said.content) });
-      steer.accepted = true;
-      if (own.turn !== turn) this.#drop(steer);
-      else if (!this.#deps.saysWhen() && this.#drop(steer)) {
-        this.#deps.emit(addPart({ kind: 'prompt', content: said.content }, turn, turn.main));
-      }
+      if (!this.#deps.saysWhen() && this.#drop(steer)) this.#deps.emit(addPart({ kind: 'prompt', content: said.content }, turn, turn.main));
     } catch (error) {
       const failed = failureOf(error);
-      if (!this.#drop(steer) || !failed) return;
+      const inTurn = this.#drop(steer);
+      if (!failed) return;
       // The turn was over already, or the server cannot: then it is the next prompt.
       if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) own.prompt(said);
-      else this.#notice('error', say('The agent did not take "{0}": {1}', textOf(said), failed.message));
+      else if (inTurn) this.#notice('error', say('The agent did not take "{0}": {1}', textOf(said), failed.message));
     }
   }
 
   /** The agent has taken up the oldest one; its event says what it was. */
   takenUp(): void {
-    this.#open.shift();
+    const [oldest] = this.#open;
+    if (oldest) this.#drop(oldest);
   }
 
-  /**
-   * What was not taken up when a turn is stopped is lost at the agent: the person gets it back. After a turn that went well only what is still
-   * on its way stays; the agent will refuse it.
-   */
-  turnEnded(status: 'done' | 'cancelled' | 'failed'): void {
-    const lost = status === 'done' ? [] : this.#open;
-    this.#open = status === 'done' ? this.#open.filter((steer) => !steer.accepted) : [];
-    for (const { said } of lost) this.#deps.emit({ type: 'prompt.returned', prompt: { turnId: said.turnId, content: said.content } });
+  /** What was not taken up by then leaves the turn and waits for the person (`reduce`). What is still on its way will be refused. */
+  turnEnded(): void {
+    this.#open = [];
   }
 
   /** False when it was gone already. */
   #drop(steer: Steer): boolean {
     const at = this.#open.indexOf(steer);
-    if (at >= 0) this.#open.splice(at, 1);
-    return at >= 0;
+    if (at < 0) return false;
+    this.#open.splice(at, 1);
+    this.#deps.emit({ type: 'parts.removed', turnId: steer.turnId, partIds: [steer.said.turnId] });
+    return true;
   }
 
   #notice(level: 'warn' | 'error', text: string): void {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptance, commandRows, optionRows, plainLabel, rejection } from '../../../src/editor/approvals/optionRows.ts';
+import { acceptance, commandRows, optionRows, plainLabel } from '../../../src/editor/approvals/optionRows.ts';
 import type { Approval, Option } from '../../../src/session/model.ts';
+import { rejection } from '../../../src/session/select.ts';
 
 const approval = (options: readonly Option[]): Approval => ({
   kind: 'approval',

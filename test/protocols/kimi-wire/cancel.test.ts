@@ -151,6 +151,7 @@ test('not obeyed: a restart is offered, then done, and the same session goes on 
   assert.match(desk.turn.activity ?? '', /does not stop/);
   await desk.ended();
   assert.equal(desk.turn.status, 'cancelled');
+  assert.deepEqual(desk.session.notices, [], 'the offer goes with the turn');
   await desk.until(() => channels.length === 2 && desk.session.link.state === 'ready');
   assert.equal(channels[0]?.disposed, 1);
   assert.deepEqual(specs[0], ['--wire', '--session', desk.session.resumeKey]);
@@ -224,11 +225,28 @@ test('steer: sent into the turn; it stands where the agent takes it up', async (
   const server = await Server.running();
   server.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'also this' }] });
   assert.deepEqual(server.params('steer'), { user_input: 'also this' });
+  assert.deepEqual(server.desk.turn.parts, [{ kind: 'prompt', id: 's', content: [{ type: 'text', text: 'also this' }], pending: true }]);
   await server.answer('steer', { status: 'steered' });
+  assert.deepEqual(server.desk.shown, ['prompt: also this'], 'in sight until it is taken up');
   await server.text('before');
   await server.event('SteerInput', { user_input: 'also this' });
   await server.text('after');
   assert.deepEqual(server.desk.shown, ['text: before', 'prompt: also this', 'text: after']);
+});
+
+test('steer that was accepted and never taken up stands in the queue, held, after a turn that went well', async () => {
+  const server = await Server.running();
+  server.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'also this' }] });
+  server.desk.send({ type: 'steer', turnId: 's2', content: [{ type: 'text', text: 'and that' }] });
+  await server.answer('steer', { status: 'steered' });
+  await server.answer('steer', { status: 'steered' });
+  await server.event('SteerInput', { user_input: 'also this' });
+  await server.finish();
+  assert.deepEqual(server.desk.shown, ['prompt: also this']);
+  assert.deepEqual(server.desk.session.queue, [{ turnId: 's2', content: [{ type: 'text', text: 'and that' }], held: true }]);
+  server.desk.prompt('next');
+  await server.event('SteerInput', { user_input: 'other' });
+  assert.deepEqual(server.desk.session.queue.length, 1, 'nothing of a later turn is taken for it');
 });
 
 test('steer on 1.4, which does not say when: it stands where it was accepted', async () => {
@@ -246,6 +264,7 @@ test('steer that comes too late, or that the server does not know, is the next p
     await server.refuse('steer', code);
     assert.deepEqual(server.params('prompt', 1), { user_input: 'then this' });
     assert.equal(server.desk.turn.id, 's');
+    assert.deepEqual(server.desk.session.queue, []);
   }
 });
 
@@ -255,7 +274,7 @@ test('steer that is lost with a cancelled turn, or with the agent, is given back
   await server.answer('steer', { status: 'steered' });
   await cancelled(server);
   await server.finish({ status: 'cancelled' });
-  assert.deepEqual(server.desk.session.queue, [{ turnId: 's', content: [{ type: 'text', text: 'wait, no' }] }]);
+  assert.deepEqual(server.desk.session.queue, [{ turnId: 's', content: [{ type: 'text', text: 'wait, no' }], held: true }]);
   const dying = await Server.running();
   dying.desk.send({ type: 'steer', turnId: 's', content: [{ type: 'text', text: 'wait, no' }] });
   await dying.answer('steer', { status: 'steered' });

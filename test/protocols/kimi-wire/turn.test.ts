@@ -137,17 +137,17 @@ test('messages after the response change no finished turn, and status still coun
   assert.deepEqual(server.desk.session.usage, { used: 50, size: 100 });
 });
 
-const failures: readonly (readonly [number, readonly string[] | undefined])[] = [
+const failures: readonly (readonly [number, readonly string[]])[] = [
   [-32700, ['showLog']],
   [-32600, ['showLog']],
   [-32601, ['showLog']],
   [-32602, ['showLog']],
   [-32603, ['retry', 'showLog']],
   [-32000, ['retry', 'restart']],
-  [-32001, ['configureModel', 'signIn']],
-  [-32002, undefined],
+  [-32001, ['configureModel', 'signIn', 'retry']],
+  [-32002, ['retry']],
   [-32003, ['retry']],
-  [-32004, ['configureModel', 'signIn']],
+  [-32004, ['configureModel', 'signIn', 'retry']],
   [-31999, ['showLog']],
 ];
 test('every error code fails the turn with a way on, and the next prompt goes out', async () => {
@@ -163,11 +163,32 @@ test('every error code fails the turn with a way on, and the next prompt goes ou
   }
 });
 
+test('a failure without an id ends a prompt that nothing was heard of, and not a turn that is under way', async () => {
+  const stray = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'not a request' } } as const;
+  const unheard = await Server.running();
+  unheard.channel.say(stray);
+  await settled();
+  assert.equal(unheard.desk.turn.status, 'failed');
+  const server = await Server.running();
+  await server.event('TurnBegin', { user_input: 'go' });
+  server.channel.say(stray);
+  await server.text('going on');
+  await settled();
+  assert.equal(server.desk.turn.status, 'running');
+  await server.finish();
+  assert.deepEqual([server.desk.turn.status, ...bare(server)], ['done', 'text: going on']);
+  server.desk.prompt('again');
+  server.channel.say(stray);
+  await settled();
+  assert.equal(server.desk.turn.status, 'failed', 'what was heard of the turn before says nothing of this one');
+});
+
 test('max steps is a success with an offer to go on', async () => {
   const server = await Server.running();
   await server.finish({ status: 'max_steps_reached', steps: 100 });
   assert.equal(server.desk.turn.status, 'done');
-  assert.equal(server.desk.turn.stop, 'max_steps_reached');
+  assert.equal(server.desk.turn.stop, undefined, 'no word of the protocol');
+  assert.match(server.desk.turn.error?.message ?? '', /after 100 steps/);
   assert.deepEqual(server.desk.turn.error?.next, ['continue']);
 });
 
@@ -220,7 +241,9 @@ test('every display block has its place', async () => {
       { type: 'brief', text: 'short' },
       hunk,
       { ...hunk, old_start: null, new_start: undefined },
-      { ...hunk, old_text: '', old_start: 1 },
+      { ...hunk, path: '/b', old_text: '', old_start: 1 },
+      { ...hunk, path: '/c', old_text: '', old_start: 3 },
+      { ...hunk, old_text: '', old_start: 1, new_start: 1 },
       { ...hunk, old_text: '(0 lines)', new_text: '(60000 lines)', is_summary: true },
       {
         type: 'todo',
@@ -239,7 +262,9 @@ test('every display block has its place', async () => {
     [
       { path: '/a', before: 'a\nb', after: 'a\nc', excerpt: { beforeLine: 3, afterLine: 4 } },
       { path: '/a', before: 'a\nb', after: 'a\nc', excerpt: {} },
-      { path: '/a', before: null, after: 'a\nc' },
+      { path: '/b', before: null, after: 'a\nc' },
+      { path: '/c', before: '', after: 'a\nc', excerpt: { beforeLine: 3, afterLine: 4 } },
+      { path: '/a', before: '', after: 'a\nc', excerpt: { beforeLine: 1, afterLine: 1 } },
       { path: '/a', before: '(0 lines)', after: '(60000 lines)', summary: true },
     ],
   );
