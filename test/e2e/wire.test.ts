@@ -152,18 +152,31 @@ test(
     const { chat, pick, page } = window;
     await chat.say('ask me');
     await pick.row('Postgres').waitFor();
+    assert.equal(await pick.box.locator('.monaco-list-row.focused').count(), 0, 'an Enter meant for elsewhere finds nothing to take');
+    await page.keyboard.press('Enter');
     await window.pictures('wire-question');
-    await pick.choose('Another one: name it');
-    await pick.input.waitFor();
-    await page.keyboard.type('DuckDB');
+    await page.keyboard.type('SQL, but which?', { delay: 20 });
+    await pick.row('Answer: “SQL, but which?”').waitFor();
+    await window.pictures('wire-question-typed');
+    await page.keyboard.press('Escape');
+    await window.command('Parley: Show Pending Approvals');
+    await pick.row('Answer: “SQL, but which?”').waitFor();
+    await pick.input.fill('DuckDB');
     await page.keyboard.press('Enter');
     await pick.row('Types').waitFor();
     await pick.row('Lint').locator('.monaco-checkbox, input[type=checkbox]').first().click();
     await pick.row('Types').locator('.monaco-checkbox, input[type=checkbox]').first().click();
+    await pick.input.focus();
+    await page.keyboard.type('Spelling', { delay: 20 });
+    await pick.row('Answer: “Spelling”').waitFor();
     await window.pictures('wire-question-many');
-    await pick.input.press('Enter');
+    await page.keyboard.press('Enter');
     await chat.settled(chat.lastTurn);
     await chat.lastTurn.getByText('Noted.').waitFor();
+    assert.deepEqual(peer.answerTo('q'), {
+      request_id: 'q',
+      answers: { 'Which database?': 'DuckDB', 'Which checks?': 'Lint, Types, Spelling' },
+    });
   }),
 );
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -10,6 +10,8 @@ export interface WirePeer {
   readonly env: Readonly<Record<string, string>>;
   /** Puts a recorded session of this folder where such agents keep theirs. */
   remember(folder: string, id: string, prompt: string): void;
+  /** The result it got for a request of its own. */
+  answerTo(id: string): unknown;
   remove(): void;
 }
 
@@ -18,8 +20,9 @@ export async function wirePeer(script: object, startUp: number): Promise<WirePee
   const place = mkdtempSync(path.join(tmpdir(), 'parley-wire-peer-'));
   const fake = path.join(place, 'fake.mjs');
   await build({ entryPoints: ['test/fakes/wire.ts'], bundle: true, platform: 'node', format: 'esm', outfile: fake, logLevel: 'warning' });
+  const log = path.join(place, 'log.jsonl');
   const file = path.join(place, 'script.json');
-  writeFileSync(file, JSON.stringify({ ...script, beforeReady: [{ waitMs: startUp }] }));
+  writeFileSync(file, JSON.stringify({ ...script, log, beforeReady: [{ waitMs: startUp }] }));
   const bin = path.join(place, 'bin');
   mkdirSync(bin);
   const program = (name: string, lines: string): void => {
@@ -42,6 +45,13 @@ export async function wirePeer(script: object, startUp: number): Promise<WirePee
       mkdirSync(session, { recursive: true });
       const message = { type: 'TurnBegin', payload: { user_input: prompt } };
       writeFileSync(path.join(session, 'wire.jsonl'), `${JSON.stringify({ timestamp: 1, message })}\n`);
+    },
+    answerTo(id) {
+      const lines = readFileSync(log, 'utf8').split('\n');
+      const said = lines.flatMap((line) =>
+        line.startsWith('{') ? [JSON.parse(line) as { id?: unknown; method?: unknown; result?: unknown }] : [],
+      );
+      return said.find((message) => message.id === id && message.method === undefined)?.result;
     },
     remove: () => rmSync(place, { recursive: true, force: true }),
   };
