@@ -4,10 +4,16 @@ import { askTitle } from '../src/session/select.ts';
 import { t } from './strings.ts';
 
 /** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
-export function announcement(events: readonly SessionEvent[], session: Pick<Session, 'agent' | 'cwd' | 'turns'>): string | undefined {
-  const said = events.flatMap((event) => {
+export function announcement(
+  events: readonly SessionEvent[],
+  session: Pick<Session, 'agent' | 'cwd' | 'turns' | 'partial'>,
+): string | undefined {
+  // What ended before the link was ready is an earlier conversation that is told.
+  const told = session.partial ? events.length : events.findLastIndex((event) => event.type === 'link.ready');
+  const said = events.flatMap((event, at) => {
     switch (event.type) {
       case 'turn.ended':
+        if (at < told) return [];
         if (event.status === 'done') return [t('The agent has answered.')];
         return [event.status === 'cancelled' ? t('Stopped') : t('The turn failed: {0}', event.error?.message ?? '')];
       case 'ask.opened':

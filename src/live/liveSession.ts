@@ -74,6 +74,8 @@ export class LiveSession implements DeskSession, Disposable {
     this.#starts += 1;
     const mine = this.#starts;
     this.#emit({ type: 'link.opening' });
+    if (resume?.history) this.#emit({ type: 'history.began' });
+    if (resume?.history) this.#emit({ type: 'resume.set', key: resume.key });
     await this.#ending;
     try {
       const launch = await this.#deps.launch();
@@ -93,8 +95,10 @@ export class LiveSession implements DeskSession, Disposable {
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   async restart(): Promise<void> {
     this.#end(interrupted());
-    const key = this.store.now.resumeKey;
-    await this.start(key === undefined ? undefined : { key, history: false });
+    const { resumeKey: key, partial, turns } = this.store.now;
+    // Half of an earlier conversation is not gone on from: it is told anew.
+    if (partial && turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });
+    await this.start(key === undefined ? undefined : { key, history: partial === true });
   }
 
   send(intent: Intent): void {

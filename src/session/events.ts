@@ -33,6 +33,8 @@ export type SessionEvent =
       readonly next?: readonly Remedy[];
       readonly at: number;
     }
+  /** An earlier conversation is asked for; `link.ready` is its end. */
+  | { readonly type: 'history.began' }
   | { readonly type: 'turn.began'; readonly turnId: TurnId; readonly at: number; readonly prompt: readonly Content[] }
   | {
       readonly type: 'turn.ended';

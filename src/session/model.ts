@@ -27,6 +27,8 @@ export interface Session {
   readonly notices: readonly Notice[];
   /** The agent's own name for this conversation, to go on with it later. */
   readonly resumeKey?: string;
+  /** The agent is telling an earlier conversation; until the link is ready the turns may be half of it. */
+  readonly partial?: true;
 }
 export interface AgentInfo {
   readonly protocol: string;

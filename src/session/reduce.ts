@@ -40,8 +40,12 @@ export function reduce(session: Session, event: SessionEvent): Session {
           ...(event.next === undefined ? {} : { next: event.next }),
         },
       };
-    case 'link.ready':
-      return { ...session, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
+    case 'link.ready': {
+      const { partial: _, ...rest } = session;
+      return { ...rest, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
+    }
+    case 'history.began':
+      return session.partial ? session : { ...session, partial: true };
     case 'link.closed':
       return closeLink(session, event);
     case 'turn.began':

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
+import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import type { Approval, Content } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
@@ -21,7 +22,7 @@ const approval = (turnId: string): Approval => ({
   ],
 });
 
-async function opened(over: Partial<LiveDeps> = {}) {
+async function opened(over: Partial<LiveDeps> = {}, resume?: Resume) {
   const script = scriptedProtocol();
   let ids = 0;
   const rules: ApprovalRule[] = [];
@@ -41,7 +42,7 @@ async function opened(over: Partial<LiveDeps> = {}) {
     newId: () => `id${++ids}`,
     ...over,
   });
-  await live.start();
+  await live.start(resume);
   const said = () => script.conversations.flatMap((one) => one.prompts()).map((prompt) => prompt.turnId);
   return { live, script, rules, said, now: () => live.store.now };
 }
@@ -121,6 +122,27 @@ test('text that names a command of the agent is that command; other slashes are 
     { type: 'command', turnId: 't1', path: ['memory', 'add'], args: 'a fact' },
     { type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') },
   ]);
+});
+
+test('an earlier conversation of which only half was told is told anew, the half of it is dropped', async () => {
+  const { live, script, now } = await opened({}, { key: 'agent-session', history: true });
+  const told = (id: string) => [
+    { type: 'turn.began', turnId: id, at: 1, prompt: text(id) } as const,
+    { type: 'turn.ended', turnId: id, at: 1, status: 'done' } as const,
+  ];
+  script.last().say(...told('old1'), { type: 'turn.began', turnId: 'old2', at: 1, prompt: text('half') });
+  assert.deepEqual([now().partial, now().resumeKey], [true, 'agent-session']);
+  script.last().say({ type: 'link.closed', reason: 'gone', at: 5 });
+  await settle();
+  await live.restart();
+  assert.deepEqual(script.last().scene.resume, { key: 'agent-session', history: true });
+  assert.deepEqual(now().turns, []);
+  script.last().say(...told('a'), ...told('b'));
+  script.last().ready();
+  assert.deepEqual([now().partial, now().turns.length], [undefined, 2]);
+  await live.restart();
+  assert.deepEqual(script.last().scene.resume, { key: 'agent-session', history: false }, 'what is whole is not told again');
+  assert.equal(now().turns.length, 2);
 });
 
 test('the agent dies in the middle of a turn: transcript and queue survive, restart goes on, and the queue waits for the person', async () => {

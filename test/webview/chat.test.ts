@@ -155,6 +155,19 @@ test('a call of the host that fails is told to the person', async () => {
   assert.equal(stage.text('[role=status]'), 'There is no such file.');
 });
 
+test('an earlier conversation that is told is not said aloud, turn by turn', async () => {
+  const stage = await Stage.open(session({ link: { state: 'opening' }, partial: true }));
+  const told = (turnId: string) =>
+    [
+      { type: 'turn.began', turnId, at: 1, prompt: [] },
+      { type: 'turn.ended', turnId, at: 2, status: 'done' },
+    ] as const;
+  await stage.happen(...told('old1'));
+  assert.equal(stage.text('[role=status]'), '');
+  await stage.happen(...told('old2'), { type: 'link.ready', agent: { protocol: 'p', name: 'Kimi' }, offers: {} }, ...told('new'));
+  assert.match(stage.text('[role=status]'), /^\S.* is ready\. The agent has answered\.$/);
+});
+
 test('the end of a turn is said aloud, the words that stream in are not', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
   await stage.happen({ type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p', text: 'Many words' });

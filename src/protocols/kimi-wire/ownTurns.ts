@@ -144,7 +144,10 @@ export class OwnTurns {
   #outcome({ status, steps }: Methods['prompt']['result']): Ended {
     if (this.#stopping || status === 'cancelled') return { status: 'cancelled' };
     if (status !== 'max_steps_reached') return { status: 'done', ...(status === 'finished' ? {} : { stop: status }) };
-    const message = say('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
+    const message =
+      steps === 1
+        ? say('The agent stopped after one step, its limit for one turn.')
+        : say('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
     const error: Fault = { message, next: ['continue'] };
     return { status: 'done', error };
   }

@@ -190,6 +190,9 @@ test('max steps is a success with an offer to go on', async () => {
   assert.equal(server.desk.turn.stop, undefined, 'no word of the protocol');
   assert.match(server.desk.turn.error?.message ?? '', /after 100 steps/);
   assert.deepEqual(server.desk.turn.error?.next, ['continue']);
+  server.desk.prompt('Continue.');
+  await server.finish({ status: 'max_steps_reached', steps: 1 });
+  assert.match(server.desk.turn.error?.message ?? '', /after one step,/);
 });
 
 test('unknown event, malformed event, event without a payload: left out, the turn goes on', async () => {
