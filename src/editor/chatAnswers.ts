@@ -110,7 +110,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
   const last = session.store.now.turns.at(-1);
   switch (remedy) {
     case 'retry':
-      if (last) session.send({ type: 'prompt', turnId: deps.newId(), content: last.prompt });
+      if (last) session.send({ type: 'prompt', turnId: deps.newId(), content: last.prompt, again: last.id });
       return;
     case 'continue':
       return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue.') }] });

@@ -109,6 +109,7 @@ export class LiveSession implements DeskSession, Disposable {
           turnId: intent.turnId,
           content: intent.content,
           ...(intent.replaces === undefined ? {} : { replaces: intent.replaces }),
+          ...(intent.again === undefined ? {} : { again: intent.again }),
         });
       case 'command':
         return this.#prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent.path, intent.args) }] });

@@ -2,8 +2,17 @@ import type { AskId, Content, TurnId } from './model.ts';
 
 /** Everything a person may want of a session, from whichever surface. */
 export type Intent =
-  /** `replaces`: said instead of what began that turn, which is taken back with everything after it. */
-  | { readonly type: 'prompt'; readonly turnId: TurnId; readonly content: readonly Content[]; readonly replaces?: TurnId }
+  /**
+   * `replaces`: said instead of what began that turn, which is taken back with everything after it. `again`: that turn failed, and the person
+   * wants it tried again; an adapter that can goes on where it broke off, in its place.
+   */
+  | {
+      readonly type: 'prompt';
+      readonly turnId: TurnId;
+      readonly content: readonly Content[];
+      readonly replaces?: TurnId;
+      readonly again?: TurnId;
+    }
   | { readonly type: 'command'; readonly turnId: TurnId; readonly path: readonly string[]; readonly args: string }
   /** Says something into the running turn; where the agent cannot take it, it is queued. */
   | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[] }

@@ -73,6 +73,8 @@ export interface QueuedPrompt {
   readonly replaces?: TurnId;
   /** What it was to follow was stopped, failed or did not take it: it is sent only when the person says so. */
   readonly held?: true;
+  /** The failed turn it tries again. */
+  readonly again?: TurnId;
 }
 
 export interface Turn {

@@ -14,6 +14,10 @@ import { type Memory, Server } from './server.ts';
 import { Turn, type TurnEnd } from './turn.ts';
 
 type PastTurn = NonNullable<Scene['past']>[number];
+interface Failed {
+  readonly turnId: string;
+  readonly retry: NonNullable<TurnEnd['retry']>;
+}
 type HttpLaunch = Extract<Launch, { kind: 'http' }>;
 
 /** A conversation with a chat server that speaks the UI message stream. There is no connection to open: each turn brings its own. */
@@ -33,8 +37,8 @@ class AiSdkAdapter implements Adapter {
   #leaving = false;
   /** Fires when what was under way before is not wanted any more. */
   readonly #pickingUp = new AbortController();
-  /** The last turn failed: what was said, and what saying it again does. */
-  #failed: { readonly turnId: string; readonly content: string; readonly retry: NonNullable<TurnEnd['retry']> } | undefined;
+  /** The last turn failed, and what trying it again does. */
+  #failed: Failed | undefined;
 
   constructor(launch: HttpLaunch, scene: Scene, memory: Memory, timing: Timing) {
     this.#scene = scene;
@@ -44,7 +48,7 @@ class AiSdkAdapter implements Adapter {
     const id = scene.resume?.key ?? randomUUID();
     this.#conversation = new Conversation(id, this.#server, randomUUID, scene.past ?? []);
     const last = scene.past?.at(-1);
-    if (last?.status === 'failed') this.#failed = { turnId: last.id, content: JSON.stringify(last.prompt), retry: 'regenerate' };
+    if (last?.status === 'failed') this.#failed = { turnId: last.id, retry: 'regenerate' };
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -59,7 +63,7 @@ class AiSdkAdapter implements Adapter {
   send(intent: Intent): void {
     switch (intent.type) {
       case 'prompt':
-        return this.#begin(intent.turnId, intent.content, intent.replaces);
+        return this.#begin(intent.turnId, intent.content, intent);
       case 'command':
         return this.#begin(intent.turnId, [{ type: 'text', text: [`/${intent.path.join(' ')}`, intent.args].filter(Boolean).join(' ') }]);
       case 'cancel':
@@ -139,7 +143,7 @@ class AiSdkAdapter implements Adapter {
     }
     const prompt = whole ? last.prompt : [];
     emit({ type: 'turn.began', turnId, at: now(), prompt });
-    this.#run(turnId, prompt, (turn) => turn.run({ trigger: 'submit-message', continues: false }, found.answer));
+    this.#run(turnId, (turn) => turn.run({ trigger: 'submit-message', continues: false }, found.answer));
   }
 
   /** The person had not answered when the window closed: the same turn waits for them again. */
@@ -148,25 +152,27 @@ class AiSdkAdapter implements Adapter {
     this.#conversation.renamed(last.id, turnId);
     this.#scene.emit({ type: 'turns.removed', from: last.id });
     this.#scene.emit({ type: 'turn.began', turnId, at: this.#scene.now(), prompt: last.prompt });
-    this.#run(turnId, last.prompt, (turn) => turn.goOn());
+    this.#run(turnId, (turn) => turn.goOn());
   }
 
-  #begin(turnId: string, content: readonly Content[], replaces?: string): void {
+  #begin(turnId: string, content: readonly Content[], how: { readonly replaces?: string; readonly again?: string } = {}): void {
     if (this.#turn || this.#leaving) {
       this.#scene.log.warn('A prompt came while a turn was running; it is left out.');
       return;
     }
     const { emit, now } = this.#scene;
     this.#pickingUp.abort();
-    const instead = replaces === undefined ? undefined : this.#conversation.sayInstead(replaces, turnId, content);
-    if (instead && replaces !== undefined) emit({ type: 'turns.removed', from: replaces });
-    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
-    const post = instead ?? this.#postFor(turnId, content);
+    const failed = this.#failed?.turnId === how.again ? this.#failed : undefined;
+    const replaced = failed?.turnId ?? how.replaces;
     this.#failed = undefined;
-    this.#run(turnId, content, (turn) => turn.run(post));
+    const instead = failed ? this.#tryAgain(failed, turnId, content) : replaced && this.#conversation.sayInstead(replaced, turnId, content);
+    if (instead) emit({ type: 'turns.removed', from: replaced ?? '' });
+    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    const post = instead || this.#conversation.say(turnId, content);
+    this.#run(turnId, (turn) => turn.run(post));
   }
 
-  #run(turnId: string, content: readonly Content[], how: (turn: Turn) => Promise<TurnEnd>): void {
+  #run(turnId: string, how: (turn: Turn) => Promise<TurnEnd>): void {
     const turn = new Turn(turnId, {
       scene: this.#scene,
       server: this.#server,
@@ -174,25 +180,21 @@ class AiSdkAdapter implements Adapter {
       timing: this.#timing,
     });
     this.#turn = turn;
-    void how(turn).then((end) => this.#over(turn, content, end));
+    void how(turn).then((end) => this.#over(turn, end));
   }
 
-  /** The same words after a failure mean: try that again. */
-  #postFor(turnId: string, content: readonly Content[]): Post {
-    const failed = this.#failed;
-    if (failed?.content !== JSON.stringify(content)) return this.#conversation.say(turnId, content);
-    if (failed.retry !== 'regenerate') {
-      this.#conversation.renamed(failed.turnId, turnId);
-      return failed.retry;
-    }
-    return this.#conversation.sayInstead(failed.turnId, turnId, content) ?? this.#conversation.say(turnId, content);
+  /** In the place of the failed turn: the request that did not get through is made again, or the answer is asked for anew. */
+  #tryAgain({ turnId: failed, retry }: Failed, turnId: string, content: readonly Content[]): Post | undefined {
+    if (retry === 'regenerate') return this.#conversation.sayInstead(failed, turnId, content);
+    this.#conversation.renamed(failed, turnId);
+    return retry;
   }
 
-  #over(turn: Turn, content: readonly Content[], end: TurnEnd): void {
+  #over(turn: Turn, end: TurnEnd): void {
     if (this.#turn !== turn) return;
     this.#turn = undefined;
     const { retry, ...how } = end;
-    if (retry !== undefined) this.#failed = { turnId: turn.id, content: JSON.stringify(content), retry };
+    if (retry !== undefined) this.#failed = { turnId: turn.id, retry };
     try {
       this.#scene.emit({ type: 'turn.ended', turnId: turn.id, at: this.#scene.now(), ...how });
     } catch (error) {

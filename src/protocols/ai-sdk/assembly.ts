@@ -61,7 +61,7 @@ export class Assembly {
         this.aborted = { reason: chunk.reason ?? undefined };
         return undefined;
       case 'error':
-        this.errors.push(chunk.errorText ?? '');
+        this.errors.push(chunk.errorText);
         return undefined;
       case 'message-metadata':
         return this.#metadata(chunk.messageMetadata);
@@ -214,7 +214,7 @@ export class Assembly {
     const part = this.#toolFor(chunk);
     describe(part, chunk);
     setInput(part, chunk.input);
-    setError(part, chunk.errorText ?? '');
+    setError(part, chunk.errorText);
     this.#watcher.changed(part);
     return part;
   }

@@ -1,7 +1,7 @@
 import type { Content, Turn } from '../../session/model.ts';
 import type { Tool } from '../ports.ts';
 import { declared } from './declare.ts';
-import { closeOpenCalls, fromTurns, needsVersion6, posted, userMessage } from './history.ts';
+import { closeOpenCalls, fromTurns, needsVersion6, posted, saysNothing, userMessage } from './history.ts';
 import { type Kept, toKeep } from './keep.ts';
 import type { UiMessage } from './schema.ts';
 import type { Server } from './server.ts';
@@ -65,6 +65,7 @@ export class Conversation {
     const [answer] = this.messages.slice(at + 1);
     const again = answer?.role === 'assistant' && JSON.stringify(message) === JSON.stringify(old);
     this.messages.splice(at, this.messages.length, message);
+    closeOpenCalls(this.messages);
     this.delivered.clear();
     this.#users.delete(replaced);
     this.#users.set(turnId, id);
@@ -107,7 +108,7 @@ export class Conversation {
   /** A message that stayed empty was never said. */
   dropEmpty(): void {
     const last = this.messages.at(-1);
-    if (last?.role === 'assistant' && last.parts.length === 0) this.messages.pop();
+    if (last?.role === 'assistant' && saysNothing(last)) this.messages.pop();
   }
 
   /** Whether writing the history for version 5 could change a refusal; from now on it is. */

@@ -1,6 +1,7 @@
 import { say } from '../../base/say.ts';
+import type { Notice } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
-import type { HeldResults } from './heldResults.ts';
+import type { HeldResults, Refused } from './heldResults.ts';
 import { jsonOf, type OwnCall } from './ownCalls.ts';
 import type { Timing } from './pause.ts';
 import type { ChatResponse } from './response.ts';
@@ -12,6 +13,10 @@ interface HandOverDeps {
   readonly timing: Timing;
   readonly held: HeldResults;
   readonly response: () => ChatResponse | undefined;
+  /** Asks the person for a key; false when there is none. Never rejects. */
+  readonly newKey: (why: string, signal: AbortSignal) => Promise<boolean>;
+  /** The server took an answer while its response was open. */
+  readonly accepted: () => void;
 }
 
 /**
@@ -30,15 +35,21 @@ export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void>
   if (!sure && !(await response.quiet(timing.quiet, until))) return;
   if (call.handed) return;
   call.handed = true;
-  const result = answer.ok ? jsonOf(answer) : answer.text;
-  const handed = await held.hand({ toolCallId: call.id, result, isError: !answer.ok }, until);
-  if (handed.how === 'accepted') {
-    call.acceptedAt = response.substance;
-    learned.flow = 'held';
-  } else if (handed.how === 'refused' && sure) {
-    scene.emit({
-      type: 'notice',
-      notice: { level: 'error', text: say('The result was not taken: {0}', handed.why), next: ['openSettings'] },
-    });
-  }
+  const result = { toolCallId: call.id, result: answer.ok ? jsonOf(answer) : answer.text, isError: !answer.ok };
+  const refused = async ({ why, key }: Refused): Promise<boolean> => {
+    // Where it is not known whether the server waits for it, only a long silence makes a refusal worth a word.
+    if (!sure && !(await response.quiet(timing.doubt, until))) return false;
+    if (key && (await deps.newKey(why, until))) return true;
+    if (!until.aborted) scene.emit({ type: 'notice', notice: refusalNotice(why) });
+    return false;
+  };
+  const handed = await held.hand(result, until, refused);
+  if (handed.how !== 'accepted') return;
+  call.acceptedAt = response.substance;
+  learned.flow = 'held';
+  deps.accepted();
+}
+
+function refusalNotice(why: string): Notice {
+  return { level: 'error', text: say('The result was not taken: {0}', why), next: ['openSettings'] };
 }

@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { refusalOf } from './exchange.ts';
 import { pause, type Timing } from './pause.ts';
@@ -10,7 +11,15 @@ export interface HeldResult {
   readonly result: unknown;
   readonly isError: boolean;
 }
-export type Handed = { readonly how: 'accepted' } | { readonly how: 'closed' } | { readonly how: 'refused'; readonly why: string };
+export type Handed = { readonly how: 'accepted' } | { readonly how: 'closed' } | Refused;
+export interface Refused {
+  readonly how: 'refused';
+  readonly why: string;
+  /** It wants a key. */
+  readonly key?: true;
+}
+/** True: worth another try at every address. Never rejects. */
+export type OnRefusal = (refusal: Refused) => Promise<boolean>;
 
 /**
  * Hands results to a server that holds its response open for them (ai-sdk.md §8.2). A server may announce a call before it waits for the
@@ -27,28 +36,30 @@ export class HeldResults {
     this.#timing = timing;
   }
 
-  /** `open` fires when nobody waits for the result any more. */
-  async hand(result: HeldResult, open: AbortSignal): Promise<Handed> {
+  /**
+   * `open` fires when nobody waits for the result any more. An address that refuses is not tried again while there are others. `refused` hears
+   * of it when none is left, or when those have not taken the result for a while, and says whether something was done about it.
+   */
+  async hand(result: HeldResult, open: AbortSignal, refused: OnRefusal = () => Promise.resolve(false)): Promise<Handed> {
+    const { deliveries } = this.#timing;
+    const refusals = new Map<string, Refused>();
     for (let n = 0; ; n++) {
-      const handed = await this.#tryAll(result, open);
-      if (handed) return handed;
-      const wait = this.#timing.deliveries[Math.min(n, this.#timing.deliveries.length - 1)] ?? 0;
-      if (!(await pause(wait, open))) return { how: 'closed' };
-    }
-  }
-
-  async #tryAll(result: HeldResult, open: AbortSignal): Promise<Handed | undefined> {
-    let refused: Handed | undefined;
-    for (const url of this.#server.resultUrls) {
-      if (open.aborted) return { how: 'closed' };
-      const handed = await this.#try(url, result, open);
-      if (handed?.how === 'accepted') {
-        this.#server.learned.resultUrl = url;
-        return handed;
+      const { resultUrls } = this.#server;
+      for (const url of resultUrls) {
+        if (open.aborted) return { how: 'closed' };
+        const handed = refusals.has(url) ? undefined : await this.#try(url, result, open);
+        if (handed?.how === 'refused') refusals.set(url, handed);
+        else if (handed) return handed;
       }
-      refused ??= handed;
+      const [first] = refusals.values();
+      if (first && resultUrls.every((url) => refusals.has(url))) {
+        if (!(await refused(first))) return first;
+        refusals.clear();
+      } else if (first && n === deliveries.length) {
+        void refused(first).then((mended) => mended && refusals.clear());
+      }
+      if (!(await pause(deliveries[Math.min(n, deliveries.length - 1)] ?? 0, open))) return { how: 'closed' };
     }
-    return refused;
   }
 
   /** undefined: worth another try. */
@@ -67,13 +78,17 @@ export class HeldResults {
       const { status } = answer;
       if (answer.ok) {
         answer.dispose();
+        // What shows a page at every address has not taken anything.
+        if (answer.type === 'text/html') return { how: 'refused', why: say('{0} answered with a page.', url) };
+        this.#server.learned.resultUrl = url;
         return { how: 'accepted' };
       }
       if (status === 404 || status === 405 || status === 409 || status === 425 || status === 429 || status >= 500) {
         answer.dispose();
         return undefined;
       }
-      return { how: 'refused', why: (await refusalOf(answer, url, now())).message };
+      const { message: why } = await refusalOf(answer, url, now());
+      return status === 401 ? { how: 'refused', why, key: true } : { how: 'refused', why };
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       if (error.kind === 'aborted') return { how: 'closed' };

@@ -38,6 +38,13 @@ export function dropUnfinishedInputs(message: UiMessage): readonly ToolPart[] {
   return dropped;
 }
 
+/** Nothing but marks and texts without a word. */
+export function saysNothing(message: UiMessage): boolean {
+  return message.parts.every(
+    (part) => part.type === 'step-start' || ((part.type === 'text' || part.type === 'reasoning') && part.text === ''),
+  );
+}
+
 /** The messages as they are posted. Copies are made only of what has to differ. */
 export function posted(
   messages: readonly UiMessage[],

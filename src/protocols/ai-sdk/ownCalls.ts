@@ -61,8 +61,8 @@ export class OwnCalls {
     return this.#calls.get(toolCallId);
   }
 
-  /** Begins after the grace time, or when `goOn` is said; not at all when `hold` is. */
-  start(part: ToolPart): OwnCall {
+  /** Begins after the grace time, or when `goOn` is said; not at all when `hold` is, or when it may not. */
+  start(part: ToolPart, may?: Promise<boolean>): OwnCall {
     const stop = new AbortController();
     let settle: () => void = () => {};
     const settled = new Promise<void>((resolve) => {
@@ -73,8 +73,8 @@ export class OwnCalls {
     stop.signal.addEventListener('abort', settle, { once: true });
     const held = new AbortController();
     this.#held.set(call.id, held);
-    void pause(this.#deps.timing.grace, AbortSignal.any([held.signal, stop.signal])).then(() => {
-      if (!this.#held.delete(call.id) || stop.signal.aborted) return;
+    void pause(this.#deps.timing.grace, AbortSignal.any([held.signal, stop.signal])).then(async () => {
+      if (!this.#held.delete(call.id) || (await may) === false || stop.signal.aborted) return;
       void this.#run(call).then(settle);
     });
     return call;

@@ -19,6 +19,8 @@ export interface Timing {
   readonly grace: number;
   /** Silence after which a response that stays open is taken to wait for our result. */
   readonly quiet: number;
+  /** Silence after which a refused result is worth a word, where it is not known that the server waits for it. */
+  readonly doubt: number;
   /** Between tries to hand in a result; the last one repeats. */
   readonly deliveries: readonly number[];
   /** Between tries to resume. */
@@ -29,6 +31,7 @@ export interface Timing {
 export const TIMING: Timing = {
   grace: 50,
   quiet: 1_500,
+  doubt: 5_000,
   deliveries: [50, 100, 200, 400, 800, 2_000],
   resumes: [500, 1_000, 2_000],
   farewell: 1_000,

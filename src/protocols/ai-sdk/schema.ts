@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isRecord } from './metadata.ts';
 
 // The chunks of AI SDK 5, 6 and 7 (ai-sdk.md §3). Optional fields may be null: servers in other languages write them so.
 
@@ -8,6 +9,8 @@ const toolName = z.string().check(z.minLength(1), z.maxLength(256));
 const text = z.nullish(z.string());
 const flag = z.nullish(z.boolean());
 const kept = z.optional(z.unknown());
+/** Words are wanted; what is sent in their place is told as it is. */
+const errorText = z.pipe(kept, z.transform(wordsIn));
 const call = {
   toolCallId: id,
   toolName,
@@ -24,6 +27,17 @@ const block = { id, providerMetadata: kept };
 const delta = { ...block, delta: text, textDelta: text };
 const picture = { url: z.string(), mediaType: z.string(), filename: text, providerMetadata: kept };
 
+function wordsIn(value: unknown): string {
+  if (typeof value === 'string' || value == null) return value ?? '';
+  if (isRecord(value) && typeof value.message === 'string') return value.message;
+  try {
+    return JSON.stringify(value).slice(0, 2000);
+  } catch {
+    // Nested too deeply to be written.
+    return '';
+  }
+}
+
 export const chunkShapes = {
   start: z.object({ type: z.literal('start'), messageId: z.nullish(id), messageMetadata: kept }),
   'start-step': z.object({ type: z.literal('start-step') }),
@@ -31,7 +45,7 @@ export const chunkShapes = {
   'reset-step': z.object({ type: z.literal('reset-step') }),
   finish: z.object({ type: z.literal('finish'), finishReason: text, messageMetadata: kept }),
   abort: z.object({ type: z.literal('abort'), reason: text }),
-  error: z.object({ type: z.literal('error'), errorText: text }),
+  error: z.object({ type: z.literal('error'), errorText }),
   'message-metadata': z.object({ type: z.literal('message-metadata'), messageMetadata: kept }),
   'text-start': z.object({ type: z.literal('text-start'), ...block }),
   'text-delta': z.object({ type: z.literal('text-delta'), ...delta }),
@@ -42,7 +56,7 @@ export const chunkShapes = {
   'tool-input-start': z.object({ type: z.literal('tool-input-start'), ...call, inputEncoding: text }),
   'tool-input-delta': z.object({ type: z.literal('tool-input-delta'), toolCallId: id, inputTextDelta: z.string() }),
   'tool-input-available': z.object({ type: z.literal('tool-input-available'), ...call, input: kept }),
-  'tool-input-error': z.object({ type: z.literal('tool-input-error'), ...call, input: kept, errorText: text }),
+  'tool-input-error': z.object({ type: z.literal('tool-input-error'), ...call, input: kept, errorText }),
   'tool-approval-request': z.object({
     type: z.literal('tool-approval-request'),
     approvalId: id,
@@ -62,7 +76,7 @@ export const chunkShapes = {
     providerMetadata: kept,
   }),
   'tool-output-available': z.object({ type: z.literal('tool-output-available'), ...outcome, output: kept, preliminary: flag }),
-  'tool-output-error': z.object({ type: z.literal('tool-output-error'), ...outcome, errorText: text }),
+  'tool-output-error': z.object({ type: z.literal('tool-output-error'), ...outcome, errorText }),
   'tool-output-denied': z.object({ type: z.literal('tool-output-denied'), toolCallId: id }),
   'source-url': z.object({ type: z.literal('source-url'), sourceId: id, url: z.string(), title: text, providerMetadata: kept }),
   'source-document': z.object({

@@ -28,6 +28,9 @@ export interface StepDeps {
   readonly response: () => ChatResponse | undefined;
   readonly stopped: AbortSignal;
   readonly personActed: () => void;
+  readonly newKey: (why: string, signal: AbortSignal) => Promise<boolean>;
+  /** The server has gone on by itself in a response it holds open, and calls again: may it? */
+  readonly mayCallAgain: () => Promise<boolean>;
   /** A person is waited for, which a closed window need not end; or no longer. */
   readonly waits: (on: boolean) => void;
 }
@@ -39,6 +42,10 @@ export class StepCalls {
   readonly #approvals: ServerApprovals;
   /** Calls of other people's tools that nobody will answer but us. */
   readonly #refused = new Set<string>();
+  /** The server took a result while its response was open, and has called nothing since. */
+  #took = false;
+  /** Whether the calls of the latest round may begin. */
+  #round: Promise<boolean> | undefined;
 
   constructor(deps: StepDeps) {
     this.#deps = deps;
@@ -57,7 +64,7 @@ export class StepCalls {
       answered: (call) => {
         deps.telling.answered(call.part, call.answer ?? { ok: false, text: '' });
         if (toolNameOf(call.part) === HUMAN) deps.personActed();
-        void handOver(call, deps);
+        void this.#handOver(call);
       },
     });
     this.#approvals = new ServerApprovals(deps, (part) => {
@@ -69,7 +76,7 @@ export class StepCalls {
     coming: (chunk) => {
       if (!STILL_ANNOUNCING.includes(chunk.type)) this.#own.goOn();
     },
-    took: (chunk, part) => this.#took(chunk, part),
+    took: (chunk, part) => this.#take(chunk, part),
     caughtUp: () => this.#caughtUp(),
     awaits: (toolCallId) => this.#awaits(toolCallId),
     tooLong: () => this.#notice(say('A part of the answer was too large and has been left out.')),
@@ -109,10 +116,11 @@ export class StepCalls {
     const inData = this.#approvals.fromData(assembly);
     if (inData) return this.#afterDataApproval(await inData, assembly.message.id);
     const calls = assembly.stepCalls;
-    for (const part of calls) if (part.state === 'output-available') delete part.preliminary;
-    if (calls.some((part) => part.providerExecuted !== true && !isTerminal(part) && part.state !== 'approval-responded')) return undefined;
     const tells = calls.flatMap((part) => this.#news(part)).filter((id) => !conversation.delivered.has(id));
     if (tells.length === 0) return undefined;
+    // What a tool of the server's said on its way is not its result, and no other will come.
+    for (const part of calls) if (part.preliminary) this.#fail(part, 'The server ended its answer without the result.');
+    if (calls.some((part) => part.providerExecuted !== true && !isTerminal(part) && part.state !== 'approval-responded')) return undefined;
     if (settings.toolFlow === 'user-message') return this.#asUserMessage(calls, tells);
     return { trigger: 'submit-message', messageId: assembly.message.id, tells, continues: true };
   }
@@ -122,8 +130,7 @@ export class StepCalls {
     for (const part of response.assembly.stepCalls) {
       if (part.state !== 'input-available' || !this.#isOurs(part)) continue;
       this.#refused.add(part.toolCallId);
-      setError(part, 'Interrupted: the window was closed before there was a result.');
-      this.#deps.telling.changed(part);
+      this.#fail(part, 'Interrupted: the window was closed before there was a result.');
     }
     this.#caughtUp();
   }
@@ -154,7 +161,7 @@ export class StepCalls {
     return this.#own.all.filter((call) => !call.withdrawn && !this.#deps.conversation.delivered.has(call.id));
   }
 
-  #took(chunk: Chunk, part: ToolPart | undefined): void {
+  #take(chunk: Chunk, part: ToolPart | undefined): void {
     switch (chunk.type) {
       case 'tool-input-start':
       case 'tool-input-available':
@@ -171,6 +178,7 @@ export class StepCalls {
       case 'tool-output-available':
       case 'tool-output-error':
       case 'tool-output-denied':
+        this.#took ||= this.#own.find(chunk.toolCallId)?.handed === true;
         this.#own.withdraw(chunk.toolCallId);
         if (part?.approval) this.#approvals.decided(part.approval.id);
         return;
@@ -186,7 +194,22 @@ export class StepCalls {
     const { conversation } = this.#deps;
     if (part.state !== 'input-available' || !this.#isOurs(part) || conversation.started.has(part.toolCallId)) return;
     conversation.started.add(part.toolCallId);
-    this.#own.start(part);
+    this.#own.start(part, this.#nextRound());
+  }
+
+  /** A response that is held open may call for ever: from its second round on each is counted, and at the bound the person is asked. */
+  #nextRound(): Promise<boolean> | undefined {
+    if (!this.#took) return this.#round;
+    this.#took = false;
+    this.#round = this.#deps.mayCallAgain();
+    return this.#round;
+  }
+
+  #handOver(call: OwnCall): Promise<void> {
+    const accepted = () => {
+      this.#took ||= !call.withdrawn;
+    };
+    return handOver(call, { ...this.#deps, accepted });
   }
 
   #isOurs(part: ToolPart): boolean {
@@ -198,14 +221,23 @@ export class StepCalls {
     const call = this.#own.find(toolCallId);
     if (call) {
       call.awaited = true;
-      if (call.answer) void handOver(call, this.#deps);
+      if (call.answer) void this.#handOver(call);
       return;
     }
     const response = this.#deps.response();
     const part = response && findTool(response.assembly.message, toolCallId);
     if (!response || part?.state !== 'input-available' || this.#refused.has(toolCallId)) return;
     this.#refused.add(toolCallId);
-    void this.#deps.held.hand({ toolCallId, result: notAvailable(part), isError: true }, response.over.signal);
+    void this.#refuse(part, response);
+  }
+
+  async #refuse(part: ToolPart, response: ChatResponse): Promise<void> {
+    if ((await this.#nextRound()) === false) return;
+    const handed = await this.#deps.held.hand(
+      { toolCallId: part.toolCallId, result: notAvailable(part), isError: true },
+      response.over.signal,
+    );
+    this.#took ||= handed.how === 'accepted';
   }
 
   /** After a replay the parts are other objects, and may say more. */
@@ -241,9 +273,13 @@ export class StepCalls {
       if (part.state !== 'input-available' || part.providerExecuted === true || this.#own.find(part.toolCallId)) continue;
       if (this.#approvals.inData(response.assembly, part.toolCallId)) continue;
       this.#refused.add(part.toolCallId);
-      setError(part, this.#isOurs(part) ? 'A call with this id was made before; each call needs an id of its own.' : notAvailable(part));
-      this.#deps.telling.changed(part);
+      this.#fail(part, this.#isOurs(part) ? 'A call with this id was made before; each call needs an id of its own.' : notAvailable(part));
     }
+  }
+
+  #fail(part: ToolPart, why: string): void {
+    setError(part, why);
+    this.#deps.telling.changed(part);
   }
 
   #write(call: OwnCall, response: ChatResponse): void {

@@ -60,7 +60,7 @@ export function setOutcome(part: ToolPart, chunk: Outcome): void {
     if (chunk.preliminary === true) part.preliminary = true;
     else delete part.preliminary;
   } else {
-    setError(part, chunk.errorText ?? '');
+    setError(part, chunk.errorText);
   }
   if (chunk.toolMetadata != null) part.toolMetadata = chunk.toolMetadata;
   if (chunk.providerExecuted != null) part.providerExecuted = chunk.providerExecuted;

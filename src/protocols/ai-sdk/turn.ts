@@ -14,7 +14,7 @@ import { Telling } from './codec.ts';
 import type { Conversation, Post } from './conversation.ts';
 import { openStream, Refusal } from './exchange.ts';
 import { HeldResults } from './heldResults.ts';
-import { closeOpenCalls, dropUnfinishedInputs } from './history.ts';
+import { closeOpenCalls, dropUnfinishedInputs, saysNothing } from './history.ts';
 import { humanTool } from './humanTool.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Timing } from './pause.ts';
@@ -51,7 +51,9 @@ export class Turn {
   /** The sockets are closed. */
   readonly #cut = new AbortController();
   #response: ChatResponse | undefined;
-  #posts = 0;
+  /** How often the agent has gone on by itself since a person last did something. */
+  #rounds = 0;
+  #key: Promise<boolean> | undefined;
   /** Where its messages begin when the person said nothing. */
   readonly #from: number;
 
@@ -77,14 +79,18 @@ export class Turn {
       response: () => this.#response,
       stopped: this.#stopped.signal,
       personActed: () => {
-        this.#posts = 0;
+        this.#rounds = 0;
       },
+      newKey: (why, signal) => this.#keyFor(why, signal),
+      mayCallAgain: () => this.#mayCallAgain(),
       waits: (on) => this.#keep(on),
     });
   }
 
   /** Never rejects. Settles when the turn is over and nothing of it is left running. `under`: the response is there already. */
   run(first: Post, under?: HttpAnswer): Promise<TurnEnd> {
+    // Tried again: what the turn that failed had shown stands in this one.
+    if (first.continues) this.#telling.adopt([], this.#deps.conversation.assistant(true).parts);
     return this.#toEnd(first, () => this.#respond(first, under));
   }
 
@@ -100,7 +106,6 @@ export class Turn {
         if ('status' in next) return next;
         if (!(await this.#mayGoOn()))
           return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: say('Stopped here.') };
-        this.#posts += 1;
         post = next;
       }
     } catch (error) {
@@ -231,10 +236,10 @@ export class Turn {
         break;
     }
     dropUnfinishedInputs(message);
-    if (outcome.kind === 'over' && outcome.reason === 'interrupted') return this.#done(outcome.reason, message.parts.length);
+    if (outcome.kind === 'over' && outcome.reason === 'interrupted') return this.#done(outcome.reason, saysNothing(message));
     const next = await this.#calls.finish(response, outcome.kind === 'over' && outcome.said);
     if (this.#stopped.signal.aborted) return this.#cancelled();
-    return next ?? this.#done(outcome.kind === 'over' ? outcome.reason : undefined, message.parts.length);
+    return next ?? this.#done(outcome.kind === 'over' ? outcome.reason : undefined, saysNothing(message));
   }
 
   async #open(post: Post): Promise<HttpAnswer> {
@@ -253,32 +258,54 @@ export class Turn {
     } catch (error) {
       const refusedShape = error instanceof Refusal && (error.status === 400 || error.status === 422);
       if (refusedShape && conversation.learnVersion5()) return send();
-      if (error instanceof Refusal && error.status === 401 && (await this.#newKey(error))) return this.#open(post);
+      if (error instanceof Refusal && error.status === 401 && (await this.#newKey(error.message))) return this.#open(post);
       throw error;
     }
   }
 
+  /** Several results that are refused need one key. */
+  #keyFor(why: string, signal: AbortSignal): Promise<boolean> {
+    this.#key ??= this.#newKey(why, signal)
+      .catch((error: unknown) => {
+        this.#deps.scene.log.error('The key could not be kept', error);
+        return false;
+      })
+      .finally(() => {
+        this.#key = undefined;
+      });
+    return this.#key;
+  }
+
   /** The server wants a key: the person may enter one, which the editor keeps. */
-  async #newKey({ message }: Refusal): Promise<boolean> {
+  async #newKey(why: string, wanted = this.#stopped.signal): Promise<boolean> {
     const { server, scene } = this.#deps;
     if (!server.mayHaveKey) return false;
-    const field: Field = { id: 'key', label: say('API key'), body: message, kind: 'secret', required: true };
+    const field: Field = { id: 'key', label: say('API key'), body: why, kind: 'secret', required: true };
     const ask = { kind: 'question', id: scene.newId(), turnId: this.id, title: say('API key'), fields: [field] } as const;
-    const answer = await this.#asks.ask(ask, this.#stopped.signal);
+    const answer = await this.#asks.ask(ask, AbortSignal.any([wanted, this.#stopped.signal]));
     const key = answer?.kind === 'fields' ? answer.values.key?.[0]?.trim() : undefined;
     if (!key) return false;
     await server.setKey(key);
     return true;
   }
 
-  /** Many requests in a row without a person having done anything: then the person decides. */
+  /** The agent goes on by itself once more. Many times in a row without a person having done anything: then the person decides. */
   async #mayGoOn(): Promise<boolean> {
-    if (this.#posts < this.#deps.server.settings.maxAutoPosts) return true;
-    const ask = continueAsk(this.#deps.scene.newId(), this.id, this.#posts);
-    const answer = await this.#asks.ask(ask, this.#stopped.signal);
-    if (answer === undefined || !verdictOf(answer).approved) return false;
-    this.#posts = 0;
+    if (this.#rounds >= this.#deps.server.settings.maxAutoPosts) {
+      const ask = continueAsk(this.#deps.scene.newId(), this.id, this.#rounds);
+      const answer = await this.#asks.ask(ask, this.#stopped.signal);
+      if (answer === undefined || !verdictOf(answer).approved) return false;
+      this.#rounds = 0;
+    }
+    this.#rounds += 1;
     return true;
+  }
+
+  /** The same inside a response that is held open: there is no other way to end it than to stop. */
+  async #mayCallAgain(): Promise<boolean> {
+    const may = await this.#mayGoOn();
+    if (!may) void this.stop();
+    return may;
   }
 
   async #askPerson(field: Field, signal: AbortSignal) {
@@ -288,7 +315,7 @@ export class Turn {
       both,
     );
     if (answer === undefined) return undefined;
-    this.#posts = 0;
+    this.#rounds = 0;
     return answer.kind === 'fields' ? (answer.values[field.id] ?? []) : ('declined' as const);
   }
 
@@ -304,11 +331,11 @@ export class Turn {
     return { status: 'cancelled' };
   }
 
-  #done(reason: string | undefined, parts: number): TurnEnd {
+  #done(reason: string | undefined, empty: boolean): TurnEnd {
     if (reason === 'length') this.#notice('warn', say('The answer was cut at its greatest length.'), true);
     else if (reason === 'interrupted') this.#notice('warn', say('The answer was interrupted.'), true);
     else if (reason === 'content-filter') this.#notice('warn', say('The answer was cut by a content filter.'));
-    else if (parts === 0) this.#notice('info', say('The server sent an empty answer.'));
+    else if (empty) this.#notice('info', say('The server sent an empty answer.'));
     return { status: 'done' };
   }
 

@@ -85,6 +85,22 @@ test('a slow server tool in the same step looks held for a while; the tries fail
   assert.ok(server.asked.length > 3, 'it tried to hand the result in');
 });
 
+test('a server that holds its response and refuses the result: after a silence the person hears of it', async (t) => {
+  const { say, until, stop, ended } = await talk(t, {
+    tools: [tool],
+    routes: {
+      '/api/chat': (reply) => void reply.open().send(start('m'), step, look('c')),
+      [RESULT]: (reply) => reply.json(400, { error: 'no such session' }),
+      '/chat/tool-result': (reply) => reply.json(400, { error: 'no such session' }),
+    },
+  });
+  const id = say('go');
+  const session = await until((one) => one.notices.length > 0);
+  assert.match(session.notices[0]?.text ?? '', /no such session/);
+  stop();
+  assert.equal((await ended(id)).status, 'cancelled');
+});
+
 test('a learned value that is wrong once: held, then a server that ends its response', async (t) => {
   let held: Reply | undefined;
   const { server, prompt } = await talk(t, {

@@ -65,6 +65,11 @@ const cases: Readonly<Record<string, Case>> = {
     status: 'done',
     text: 'C',
   },
+  'an error that is no text': {
+    bad: (reply) => reply.all(start('m'), step, ...said('X'), { type: 'error', errorText: { message: 'out of tokens', code: 7 } }),
+    status: 'failed',
+    text: 'X',
+  },
   'no step marks': { bad: (reply) => reply.all(start('m'), ...said('D'), finish('stop')), status: 'done', text: 'D' },
   'another message id in the middle': {
     bad: (reply) => reply.all(start('m'), step, ...said('E', 'a'), start('other'), ...said('F', 'b'), stepEnd, finish('stop')),
@@ -99,6 +104,12 @@ const cases: Readonly<Record<string, Case>> = {
     text: 'J',
   },
   '200 without a stream': { bad: (reply) => reply.json(200, { text: 'hello' }), status: 'failed', text: '', roles: ['user', 'user'] },
+  'an answer without a word': {
+    bad: (reply) => reply.all(start('m'), step, stepEnd, finish('stop')),
+    status: 'done',
+    text: '',
+    roles: ['user', 'user'],
+  },
   'an empty body': { bad: (reply) => reply.open().end(), status: 'done', text: '', roles: ['user', 'user'] },
 };
 
@@ -144,6 +155,46 @@ test('calls without end: stopped at the bound by the person, the conversation go
   assert.equal((await prompt('two')).status, 'done');
   const messages = server.bodies('/api/chat').at(-1)?.messages ?? [];
   assert.deepEqual([messages.length, messages.every(isClosed)], [3, true]);
+});
+
+test('calls without end in one response that is held open: the person is asked at the bound, and may stop', async (t) => {
+  let calls = 0;
+  const {
+    server,
+    say,
+    asked,
+    answer: reply,
+    ended,
+    prompt,
+    until,
+  } = await talk(t, {
+    tools: [tool],
+    options: { maxAutoPosts: '3', toolFlow: 'held' },
+    routes: {
+      '/api/chat': (out, one, n) => {
+        if (n > 1) return answer(out, one, n);
+        held = out.open().send(start('m'), step, called(`c${calls++}`, 'look', { path: 'x' }));
+        return undefined;
+      },
+      '/api/chat/tool-result': (out, { body }) => {
+        out.json(200, { ok: true });
+        held?.send(output(body.tool_call_id ?? '', 1), stepEnd, step, called(`c${calls++}`, 'look', { path: 'x' }));
+      },
+    },
+  });
+  let held: Reply | undefined;
+  const id = say('go');
+  const first = await asked();
+  assert.equal(server.bodies('/api/chat/tool-result').length, 4);
+  reply(first, 'allow');
+  await until((session) => session.asks.some((ask) => ask.id !== first.id));
+  assert.equal(server.bodies('/api/chat/tool-result').length, 7);
+  reply(await asked(), 'reject');
+  assert.equal((await ended(id)).status, 'cancelled');
+  await held?.closed;
+  assert.equal(server.bodies('/api/chat/tool-result').length, 7);
+  assert.equal((await prompt('two')).status, 'done');
+  assert.ok((server.bodies('/api/chat').at(-1)?.messages ?? []).every(isClosed));
 });
 
 test('404 at every address for results, for as long as the stream is open: the result goes with the next request', async (t) => {
@@ -192,15 +243,16 @@ for (const [what, { chunks, say: word }] of Object.entries(questions)) {
         },
       },
     };
-    const { server, say, asked, answer: reply, ended, prompt, now } = await talk(t, options);
+    const { server, say, asked, answer: reply, ended, retry, now } = await talk(t, options);
     const id = say('go');
     const ask = await asked();
     reply(ask, word === 'allow' ? 'allow' : { kind: 'fields', values: { answer: ['main'] } });
     const failed = await ended(id);
     assert.deepEqual([failed.status, failed.error?.next?.includes('retry'), now().asks.length], ['failed', true, 0]);
     gone = false;
-    const again = await prompt('go');
+    const again = await retry();
     assert.deepEqual([again.status, textOf(again), now().asks.length], ['done', 'Still here.', 0], again.error?.message);
+    assert.deepEqual([call(again, 'c').status, now().turns.length], ['done', 1]);
     const last = server.bodies('/api/chat').at(-1);
     assert.deepEqual([last?.messages.length, last?.messages.at(-1)?.role], [2, 'assistant']);
     const part = last?.messages.at(-1)?.parts.at(-1);

@@ -124,6 +124,68 @@ test('401 at the endpoint stops trying and says so', async (t) => {
   assert.equal(server.bodies(RESULT).length, 1);
 });
 
+const refusing: Readonly<Record<string, Route>> = {
+  'wants a key': (reply) => reply.json(401, { error: 'who are you' }),
+  'refuses the request': (reply) => reply.json(422, { error: 'what is that' }),
+  'sends to a login': (reply) => reply.json(302, {}, { location: '/login' }),
+  'answers everything with a page': (reply) => {
+    reply.response.writeHead(200, { 'content-type': 'text/html' });
+    reply.response.end('<!doctype html><title>App</title>');
+  },
+};
+for (const [what, other] of Object.entries(refusing)) {
+  test(`the right address says "not yet", the other one ${what}: the result is not lost`, async (t) => {
+    const { server, prompt } = await talk(t, {
+      tools: [tool],
+      options: { toolFlow: 'held' },
+      routes: { ...holding(['c'], { after: 4 }), '/chat/tool-result': other },
+    });
+    const turn = await prompt();
+    assert.deepEqual([turn.status, textOf(turn)], ['done', 'Thank you.']);
+    assert.deepEqual([server.bodies(RESULT).length, server.bodies('/chat/tool-result').length], [4, 1]);
+  });
+}
+
+test('an address that never takes it beside one that refuses: the refusal is told once, and the tries go on', async (t) => {
+  const { server, say, until, stop, ended, now } = await talk(t, {
+    tools: [tool],
+    options: { toolFlow: 'held' },
+    routes: {
+      '/api/chat': (reply) => void reply.open().send(start('m'), step, look('c')),
+      '/chat/tool-result': (reply) => reply.json(403, { error: 'not you' }),
+    },
+  });
+  const id = say('go');
+  const session = await until((one) => one.notices.length > 0);
+  assert.match(session.notices[0]?.text ?? '', /not you/);
+  const tries = server.bodies(RESULT).length;
+  while (server.bodies(RESULT).length < tries + 2) await new Promise((resolve) => setImmediate(resolve));
+  stop();
+  await ended(id);
+  assert.equal(now().notices.length, 1);
+});
+
+test('a key is asked for where results go, and the result is handed in with it', async (t) => {
+  const routes = holding(['c']);
+  const take = routes[RESULT]!;
+  const { server, say, asked, answer, ended } = await talk(t, {
+    tools: [tool],
+    secrets: new Map(),
+    options: { toolFlow: 'held', toolResultUrl: '/api/chat/tool-result' },
+    routes: {
+      ...routes,
+      [RESULT]: (reply, one, n) =>
+        one.headers.authorization === 'Bearer k' ? take(reply, one, n) : reply.json(401, { error: 'who are you' }),
+    },
+  });
+  const id = say('go');
+  const ask = await asked();
+  assert.equal(ask.kind === 'question' && ask.fields[0]?.kind, 'secret');
+  answer(ask, { kind: 'fields', values: { key: ['k'] } });
+  assert.equal((await ended(id)).status, 'done');
+  assert.equal(server.bodies(RESULT).length, 2);
+});
+
 test('a wrong first candidate: the second address is found and kept', async (t) => {
   const { server, prompt } = await talk(t, {
     tools: [tool],

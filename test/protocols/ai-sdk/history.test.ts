@@ -34,6 +34,32 @@ test('every state that is not terminal, followed by a user message, is posted as
   }
 });
 
+test('a preliminary output that no final one follows is posted as output-error, beside a call of ours too', async (t) => {
+  const { server, prompt } = await talk(t, {
+    tools: [echoTool('look')],
+    routes: {
+      '/api/chat': (reply, _, n) => {
+        const half = [start('m'), step, called('s', 'search'), output('s', 'half', { preliminary: true })];
+        if (n === 1) return reply.all(...half, stepEnd, finish('stop'));
+        if (n === 2) return reply.all(...half.slice(1), called('c', 'look', { path: 'x' }), stepEnd, finish('tool-calls'));
+        return reply.all(...said('ok'), finish('stop'));
+      },
+    },
+  });
+  await prompt('one');
+  await prompt('two');
+  const states = (n: number, at: number) =>
+    server
+      .bodies('/api/chat')
+      [n]?.messages[at]?.parts.filter((part) => part.toolCallId !== undefined)
+      .map((part) => [part.state, part.errorText, part.preliminary]);
+  assert.deepEqual(states(1, 1), [['output-error', 'Cancelled: the person sent a new message.', undefined]]);
+  assert.deepEqual(states(2, 3), [
+    ['output-error', 'The server ended its answer without the result.', undefined],
+    ['output-available', undefined, undefined],
+  ]);
+});
+
 test('terminal states and their metadata are left alone', () => {
   const parts = [
     tool('output-available', { output: 1, callProviderMetadata: { p: { sig: 'x' } }, resultProviderMetadata: { q: 1 } }),

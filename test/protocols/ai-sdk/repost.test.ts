@@ -80,7 +80,7 @@ test('a server that always calls again is asked about at the limit', async (t) =
 test('a re-post that does not arrive fails with Retry, and Retry sends it again without running the tool again', async (t) => {
   let ran = 0;
   const counting = echoTool('look', async () => ({ ok: true, text: String(++ran) }));
-  const { server, prompt } = await talk(t, {
+  const { server, prompt, retry, now } = await talk(t, {
     tools: [counting],
     routes: {
       '/api/chat': (reply, _, n) => {
@@ -93,24 +93,25 @@ test('a re-post that does not arrive fails with Retry, and Retry sends it again 
   const failed = await prompt('hi');
   assert.equal(failed.status, 'failed');
   assert.ok(failed.error?.next?.includes('retry'));
-  const again = await prompt('hi');
-  assert.deepEqual([again.status, textOf(again), ran], ['done', 'Got it.', 1]);
+  const again = await retry();
+  assert.deepEqual([again.status, textOf(again), ran, call(again, 'c').status], ['done', 'Got it.', 1, 'done']);
+  assert.equal(now().turns.length, 1, 'it takes the place of the turn that failed');
   const [, second, third] = server.bodies('/api/chat');
   assert.deepEqual(third, second);
 });
 
 test('a failed first request is sent again by Retry, with one user message', async (t) => {
-  const { server, prompt } = await talk(t, {
+  const { server, prompt, retry } = await talk(t, {
     routes: { '/api/chat': (reply, _, n) => (n === 1 ? reply.json(500, { error: 'no model' }) : reply.all(...said('ok'), finish())) },
   });
   const failed = await prompt('hi');
   assert.match(failed.error?.message ?? '', /no model/);
-  assert.equal((await prompt('hi')).status, 'done');
+  assert.equal((await retry()).status, 'done');
   assert.deepEqual(server.bodies('/api/chat')[1]?.messages, server.bodies('/api/chat')[0]?.messages);
 });
 
 test('Retry after an error in the stream regenerates', async (t) => {
-  const { server, prompt } = await talk(t, {
+  const { server, prompt, retry } = await talk(t, {
     routes: {
       '/api/chat': (reply, _, n) =>
         n === 1
@@ -119,9 +120,24 @@ test('Retry after an error in the stream regenerates', async (t) => {
     },
   });
   assert.equal((await prompt('hi')).status, 'failed');
-  assert.equal(textOf(await prompt('hi')), 'whole');
+  assert.equal(textOf(await retry()), 'whole');
   const body = server.bodies('/api/chat')[1]!;
   assert.deepEqual([body.trigger, body.messageId, body.messages.length], ['regenerate-message', 'm', 1]);
+});
+
+test('the same words after a failure are a new message, not Retry', async (t) => {
+  const { server, prompt } = await talk(t, {
+    routes: {
+      '/api/chat': (reply, _, n) =>
+        n === 1 ? reply.all(start('m'), step, ...said('half'), { type: 'error', errorText: 'x' }) : reply.all(...said('ok'), finish()),
+    },
+  });
+  assert.equal((await prompt('hi')).status, 'failed');
+  assert.equal((await prompt('hi')).status, 'done');
+  assert.deepEqual(
+    server.bodies('/api/chat')[1]?.messages.map((message) => message.role),
+    ['user', 'assistant', 'user'],
+  );
 });
 
 test('errors as outputs, for servers that lose errors', async (t) => {

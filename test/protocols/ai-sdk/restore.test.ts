@@ -154,10 +154,45 @@ test('Retry after a reload asks for the failed answer anew, with one message of 
   });
   assert.equal((await prompt('go')).status, 'failed');
   const after = await nextWindow(t, server.url, now());
-  after.live.send({ type: 'prompt', turnId: 'again', content: [{ type: 'text', text: 'go' }] });
-  assert.equal((await after.ended('again')).status, 'done');
+  assert.equal((await after.retry()).status, 'done');
   const body = server.bodies('/api/chat')[1];
   assert.deepEqual([body?.trigger, body?.messageId, body?.messages.map((message) => message.role)], ['regenerate-message', 'm', ['user']]);
+});
+
+test('a turn that failed and was tried again is remembered once', async (t) => {
+  let gone = true;
+  const { server, say, asked, answer, ended, retry, now } = await talk(t, {
+    routes: {
+      '/api/chat': (reply, _, n) => {
+        if (n === 1)
+          return reply.all(
+            start('m'),
+            step,
+            called('c', 'delete_file', { path: 'x' }),
+            { type: 'tool-approval-request', approvalId: 'a', toolCallId: 'c' },
+            finish('tool-calls'),
+          );
+        if (gone) return void reply.response.destroy();
+        return n === 3
+          ? reply.all(start('m'), output('c', 'gone'), step, ...said('Done.'), finish('stop'))
+          : reply.all(...said('ok'), finish());
+      },
+    },
+  });
+  const id = say('go');
+  answer(await asked(), 'allow');
+  assert.equal((await ended(id)).status, 'failed');
+  gone = false;
+  assert.equal((await retry()).status, 'done');
+  const after = await nextWindow(t, server.url, now());
+  after.live.send({ type: 'prompt', turnId: 'next', content: [{ type: 'text', text: 'next' }] });
+  await after.ended('next');
+  const messages = server.bodies('/api/chat').at(-1)?.messages ?? [];
+  assert.deepEqual(
+    messages.map((message) => message.role),
+    ['user', 'assistant', 'user'],
+  );
+  assert.equal(messages[1]?.parts.find((part) => part.toolCallId === 'c')?.state, 'output-available');
 });
 
 test('a record that cannot be read is as good as none', async (t) => {

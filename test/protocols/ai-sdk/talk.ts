@@ -16,7 +16,7 @@ import { callsOf } from '../../../src/session/select.ts';
 import { FakeChat, type Route } from '../../fakes/aiSdk.ts';
 
 /** The waits of real life, shortened. */
-export const FAST: Timing = { grace: 5, quiet: 20, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], farewell: 200 };
+export const FAST: Timing = { grace: 5, quiet: 20, doubt: 40, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], farewell: 200 };
 
 export interface TalkOptions {
   readonly routes: Readonly<Record<string, Route>>;
@@ -122,6 +122,12 @@ export function person(live: LiveSession) {
     say,
     /** Says something and waits for the end of the turn. */
     prompt: (text = 'hello'): Promise<Turn> => ended(say(text)),
+    /** Presses "Try again" below the last turn, and waits for the end of the one that takes its place. */
+    retry: (): Promise<Turn> => {
+      const last = live.store.now.turns.at(-1) ?? assert.fail('no turn');
+      live.send({ type: 'prompt', turnId: `${last.id}-again`, content: last.prompt, again: last.id });
+      return ended(`${last.id}-again`);
+    },
     /** Waits for the next ask. */
     asked: async (): Promise<Ask> => (await until((session) => session.asks.length > 0)).asks[0] ?? assert.fail(),
     answer: (ask: Ask, answer: Answer | string): void =>
