@@ -11,7 +11,7 @@ import { iconOf } from './icons.ts';
 import { mentioned } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
 import { backgroundView, modeView, optionsView, usageView } from './meters.ts';
-import { editingView } from './parts/again.ts';
+import { editingView, replacedTurn } from './parts/again.ts';
 import { chip, chipLabel } from './parts/content.ts';
 import { queueView } from './queue.ts';
 import { t } from './strings.ts';
@@ -51,7 +51,7 @@ export class Composer {
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
       ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
-      ${memory.replaces === undefined ? nothing : editingView(view)}
+      ${replacedTurn(view) === undefined ? nothing : editingView(view)}
       <div class="composer-box">
         ${
           memory.attachments.length === 0
@@ -206,7 +206,7 @@ export class Composer {
     if (content.length === 0) return;
     this.#back = 0;
     this.#completion.close();
-    const { replaces } = view.memory;
+    const replaces = replacedTurn(view);
     view.act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined });
     this.#needs.send(content, how, replaces);
   }

@@ -46,6 +46,8 @@ function parse(text: string): unknown {
   }
 }
 
+/** More of them help the model no further. */
+const PROBLEMS = 3;
 const compiled = new WeakMap<object, ValidateFunction>();
 
 /** What is wrong with the input by the tool's own schema, or undefined. */
@@ -56,7 +58,10 @@ function problems(tool: Tool, input: unknown): string | undefined {
     compiled.set(tool.parameters, check);
   }
   if (check(input)) return undefined;
-  return (check.errors ?? []).map((error) => `${error.instancePath || 'the arguments'} ${error.message ?? error.keyword}`).join('; ');
+  return (check.errors ?? [])
+    .slice(0, PROBLEMS)
+    .map((error) => `${error.instancePath || 'the arguments'} ${error.message ?? error.keyword}`)
+    .join('; ');
 }
 
 /** The tool, or the abort, or the limit, whichever comes first; the tool is told to stop by the other two. */

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { pipeline, type Readable } from 'node:stream';
+import zlib from 'node:zlib';
 import type { Disposable } from '../base/lifetime.ts';
 import { say } from '../base/say.ts';
 import { HttpFailure } from './httpFailure.ts';
@@ -32,7 +34,7 @@ export class HttpAnswer implements Disposable {
     return (this.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
   }
 
-  /** Hands on the body as it comes, without any limit on time. Settles after its end; rejects with HttpFailure `cut` or `aborted`. */
+  /** Hands on the body as it comes, unpacked, without any limit on time. Settles after its end; rejects with HttpFailure `cut` or `aborted`. */
   read(take: (chunk: Buffer) => void): Promise<void> {
     const response = this.#response;
     return new Promise((resolve, reject) => {
@@ -45,7 +47,8 @@ export class HttpAnswer implements Disposable {
         );
       };
       if (response.destroyed) return broken();
-      response.on('data', (chunk: Buffer) => {
+      const body = decoded(response, this.#url);
+      body.on('data', (chunk: Buffer) => {
         try {
           take(chunk);
         } catch (error) {
@@ -53,8 +56,8 @@ export class HttpAnswer implements Disposable {
           response.destroy();
         }
       });
-      response.once('end', () => (response.complete ? resolve() : broken()));
-      response.once('close', broken);
+      body.once('end', () => (response.complete ? resolve() : broken()));
+      body.once('close', broken);
     });
   }
 
@@ -87,6 +90,28 @@ export class HttpAnswer implements Disposable {
     if (!this.#response.complete) this.#response.destroy();
     else this.#response.resume();
   }
+}
+
+/** Some send their body packed although nobody asked for that. What a packer holds back cannot be had earlier. */
+function decoded(response: IncomingMessage, url: string): Readable {
+  const coding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return response;
+  const flush = { flush: zlib.constants.Z_SYNC_FLUSH };
+  const unpack =
+    coding === 'gzip' || coding === 'x-gzip' || coding === 'deflate'
+      ? zlib.createUnzip(flush)
+      : coding === 'br'
+        ? zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH })
+        : undefined;
+  if (!unpack) {
+    response.destroy();
+    throw new HttpFailure(
+      'encoding',
+      say('{0} packs its answers in a way that is not known here: {1}.', new URL(url).origin, coding.slice(0, 100)),
+    );
+  }
+  // Its end and its breaking off are heard on the unpacked side.
+  return pipeline(response, unpack, () => {});
 }
 
 const enough = new Error('enough');

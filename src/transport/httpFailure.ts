@@ -1,7 +1,17 @@
 import { say } from '../base/say.ts';
 /** Why an exchange failed below the protocol; the message is a sentence for a person and holds no secrets. */
 export class HttpFailure extends Error {
-  readonly kind: 'address' | 'refused' | 'unknownHost' | 'certificate' | 'timeout' | 'redirect' | 'cut' | 'tooLong' | 'aborted';
+  readonly kind:
+    | 'address'
+    | 'refused'
+    | 'unknownHost'
+    | 'certificate'
+    | 'timeout'
+    | 'redirect'
+    | 'cut'
+    | 'tooLong'
+    | 'encoding'
+    | 'aborted';
 
   constructor(kind: HttpFailure['kind'], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

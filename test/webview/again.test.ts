@@ -49,6 +49,30 @@ test('an earlier message is edited in the composer and sent in its place; the ed
   );
 });
 
+test('an edit whose turn is gone is none any more, and only the last turn can be tried again', async () => {
+  const stage = await Stage.open(session({ edit: true }));
+  await stage.happen(
+    { type: 'turn.began', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
+    { type: 'turn.ended', turnId: 'three', at: 4, status: 'failed', error: { message: 'no', next: ['retry', 'showLog'] } },
+  );
+  const labels = () => [...stage.root.querySelectorAll('.fault vscode-button')].map((one) => one.textContent?.trim());
+  assert.deepEqual(labels(), ['Try again', 'Show log']);
+  button(stage, EDIT, 2)?.click();
+  await stage.settle();
+  assert.ok(stage.root.querySelector('.editing'));
+  await stage.happen(
+    { type: 'turn.began', turnId: 'four', at: 5, prompt: [{ type: 'text', text: 'y' }] },
+    { type: 'turn.ended', turnId: 'four', at: 6, status: 'done' },
+  );
+  assert.deepEqual(labels(), ['Show log']);
+  await stage.happen({ type: 'turns.removed', from: 'three' });
+  assert.equal(stage.root.querySelector('.editing'), null);
+  button(stage, 'Send')?.click();
+  const [intent] = intents(stage);
+  assert.ok(intent?.type === 'prompt');
+  assert.equal(intent.replaces, undefined);
+});
+
 test('agents that cannot take anything back get no such buttons', async () => {
   const stage = await Stage.open(session({}));
   assert.equal(button(stage, EDIT) ?? button(stage, AGAIN), undefined);

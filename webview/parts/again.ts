@@ -55,6 +55,11 @@ export function backView(view: View, turn: Turn): TemplateResult | typeof nothin
   return html`<button class="text-button" type="button" @click=${back}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
 }
 
+/** The turn that is being edited. One that is gone was edited already, or taken back: a reload may bring back what was typed before that. */
+export function replacedTurn({ session, memory }: View): string | undefined {
+  return session.turns.find((turn) => turn.id === memory.replaces)?.id;
+}
+
 /** Above the composer while an earlier message is being edited. */
 export function editingView(view: View): TemplateResult {
   return html`<div class="editing faint" role="status">

@@ -111,6 +111,11 @@ function shortened({ link }: Session, error: Fault): Fault {
     : error;
 }
 
+/** What is tried again is the last turn; in an earlier one there is nothing left to try. */
+function notAgain(error: Fault): Fault {
+  return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
+}
+
 function activityView(turn: Turn, waits: boolean): TemplateResult {
   if (waits && !turn.stopping) return html`<div class="activity">${iconOf('hand')}<span>${t('Waiting for you')}</span></div>`;
   const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
@@ -119,8 +124,10 @@ function activityView(turn: Turn, waits: boolean): TemplateResult {
 
 function endView(view: View, turn: Turn): unknown {
   const { error } = turn;
-  const again = error && turn.status === 'failed' && turn === view.session.turns.at(-1) ? backView(view, turn) : nothing;
-  return html`${error ? faultView(view, turn.id, shortened(view.session, error), turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
+  const last = turn === view.session.turns.at(-1);
+  const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
+  const shown = error && (last ? error : notAgain(error));
+  return html`${shown ? faultView(view, turn.id, shortened(view.session, shown), turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
     ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)}`;

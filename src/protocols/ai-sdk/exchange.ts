@@ -18,11 +18,14 @@ export interface Exchange {
 export class Refusal extends Error {
   readonly status: number;
   readonly next: readonly Remedy[];
+  /** What the server said, without our advice. */
+  readonly said: string;
 
-  constructor(status: number, message: string, next: readonly Remedy[] = ['retry']) {
+  constructor(status: number, message: string, next: readonly Remedy[] = ['retry'], said = message) {
     super(message);
     this.status = status;
     this.next = next;
+    this.said = said;
   }
 }
 
@@ -65,7 +68,7 @@ export async function refusalOf(answer: HttpAnswer, url: string, now: number): P
   const short = say('{0} answered with status {1}', originOf(url), status);
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return new Refusal(status, say('{0}. Set its key in the headers of the agent.', text), ['openSettings', 'retry']);
+    return new Refusal(status, say('{0}. Set its key in the headers of the agent.', text), ['openSettings', 'retry'], text);
   if (status === 404 || status === 405) return new Refusal(status, say('{0}. Is the address right?', text), ['openSettings', 'retry']);
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
   return new Refusal(status, wait === undefined ? text : say('{0} It asks to wait {1} s.', text, Math.ceil(wait / 1000)));

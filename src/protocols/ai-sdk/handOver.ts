@@ -39,7 +39,7 @@ export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void>
   const refused = async ({ why, key }: Refused): Promise<boolean> => {
     // Where it is not known whether the server waits for it, only a long silence makes a refusal worth a word.
     if (!sure && !(await response.quiet(timing.doubt, until))) return false;
-    if (key && (await deps.newKey(why, until))) return true;
+    if (key !== undefined && (await deps.newKey(key, until))) return true;
     if (!until.aborted) scene.emit({ type: 'notice', notice: refusalNotice(why) });
     return false;
   };

@@ -15,8 +15,8 @@ export type Handed = { readonly how: 'accepted' } | { readonly how: 'closed' } |
 export interface Refused {
   readonly how: 'refused';
   readonly why: string;
-  /** It wants a key. */
-  readonly key?: true;
+  /** It wants a key: in its own words. */
+  readonly key?: string;
 }
 /** True: worth another try at every address. Never rejects. */
 export type OnRefusal = (refusal: Refused) => Promise<boolean>;
@@ -87,8 +87,8 @@ export class HeldResults {
         answer.dispose();
         return undefined;
       }
-      const { message: why } = await refusalOf(answer, url, now());
-      return status === 401 ? { how: 'refused', why, key: true } : { how: 'refused', why };
+      const { message, said } = await refusalOf(answer, url, now());
+      return { how: 'refused', why: message, ...(status === 401 ? { key: said } : {}) };
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       if (error.kind === 'aborted') return { how: 'closed' };

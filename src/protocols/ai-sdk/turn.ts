@@ -258,7 +258,7 @@ export class Turn {
     } catch (error) {
       const refusedShape = error instanceof Refusal && (error.status === 400 || error.status === 422);
       if (refusedShape && conversation.learnVersion5()) return send();
-      if (error instanceof Refusal && error.status === 401 && (await this.#newKey(error.message))) return this.#open(post);
+      if (error instanceof Refusal && error.status === 401 && (await this.#newKey(error.said))) return this.#open(post);
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { finish, said, start, step } from '../../fakes/aiSdk.ts';
 import { noticesOf, talk, textOf } from './talk.ts';
 
@@ -34,6 +35,33 @@ test('fragments of 1 byte, multibyte characters split', async (t) => {
 test('\\r\\n, and comments between chunks', async (t) => {
   const turn = await answered(t, `: stream-open\r\n\r\n${ANSWER.replaceAll('\n', '\r\n')}: heartbeat\r\n\r\n:\r\n\r\n`);
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'Grüße, 漢字 😀.']);
+});
+
+for (const [coding, packed] of [
+  ['gzip', gzipSync(ANSWER)],
+  ['br', brotliCompressSync(ANSWER)],
+] as const) {
+  test(`a body packed with ${coding}, though nobody asked for it`, async (t) => {
+    const { prompt } = await talk(t, {
+      routes: { '/api/chat': (reply) => reply.open({ 'content-encoding': coding }).raw(packed).end() },
+    });
+    const turn = await prompt();
+    assert.deepEqual([turn.status, textOf(turn)], ['done', 'Grüße, 漢字 😀.']);
+  });
+}
+
+test('a packed body that breaks off, and one in a packing nobody knows, are failures', async (t) => {
+  const { prompt } = await talk(t, {
+    options: { resumeUrl: 'none' },
+    routes: {
+      '/api/chat': (reply, _, n) =>
+        n === 1
+          ? reply.open({ 'content-encoding': 'gzip' }).raw(gzipSync(ANSWER).subarray(0, 40)).cut()
+          : reply.open({ 'content-encoding': 'squeeze' }).raw('x').end(),
+    },
+  });
+  assert.equal((await prompt()).status, 'failed');
+  assert.match((await prompt()).error?.message ?? '', /squeeze/);
 });
 
 test('two data lines are one event', async (t) => {

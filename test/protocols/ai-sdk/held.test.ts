@@ -180,7 +180,8 @@ test('a key is asked for where results go, and the result is handed in with it',
   });
   const id = say('go');
   const ask = await asked();
-  assert.equal(ask.kind === 'question' && ask.fields[0]?.kind, 'secret');
+  assert.ok(ask.kind === 'question' && ask.fields[0]?.kind === 'secret');
+  assert.doesNotMatch(ask.fields[0].body ?? '', /headers of the agent/);
   answer(ask, { kind: 'fields', values: { key: ['k'] } });
   assert.equal((await ended(id)).status, 'done');
   assert.equal(server.bodies(RESULT).length, 2);
