@@ -69,7 +69,8 @@ function inCall(turn: Turn, id: CallId, change: (call: ToolCall) => ToolCall): T
 const places = new WeakMap<readonly Part[], Map<PartId, number>>();
 
 function withPart(turn: Turn, at: number, part: Part): Turn {
-  const parts = at < 0 ? [...turn.parts, part] : turn.parts.with(at, part);
+  // A spread would copy twice.
+  const parts = at < 0 ? turn.parts.concat([part]) : turn.parts.with(at, part);
   const known = places.get(turn.parts);
   if (known) {
     known.set(part.id, at < 0 ? parts.length - 1 : at);
