@@ -5,6 +5,7 @@ import type { Intent } from '../../session/intents.ts';
 import type { Content, Remedy } from '../../session/model.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import type { LentTools } from '../door.ts';
+import { Growth } from '../growth.ts';
 import { Allowances } from './allowances.ts';
 import { readCard, UnfitAgent } from './card.ts';
 import { runCommand } from './commandRun.ts';
@@ -27,7 +28,8 @@ import { isRecord } from './words.ts';
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and spoken to over loopback. */
 export function openA2a(launch: Launch, scene: Scene, timing: Timing = TIMING): Adapter {
-  return new A2aAdapter(launch, scene, timing);
+  const growth = new Growth(scene.emit);
+  return new A2aAdapter(launch, { ...scene, emit: (event) => growth.emit(event) }, timing);
 }
 
 const CARDS = ['/.well-known/agent-card.json', '/.well-known/agent.json'];

@@ -1,13 +1,13 @@
 import type { Log } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content } from '../../session/model.ts';
+import type { Growth } from '../growth.ts';
 import { AgentTerminals } from './agentTerminals.ts';
 import type { CallState } from './calls.ts';
 import { decodeUpdate, isOfTurn, type Memory } from './codec.ts';
 import { toContent } from './content.ts';
 import type { Dialect } from './dialect.ts';
 import { displayTerminal } from './displayTerminals.ts';
-import type { Growth } from './growth.ts';
 import { grow, isReminder } from './messages.ts';
 import type { Settings } from './options.ts';
 import { Plans } from './plans.ts';

@@ -6,10 +6,10 @@ import type { Offers, TurnId } from '../../session/model.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
 import type { Scene } from '../adapter.ts';
+import { Growth } from '../growth.ts';
 import { tasksNow } from './background.ts';
 import { decodeEvent } from './codec.ts';
 import { type Greeting, Handshake } from './handshake.ts';
-import { Joined } from './joined.ts';
 import { type Memory, newSessionMemory, type TurnMemory } from './memory.ts';
 import { OtherTurns } from './otherTurns.ts';
 import { OwnTurns, type PromptIntent } from './ownTurns.ts';
@@ -60,7 +60,7 @@ export class Conversation {
   readonly #steering: Steering;
   readonly #memory = newSessionMemory();
   #seen: Memory = { session: this.#memory, depth: 0 };
-  readonly #said: Joined;
+  readonly #said: Growth;
   #greeting: Greeting | undefined;
   #replaying = false;
   #over = false;
@@ -71,7 +71,7 @@ export class Conversation {
     const emit = (event: SessionEvent) => this.#emit(event);
     this.#channel = channel;
     this.#deps = deps;
-    this.#said = new Joined((event) => {
+    this.#said = new Growth((event) => {
       if (!this.#over) scene.emit(event);
     });
     this.#peer = new Peer(channel, {

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../session/events.ts';
+import type { SessionEvent } from '../session/events.ts';
 
 type Grew = Extract<SessionEvent, { type: 'text.grew' }>;
 
