@@ -8,6 +8,8 @@ import { isRecord } from './words.ts';
 
 /** undefined when it is no tool call. */
 export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boolean }) | undefined {
+  // The other dialect's calls come here too, and saying why they are none costs most.
+  if (!isRecord(data) || !isRecord(data.request)) return undefined;
   const parsed = geminiCall.safeParse(data);
   if (!parsed.success) return undefined;
   const call = parsed.data;

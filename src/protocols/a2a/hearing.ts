@@ -1,7 +1,7 @@
 import type { TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
-import { eventOf, meaningOf, type Said } from './meaning.ts';
+import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isOver, type TaskState } from './records.ts';
 import type { Message, Part } from './schema.ts';
@@ -102,7 +102,8 @@ export class Hearing {
   }
 
   #status(record: Incoming, words: boolean): void {
-    const { error, retry, model } = eventOf(record.metadata);
+    const event = eventOf(record.metadata);
+    const { error, retry, model } = event;
     if (model !== undefined) this.#named(model);
     const text = record.parts.flatMap((part) => part.text ?? []).join('');
     if (text) this.lastWords = text;
@@ -112,7 +113,7 @@ export class Hearing {
       this.failure ??= wrong;
       return;
     }
-    this.#said(record, words);
+    this.#said(record, words, undefined, event);
   }
 
   #task(record: Incoming, words: boolean): void {
@@ -147,11 +148,11 @@ export class Hearing {
     return false;
   }
 
-  #said(record: Incoming, words: boolean, of?: string): void {
+  #said(record: Incoming, words: boolean, of?: string, event?: EventFacts): void {
     const { peer } = this.#deps.memory;
     // A plain agent's messages stand for themselves; the extension's are pieces of one text.
     const apart = of ?? (peer.dialect === 'plain' ? record.messageId : undefined);
-    for (const one of meaningOf(record)) this.#show(one, words, record.messageId, apart);
+    for (const one of meaningOf(record, event)) this.#show(one, words, record.messageId, apart);
   }
 
   #show(said: Said, words: boolean, messageId: string | undefined, of?: string): void {

@@ -14,8 +14,8 @@ export type Said =
   | { readonly type: 'link'; readonly uri: string; readonly title?: string }
   | { readonly type: 'data'; readonly value: unknown };
 
-export function meaningOf(record: Incoming): readonly Said[] {
-  const event = eventOf(record.metadata);
+/** `event` saves working it out again where it is known. */
+export function meaningOf(record: Incoming, event = eventOf(record.metadata)): readonly Said[] {
   return record.parts.flatMap((part) => readPart(part, event.kind));
 }
 

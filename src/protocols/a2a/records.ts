@@ -1,3 +1,4 @@
+import { plainStatus } from './plainStatus.ts';
 import { artifactUpdate, type Message, message, type Part, statusUpdate, task } from './schema.ts';
 import { type Fields, isRecord } from './words.ts';
 
@@ -124,9 +125,9 @@ function fromTask(body: unknown): Incoming | undefined {
 }
 
 function fromStatus(body: unknown): Incoming | undefined {
-  const parsed = statusUpdate.safeParse(body);
-  if (!parsed.success) return undefined;
-  const { taskId, contextId, status, final, metadata } = parsed.data;
+  const update = plainStatus(body) ?? statusUpdate.safeParse(body).data;
+  if (!update) return undefined;
+  const { taskId, contextId, status, final, metadata } = update;
   return {
     kind: 'status',
     ...ids(taskId, contextId),

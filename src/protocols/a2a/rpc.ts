@@ -7,6 +7,7 @@ import { SseReader } from '../../transport/sse.ts';
 import type { Scene } from '../adapter.ts';
 import type { Credentials } from './credentials.ts';
 import { answer as rpcAnswer } from './schema.ts';
+import { isRecord } from './words.ts';
 
 /** The agent answered with an error of JSON-RPC. */
 export class RpcError extends Error {
@@ -174,6 +175,11 @@ export class Rpc {
     const one = (text: string) => {
       const value = parse(text);
       this.#scene.trace('in', value ?? text.slice(0, HEAD));
+      // Every record of a stream passes here; what is not plainly a success is left to the schema.
+      if (isRecord(value) && typeof value.id === 'number' && value.error === undefined) {
+        if (error === undefined) take(value.result);
+        return;
+      }
       const parsed = rpcAnswer.safeParse(value);
       if (!parsed.success) return this.#scene.log.warn('A record that is no JSON-RPC answer was left out.');
       if (parsed.data.error) error ??= new RpcError(parsed.data.error.code, parsed.data.error.message);

@@ -3,10 +3,11 @@ import * as z from 'zod/mini';
 // Agent cards, A2A 0.3 and 1.0 objects, and both dialects of the development-tool extension (a2a.md §4, §6, §7). Everything that may be
 // missing is nullish: servers in other languages write null.
 
-const LONGEST = 16 * 1024 * 1024;
-const id = z.string().check(z.maxLength(1024));
-const short = z.nullish(z.string().check(z.maxLength(64 * 1024)));
-const long = z.nullish(z.string().check(z.maxLength(LONGEST)));
+/** What is longer is refused: UTF-16 units of texts, members of lists. */
+export const LENGTHS = { id: 1024, short: 64 * 1024, long: 16 * 1024 * 1024, parts: 10_000 } as const;
+const id = z.string().check(z.maxLength(LENGTHS.id));
+const short = z.nullish(z.string().check(z.maxLength(LENGTHS.short)));
+const long = z.nullish(z.string().check(z.maxLength(LENGTHS.long)));
 const flag = z.nullish(z.boolean());
 const record = z.record(z.string(), z.unknown());
 
@@ -41,7 +42,7 @@ export const part = z.object({
   mediaType: short,
 });
 export type Part = z.infer<typeof part>;
-const parts = z.nullish(z.array(part).check(z.maxLength(10_000)));
+const parts = z.nullish(z.array(part).check(z.maxLength(LENGTHS.parts)));
 
 export const message = z.object({
   messageId: z.nullish(id),
@@ -63,6 +64,7 @@ export const task = z.object({
   metadata: z.nullish(record),
 });
 export const statusUpdate = z.object({ taskId: id, contextId: z.nullish(id), status, final: flag, metadata: z.nullish(record) });
+export type StatusUpdate = z.infer<typeof statusUpdate>;
 export const artifactUpdate = z.object({ taskId: id, contextId: z.nullish(id), artifact, append: flag, metadata: z.nullish(record) });
 
 /** One JSON-RPC answer. */

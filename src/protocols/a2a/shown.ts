@@ -6,8 +6,8 @@ export class Shown {
   readonly #scene: Scene;
   readonly #turnId: TurnId;
   #open: { readonly kind: 'text' | 'thought'; readonly id: PartId; readonly of: string | undefined } | undefined;
-  /** What each message has said, to know it again. */
-  readonly #messages = new Map<string, string>();
+  /** Those that have said something, to know them again. */
+  readonly #messages = new Set<string>();
   readonly #whole: string[] = [];
 
   constructor(scene: Scene, turnId: TurnId) {
@@ -25,7 +25,7 @@ export class Shown {
 
   /** `of` names what the words belong to where every message stands for itself. */
   say(kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
-    if (messageId !== undefined) this.#messages.set(messageId, (this.#messages.get(messageId) ?? '') + text);
+    if (messageId !== undefined) this.#messages.add(messageId);
     if (kind === 'text') this.#whole.push(text);
     if (this.#open?.kind !== kind || this.#open.of !== of || kind === 'thought') this.#open = { kind, id: this.#scene.newId(), of };
     this.#scene.emit({ type: 'text.grew', turnId: this.#turnId, kind, partId: this.#open.id, text });

@@ -6,7 +6,8 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const camel = (name: string) => (name.includes('_') ? toCamel(name) : name);
+const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
  * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member that stands around a oneof is
@@ -31,8 +32,10 @@ export function member<T extends string>(value: unknown, all: readonly T[]): T {
   if (typeof value !== 'string') return first;
   if (/^\d+$/.test(value)) return all[Number(value)] ?? first;
   const plain = value.trim().toLowerCase().replaceAll('-', '_');
+  const exact = all.find((one) => one === plain);
+  if (exact !== undefined) return exact;
   // The longest name that ends it: a prefix is the name of the type.
-  const fitting = all.filter((one) => plain === one || plain.endsWith(`_${one}`)).sort((a, b) => b.length - a.length);
+  const fitting = all.filter((one) => plain.endsWith(`_${one}`)).sort((a, b) => b.length - a.length);
   return fitting[0] ?? first;
 }
 

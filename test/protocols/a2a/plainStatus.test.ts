@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainStatus } from '../../../src/protocols/a2a/plainStatus.ts';
+import { LENGTHS, statusUpdate } from '../../../src/protocols/a2a/schema.ts';
+
+/** Values that a member may be given, right and wrong. */
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  '',
+  'text',
+  'x'.repeat(LENGTHS.id),
+  'x'.repeat(LENGTHS.id + 1),
+  'x'.repeat(LENGTHS.short + 1),
+  [],
+  {},
+  { a: 1 },
+  ['text'],
+];
+const LISTS: readonly unknown[] = [
+  [{ kind: 'text', text: 'words', metadata: {} }],
+  [{ text: null }, {}],
+  [{ kind: 'data', data: { tool_call_id: 'k' } }],
+  [{ data: null }],
+  [{ kind: 'file', file: { uri: 'a:b' } }],
+  [{ raw: 'YQ==', mediaType: 'text/plain' }],
+  [{ text: 'words', url: 7 }],
+  [{ text: 7 }],
+  [{ kind: {} }],
+  ['words'],
+  [null],
+  Array.from({ length: LENGTHS.parts + 1 }, () => ({ text: '' })),
+];
+
+const whole = () => ({
+  kind: 'status-update',
+  taskId: 't',
+  contextId: 'c',
+  final: false,
+  metadata: { a: { kind: 'TEXT_CONTENT' } },
+  status: {
+    state: 'working',
+    timestamp: '2026-01-01T00:00:00Z',
+    more: 1,
+    message: { kind: 'message', role: 'agent', messageId: 'm', taskId: 't', contextId: 'c', metadata: { b: 2 }, parts: LISTS[0] },
+  },
+});
+type Whole = ReturnType<typeof whole>;
+
+function* samples(): Generator<unknown> {
+  yield* VALUES;
+  const places: readonly ((of: Whole) => object)[] = [(of) => of, ({ status }) => status, ({ status }) => status.message];
+  for (const place of places) {
+    for (const name of Object.keys(place(whole()))) {
+      const without = whole();
+      Reflect.deleteProperty(place(without), name);
+      yield without;
+      for (const value of name === 'parts' ? [...VALUES, ...LISTS] : VALUES) {
+        const sample = whole();
+        Reflect.set(place(sample), name, value);
+        yield sample;
+      }
+    }
+  }
+}
+
+test('a status update read by hand is what the schema makes of it, and nothing the schema refuses is taken', () => {
+  let plain = 0;
+  for (const sample of samples()) {
+    const byHand = plainStatus(sample);
+    if (byHand === undefined) continue;
+    plain += 1;
+    const bySchema = statusUpdate.safeParse(sample);
+    assert.ok(bySchema.success, JSON.stringify(sample).slice(0, 500));
+    assert.deepEqual(JSON.parse(JSON.stringify(byHand)), JSON.parse(JSON.stringify(bySchema.data)));
+  }
+  assert.ok(plain > 50, `${plain} only`);
+  assert.ok(plainStatus(whole()));
+});
