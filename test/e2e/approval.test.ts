@@ -81,8 +81,7 @@ test(
     const { chat, pick, page } = window;
     await chat.say('run echo refused-$((40+2))');
     await pick.row('Approve').waitFor();
-    await pick.row('Reject').hover(); // its button shows only then
-    await pick.row('Reject').locator('.action-label').click();
+    await pick.choose('Reject with Feedback');
     await pick.row('Approve').waitFor({ state: 'hidden' });
     await pick.input.fill('not today');
     await page.keyboard.press('Enter');

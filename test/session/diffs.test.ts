@@ -50,6 +50,11 @@ test('pending: several excerpts count in the text before all of them', () => {
   assert.deepEqual(pendingSides([excerpt('4', 'four', 4), excerpt('1', 'one\nuno', 1)], text), located(text, 'one\nuno\n2\n3\nfour\n5\n'));
 });
 
+test('done: lines that were put in are taken out again, and what was around them stays', () => {
+  assert.deepEqual(doneSides([excerpt('', 'new', 2)], 'a\nnew\nb\n'), located('a\nb\n', 'a\nnew\nb\n'));
+  assert.deepEqual(doneSides([excerpt('', 'new\nnewer', 2)], 'top\na\nnew\nnewer\nb\n'), located('top\na\nb\n', 'top\na\nnew\nnewer\nb\n'));
+});
+
 test('pending: excerpts that build on one another are carried out one after the other', () => {
   assert.deepEqual(pendingSides([excerpt('a', 'b'), excerpt('b', 'c')], 'a\n'), located('a\n', 'c\n'));
 });

@@ -45,17 +45,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
     const turn = await person.say('Clear the build folder');
     await person.asked();
     await person.picture('command');
-    await window.pick
-      .row('')
-      .filter({ has: window.page.locator('.label-name .codicon-close') })
-      .first()
-      .hover();
-    await window.pick
-      .row('')
-      .filter({ has: window.page.locator('.label-name .codicon-close') })
-      .first()
-      .locator('.action-label')
-      .click();
+    await window.pick.choose('Reject with Feedback');
     await window.page.locator('.quick-input-message', { hasText: 'What should the agent do instead?' }).waitFor();
     await window.pick.input.fill('Leave the build folder alone.');
     await window.page.keyboard.press('Enter');
