@@ -44,6 +44,8 @@ export interface DriveOptions {
   readonly launch: Launch;
   readonly resume?: Resume;
   readonly ports?: Partial<Ports>;
+  /** The clock of the session; that of the machine when absent. */
+  readonly now?: () => number;
 }
 
 export function drive(options: DriveOptions): Drive {
@@ -60,7 +62,7 @@ export function drive(options: DriveOptions): Drive {
     client: { name: 'parley-test', version: '0.1.0' },
     log: { trace: () => {}, info: log, warn: log, error: log },
     trace: (way, message) => void frames.push({ way, message }),
-    now: Date.now,
+    now: options.now ?? Date.now,
     newId: randomUUID,
   });
   let answerAsk: (ask: Ask) => Answer | undefined = () => undefined;

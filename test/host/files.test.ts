@@ -90,7 +90,7 @@ describe('files as the person has them', () => {
       roots: () => [folder],
       quirks: () => ({}),
       turnId: () => undefined,
-      allowed: () => false,
+      allowed: () => undefined,
       wrote: () => {},
     });
     const { signal } = new AbortController();

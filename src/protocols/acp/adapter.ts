@@ -10,7 +10,6 @@ import { Growth } from '../growth.ts';
 import { type Agent, offersOf } from './agent.ts';
 import { OpenAsks } from './asks.ts';
 import { commandsSet } from './codec.ts';
-import { toBlocks } from './content.ts';
 import type { Dialect } from './dialect.ts';
 import { AUTH_REQUIRED, codeOf, faultOf } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
@@ -18,15 +17,13 @@ import { initialize, type Line, openLine, orAborted, type ProcessLaunch } from '
 import { type OpenedSession, openSession } from './opening.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
-import { type PromptEnd, PromptEnds } from './promptEnd.ts';
+import { Prompting } from './prompting.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
 import { callThatWrote, requestHandlers } from './requests.ts';
-import { promptAnswer } from './schema.ts';
 import { knownVariables, type SignedIn, signIn } from './signIn.ts';
-import { stopOf } from './stops.ts';
 import { TerminalRequests } from './terminalRequests.ts';
 import { type ToolServer, toolServer } from './toolServer.ts';
-import { type TurnMemory, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 import { Updates } from './updates.ts';
 import { v1 } from './v1.ts';
 import { Vigil } from './vigil.ts';
@@ -39,13 +36,13 @@ export class AcpAdapter implements Adapter {
   readonly #asks: OpenAsks;
   readonly #turns: Turns;
   readonly #settings = new Settings((value) => this.#dialect.optionValue(value));
-  readonly #ends = new PromptEnds();
   readonly #emit: (event: SessionEvent) => void;
   readonly #updates: Updates;
   readonly #placing: Placing;
   readonly #files: FileRequests;
   readonly #terminals: TerminalRequests;
   readonly #vigil: Vigil;
+  readonly #prompting: Prompting;
   readonly #stop = new AbortController();
   #end: () => void = () => {};
   #line: Line | undefined;
@@ -72,7 +69,7 @@ export class AcpAdapter implements Adapter {
       turns: this.#turns,
       settings: this.#settings,
       dialect: () => this.#dialect,
-      onActivity: (activity) => this.#ends.heard(activity),
+      onActivity: (activity) => this.#prompting.heard(activity),
       newId: scene.newId,
       log: scene.log,
       onCall: (turn, call) => this.#placing.start(turn, call),
@@ -83,7 +80,7 @@ export class AcpAdapter implements Adapter {
       roots: () => this.#roots,
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
-      allowed: (path) => this.#turns.current?.allowed.has(path) ?? false,
+      allowed: (path) => this.#turns.current?.allowed.get(path),
       wrote: (diff) => {
         const turn = this.#turns.current;
         const call = turn && callThatWrote(turn, diff.path);
@@ -99,6 +96,18 @@ export class AcpAdapter implements Adapter {
       newId: scene.newId,
     });
     this.#vigil = new Vigil(emit, () => (this.#asks.size > 0 ? undefined : this.#line?.connection.heardAt));
+    this.#prompting = new Prompting({
+      turns: this.#turns,
+      asks: this.#asks,
+      placing: this.#placing,
+      vigil: this.#vigil,
+      emit,
+      dialect: () => this.#dialect,
+      request: (method, params, answer) => this.#request(method, params, answer),
+      notify: (method) => this.#line?.connection.notify(method, { sessionId: this.#sessionId }),
+      closed: () => this.#line?.closed,
+      withSignIn: (run) => this.#withSignIn(run),
+    });
     void this.#open();
   }
 
@@ -119,9 +128,9 @@ export class AcpAdapter implements Adapter {
   send(intent: Intent): void {
     switch (intent.type) {
       case 'prompt':
-        return void this.#prompt(intent.turnId, intent.content);
+        return this.#prompt(intent.turnId, intent.content);
       case 'command':
-        return void this.#prompt(intent.turnId, [{ type: 'text', text: `/${[...intent.path, intent.args].filter(Boolean).join(' ')}` }]);
+        return this.#prompt(intent.turnId, [{ type: 'text', text: `/${[...intent.path, intent.args].filter(Boolean).join(' ')}` }]);
       case 'cancel':
         return this.#cancel();
       case 'answer':
@@ -237,6 +246,8 @@ export class AcpAdapter implements Adapter {
       params: { ...this.#folders, mcpServers: this.#tools?.servers ?? [] },
       signal: this.#stop.signal,
       notice: (text) => this.#notice(text),
+      now: this.#scene.now,
+      past: this.#scene.past ?? [],
     });
   }
 
@@ -299,34 +310,11 @@ export class AcpAdapter implements Adapter {
     });
   }
 
-  async #prompt(turnId: TurnId, content: readonly Content[]): Promise<void> {
+  #prompt(turnId: TurnId, content: readonly Content[]): void {
     const agent = this.#agent;
     if (!agent || !this.#line || this.#sessionId === undefined) return;
     this.#updates.live();
-    const turn = this.#turns.begin(turnId, 'prompt', content);
-    const watch = this.#vigil.begin(turnId);
-    try {
-      const prompt = toBlocks(content, agent.accepts);
-      const { stopReason, usage } = await this.#withSignIn(() => this.#run(prompt));
-      await this.#placing.idle();
-      const { inputTokens: input, outputTokens: output } = usage ?? {};
-      if (input != null || output != null) {
-        this.#emit({ type: 'usage.set', usage: { ...(input == null ? {} : { input }), ...(output == null ? {} : { output }) } });
-      }
-      const { status, ...how } = stopOf(stopReason);
-      if (this.#turns.current === turn) this.#turns.end(status, how);
-    } catch (error) {
-      await this.#promptFailed(turn, error);
-    } finally {
-      watch.dispose();
-      this.#asks.cancelAll();
-    }
-  }
-
-  /** Sends a prompt and settles when its turn is over. */
-  async #run(prompt: object): Promise<PromptEnd> {
-    if (this.#dialect.promptAnswersAtEnd) return this.#request('session/prompt', { prompt }, promptAnswer);
-    return this.#ends.run(() => this.#request('session/prompt', { prompt }, z.unknown()), this.#line?.closed);
+    void this.#prompting.run(turnId, content, agent.accepts);
   }
 
   /** A request about the session, to whichever process stands now. */
@@ -335,22 +323,9 @@ export class AcpAdapter implements Adapter {
     return this.#line.connection.request(method, { sessionId: this.#sessionId, ...params }, answer, signal);
   }
 
-  async #promptFailed(turn: TurnMemory, error: unknown): Promise<void> {
-    // A process that is gone says so itself, with its reasons.
-    if (this.#line === undefined || (await Promise.race([this.#line.closed, delay(0)]))) return;
-    if (this.#turns.current !== turn) return;
-    if (turn.stopping) return this.#turns.end('cancelled');
-    this.#turns.end('failed', { error: faultOf(error) });
-  }
-
   #cancel(): void {
-    const turn = this.#turns.current;
-    if (!turn || turn.stopping || this.#sessionId === undefined) return;
-    if (turn.sort !== 'prompt') return this.#updates.live();
-    turn.stopping = true;
-    this.#line?.connection.notify('session/cancel', { sessionId: this.#sessionId });
-    this.#asks.cancelAll();
-    this.#vigil.stopping();
+    // What the agent does unasked, or its record, is only left: there is nothing to stop.
+    if (!this.#prompting.cancel() && this.#turns.current) this.#updates.live();
   }
 
   async #set(request: SettingRequest | undefined): Promise<void> {

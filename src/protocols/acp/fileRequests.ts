@@ -6,7 +6,7 @@ import type { Approval, Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
-import { type Place, placeOf } from './paths.ts';
+import { looksOutside, type Place, placeOf } from './paths.ts';
 import type { Quirks } from './quirks.ts';
 import { mergedInto, ReadTexts } from './readTexts.ts';
 
@@ -17,8 +17,8 @@ export interface FileScene {
   readonly roots: () => readonly string[];
   readonly quirks: () => Quirks;
   readonly turnId: () => string | undefined;
-  /** True when the person has allowed a call of the running turn that names this path. */
-  readonly allowed: (path: string) => boolean;
+  /** The text the person saw for this path, and allowed, with a call of the running turn. */
+  readonly allowed: (path: string) => string | undefined;
   /** A file was written: the call that did it may show it. */
   readonly wrote: (diff: Diff) => void;
 }
@@ -59,7 +59,11 @@ export class FileRequests {
     if (before === request.content) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
-    if (place !== 'inside' && !this.#scene.allowed(target) && !(await this.#mayWrite(target, place, before, request.content, signal))) {
+    if (
+      place !== 'inside' &&
+      !this.#wasShown(target, place, request.content) &&
+      !(await this.#mayWrite(target, place, before, request.content, signal))
+    ) {
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
     const text = await this.#merged(target, before, request.content, signal);
@@ -91,6 +95,12 @@ export class FileRequests {
     if (merged !== undefined) return merged;
     if (await this.#mayReplace(target, now, then, signal)) return wanted;
     throw refusal(INTERNAL, `The person has changed ${target} meanwhile and kept that. Read it again.`);
+  }
+
+  /** The person saw that exactly this goes outside. What a link leads outside, and what steers the editor, is always asked about by its own. */
+  #wasShown(target: string, place: Place, content: string): boolean {
+    const allowed = place === 'outside' && looksOutside(target, this.#scene.roots()) ? this.#scene.allowed(target) : undefined;
+    return allowed !== undefined && plain(allowed) === plain(content);
   }
 
   async #place(target: string): Promise<Place> {

@@ -73,7 +73,7 @@ export function newPart(turn: TurnMemory): PartId {
   return `${turn.prefix}${turn.made}`;
 }
 
-/** Texts of agents that hold nothing but one block in tags are notes to the model. */
+/** Texts of agents that hold nothing but one block in tags, or stand for a call's result (Gemini CLI's record), are notes to the model. */
 export function isReminder(text: string): boolean {
-  return /^\s*<([a-z][\w-]*)[^>]*>[\s\S]*<\/\1>\s*$/i.test(text);
+  return /^\s*<([a-z][\w-]*)[^>]*>[\s\S]*<\/\1>\s*$/i.test(text) || /^\[Function (?:Call|Response): [^\]\n]*\]$/.test(text);
 }

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import { say } from '../../base/say.ts';
+import type { Turn } from '../../session/model.ts';
 import type { Resume } from '../adapter.ts';
 import type { Agent } from './agent.ts';
 import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
@@ -15,19 +17,24 @@ export interface OpeningScene {
   readonly params: object;
   readonly signal: AbortSignal;
   readonly notice: (text: string) => void;
+  readonly now: () => number;
+  /** What the session shows of the conversation already. */
+  readonly past: readonly Turn[];
 }
 export type OpenedSession = SessionAnswer & { readonly id: string };
 
 /** Goes on with an earlier conversation where there is one, else begins a new one; says so when the earlier one is lost (acp.md §5). */
 export async function openSession(resume: Resume | undefined, scene: OpeningScene): Promise<OpenedSession> {
   const { agent, signal, notice, updates } = scene;
+  const nothingSaid = resume?.history === false && scene.past.length === 0;
   if (resume && (agent.can.load || agent.can.resume)) {
     try {
       return await goOn(resume, scene);
     } catch (error) {
       if (codeOf(error) === AUTH_REQUIRED || signal.aborted || !(error instanceof ResponseError)) throw error;
       const why = codeOf(error) === NOT_FOUND ? say('It does not know it any more.') : faultOf(error).message;
-      notice(say('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
+      // Agents keep no record of a conversation in which nothing was said.
+      if (!nothingSaid) notice(say('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
     }
   } else if (resume) notice(say('This agent keeps no conversations. It goes on without the agent remembering it.'));
   updates.live();
@@ -39,11 +46,27 @@ export async function openSession(resume: Resume | undefined, scene: OpeningScen
 async function goOn(resume: Resume, scene: OpeningScene): Promise<OpenedSession> {
   const { updates, agent } = scene;
   const { method, more, replays } = agent.dialect.goOn(resume, agent.can);
+  if (agent.quirks.loadErasesYoung) await oldEnough(resume, scene);
   if (replays) updates.replay(resume.history ? 'record' : 'known');
   updates.known(resume.key);
   const answer = await ask(method, more, scene);
   await updates.recorded();
   return { ...answer, id: resume.key };
+}
+
+const MINUTE = 60_000;
+
+/** Settles once the clock minute is over in which the conversation may have been begun; the person is told why it takes that long. */
+async function oldEnough(resume: Resume, { past, now, signal, notice }: OpeningScene): Promise<void> {
+  // When it was begun nobody knows; it cannot have been after its first turn.
+  const begunBy = past[0]?.beganAt ?? (resume.history ? now() : undefined);
+  if (begunBy === undefined) return;
+  const safeAt = (Math.floor(begunBy / MINUTE) + 1) * MINUTE;
+  const seconds = Math.ceil((safeAt - now()) / 1000);
+  if (seconds <= 0) return;
+  notice(say('This agent would lose a conversation that is taken up in the minute it was begun in. It is taken up in {0} s.', seconds));
+  // Rejects with the signal's reason. A clock that jumped is read again.
+  for (let left = safeAt - now(); left > 0 && left <= MINUTE; left = safeAt - now()) await delay(left, undefined, { signal });
 }
 
 function ask(method: string, more: object, { line, agent, params, signal }: OpeningScene): Promise<SessionAnswer> {

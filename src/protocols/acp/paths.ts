@@ -16,10 +16,19 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
   for (const root of roots) {
     const below = path.relative(folded(await realPath(root)), folded(real));
     if (below === '') return 'inside';
-    if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) continue;
+    if (leadsOut(below)) continue;
     return below.split(path.sep).some((part) => GUARDED.has(part.toLowerCase())) ? 'guarded' : 'inside';
   }
   return 'outside';
+}
+
+/** True when a person who reads the path sees that it is in none of these folders. */
+export function looksOutside(target: string, roots: readonly string[]): boolean {
+  return roots.every((root) => leadsOut(path.relative(folded(root), folded(target))));
+}
+
+function leadsOut(below: string): boolean {
+  return below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below);
 }
 
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */

@@ -9,6 +9,11 @@ export interface Quirks {
   readonly noProcessTools?: true;
   /** It writes files itself and only tells us: refusing a write changes nothing (acp.md §10.2). */
   readonly mirrorsWrites?: true;
+  /**
+   * Its record of a conversation is a file named by the minute and the session id, and opening a conversation by that id writes an empty one
+   * first: a load within the minute in which the conversation was begun empties its record, so the load is held until that minute is over.
+   */
+  readonly loadErasesYoung?: true;
 }
 
 interface Entry {
@@ -22,6 +27,7 @@ interface Entry {
 
 export const quirkTable: readonly Entry[] = [
   { agent: 'gemini-cli', from: '0.61.0', quirks: { missingFileIsEmpty: true }, proof: 'recorded/gemini-new-file.jsonl' },
+  { agent: 'gemini-cli', from: '0.61.0', quirks: { loadErasesYoung: true }, proof: 'recorded/gemini-load-too-soon.jsonl' },
   { agent: 'opencode', from: '1.18.33', quirks: { mirrorsWrites: true }, proof: 'recorded/opencode-refused-write.jsonl' },
   { agent: 'copilot', from: '1.0.102', quirks: { noProcessTools: true }, proof: 'recorded/copilot-initialize.jsonl' },
 ];

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
+import type { Ask } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { OpenAsks } from './asks.ts';
 import { type CallState, isFinal, untold } from './calls.ts';
@@ -80,11 +81,13 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
     if (change) emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
   };
   setAsking(true);
+  let shown: Ask | undefined;
   const outcome = await asks.ask<Outcome>(
     {
       ask: async (id) => {
         await placing.idle();
-        return permissionAsk(id, request, call ?? memory.turns.stray(toolCall), { turnId: turn?.id, asker });
+        shown = permissionAsk(id, request, call ?? memory.turns.stray(toolCall), { turnId: turn?.id, asker });
+        return shown;
       },
       reply: (answer) => permissionReply(request, answer),
       cancelled: cancelledOutcome,
@@ -92,13 +95,15 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
     signal,
   );
   setAsking(false, isRefusal(request, outcome));
-  if (turn && call && outcome.outcome.outcome === 'selected' && !isRefusal(request, outcome)) allow(turn, call);
+  if (turn && shown && outcome.outcome.outcome === 'selected' && !isRefusal(request, outcome)) allow(turn, shown);
   return outcome;
 }
 
-function allow(turn: TurnMemory, call: CallState): void {
-  for (const path of call.edits.keys()) turn.allowed.add(path);
-  for (const { path } of call.locations) turn.allowed.add(path);
+/** What the person saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. */
+function allow(turn: TurnMemory, shown: Ask): void {
+  if (shown.kind !== 'approval' || shown.detail.type !== 'edit') return;
+  for (const { path, after, excerpt, summary } of shown.detail.diffs)
+    if (!excerpt && !summary && after !== null) turn.allowed.set(path, after);
 }
 
 /** A form or a link. Which of them was asked is only looked at here, because the protocol refuses an unknown mode in its own way. */

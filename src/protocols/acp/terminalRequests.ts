@@ -10,8 +10,9 @@ import { placeOf } from './paths.ts';
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
 const DEFAULT_LIMIT = 1024 * 1024;
-/** Terminals one session may have at a time. */
+/** Commands one session may have running at a time, and ended ones kept for an agent that has not released them. */
 const MOST = 64;
+const MOST_ENDED = 256;
 
 export interface TerminalScene {
   readonly terminals: Terminals;
@@ -34,6 +35,8 @@ interface Request {
 export class TerminalRequests {
   readonly #scene: TerminalScene;
   readonly #open = new Map<string, TerminalHandle>();
+  /** Those of them whose commands have ended, oldest first. */
+  readonly #done = new Set<string>();
   readonly #released = new Set<string>();
   /** Folders outside the workspace that the person let commands run in, or not. */
   readonly #outside = new Map<string, boolean>();
@@ -44,7 +47,7 @@ export class TerminalRequests {
   }
 
   async create(request: Request, signal: AbortSignal): Promise<{ terminalId: string }> {
-    if (this.#open.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} terminals are open.`);
+    if (this.#open.size - this.#done.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} commands are running.`);
     const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
     if (cwd !== undefined && (await this.#isOutside(cwd)) && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
@@ -88,6 +91,7 @@ export class TerminalRequests {
     if (this.#released.has(id)) return {};
     this.#find(id).release();
     this.#open.delete(id);
+    this.#done.delete(id);
     this.#released.add(id);
     return {};
   }
@@ -170,6 +174,9 @@ export class TerminalRequests {
       // What was printed before anybody listened, or by a port that cannot tell as it comes.
       const grew = !heard && whole ? { grew: whole } : {};
       this.#scene.emit({ type: 'terminal.changed', terminal: { id, exit: { code: exit.code, signal: exit.signal } }, ...grew });
+      if (this.#open.has(id)) this.#done.add(id);
+      const [oldest] = this.#done;
+      if (oldest !== undefined && this.#done.size > MOST_ENDED) this.release(oldest);
     });
   }
 }

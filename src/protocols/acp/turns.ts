@@ -20,8 +20,8 @@ export interface TurnMemory {
   /** What the names of its parts begin with. */
   readonly prefix: string;
   stopping: boolean;
-  /** Files that calls the person allowed are about. */
-  readonly allowed: Set<string>;
+  /** Files and the texts the person saw and allowed for them. */
+  readonly allowed: Map<string, string>;
 }
 export interface Growing {
   readonly kind: 'text' | 'thought';
@@ -57,7 +57,7 @@ export class Turns {
       made: 0,
       prefix: `${id}:`,
       stopping: false,
-      allowed: new Set(),
+      allowed: new Map(),
     };
     this.#current = turn;
     this.#emit({ type: 'turn.began', turnId: id, at: this.#now(), prompt });

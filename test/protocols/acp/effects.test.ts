@@ -159,6 +159,42 @@ test('a write the person has allowed with its call is not asked about again', as
   await finish();
 });
 
+test('an allowed call allows what was shown of it and nothing else: no other text, no other file, nothing a link hides', async (t) => {
+  const made = await scene(t);
+  const { agent, cwd } = made;
+  const away = outside(t);
+  symlinkSync(away, path.join(cwd, 'link'));
+  const { driven, finish } = await inTurn(made);
+  let extra = 0;
+  driven.onAsk((ask) => {
+    if (ask.kind === 'approval' && ask.options.some((one) => one.id === 'y')) return { kind: 'option', optionId: 'y' };
+    extra += 1;
+    return { kind: 'option', optionId: 'reject' };
+  });
+  const allow = (toolCall: object) =>
+    agent.ask('session/request_permission', {
+      sessionId: SESSION,
+      toolCall,
+      options: [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }],
+    });
+  const diff = (file: string) => ({ type: 'diff', path: file, oldText: null, newText: 'shown' });
+  const places = [path.join(away, 'a.txt'), path.join(cwd, '.git', 'hooks', 'pre-commit'), path.join(cwd, '.vscode', 'settings.json')];
+  const through = path.join(cwd, 'link', 'b.txt');
+  const locations = [...places, through].map((file) => ({ path: file }));
+  // Places are no texts, neither told with the question nor slipped in afterwards.
+  await allow({ toolCallId: 'r', title: 'Read README.md', kind: 'read', locations });
+  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'r', locations, content: places.map(diff) });
+  for (const file of places) assert.equal((await write(agent, file, 'shown')).error?.code, -32603, file);
+  // What steers the editor, and what a link leads outside, is asked about by its own; so is another text than the one that was shown.
+  await allow({ toolCallId: 'w', title: 'Write', kind: 'edit', content: [...places, through].map(diff) });
+  assert.equal((await write(agent, places[0] ?? '', 'another')).error?.code, -32603);
+  for (const file of [...places.slice(1), through]) assert.equal((await write(agent, file, 'shown')).error?.code, -32603, file);
+  assert.equal(extra, 7);
+  assert.deepEqual((await write(agent, places[0] ?? '', 'shown')).result, {});
+  assert.equal(existsSync(path.join(away, 'b.txt')), false);
+  await finish();
+});
+
 test('46 and 47: a folder and a binary file are no texts; a file that cannot be written says why', async (t) => {
   const made = await scene(t);
   const binary = path.join(made.cwd, 'b.bin');
@@ -184,6 +220,33 @@ async function command(agent: FakeAgent, params: object) {
   const about = async (method: string) => (await agent.ask(`terminal/${method}`, { sessionId: SESSION, terminalId })).result;
   return { terminalId, output: async () => (await about('output')) as Output, wait: () => about('wait_for_exit'), about };
 }
+
+test('commands that have ended take no room from later ones, and the oldest are let go in the end', { timeout: 60_000 }, async (t) => {
+  const made = await scene(t);
+  const created: string[] = [];
+  const handle = (id: string, ends: boolean) => ({
+    id,
+    output: () => ({ text: id, truncated: false, ...(ends ? { exit: { code: 0, signal: null } } : {}) }),
+    exited: () => (ends ? Promise.resolve({ code: 0, signal: null }) : new Promise<never>(() => {})),
+    kill: () => {},
+    release: () => {},
+  });
+  const terminals = {
+    create: async ({ command: line }: { readonly command: string }) => {
+      created.push(`t${created.length}`);
+      return handle(`t${created.length - 1}`, line === 'ends');
+    },
+  };
+  const { finish } = await inTurn(made, { ports: { terminals } });
+  const create = (line: string) => made.agent.ask('terminal/create', { sessionId: SESSION, command: line });
+  const output = (terminalId: string) => made.agent.ask('terminal/output', { sessionId: SESSION, terminalId });
+  for (let at = 0; at < 257; at++) assert.equal((await create('ends')).error, undefined, `number ${at}`);
+  assert.equal((await output('t0')).error?.code, -32002);
+  assert.deepEqual((await output('t1')).result, { output: 't1', truncated: false, exitStatus: { exitCode: 0, signal: null } });
+  for (let at = 0; at < 64; at++) assert.equal((await create('runs')).error, undefined);
+  assert.match((await create('runs')).error?.message ?? '', /commands are running/);
+  await finish();
+});
 
 test('49 and 50: arguments reach the program as they are; a line without arguments is for the shell; no pager waits', async (t) => {
   const made = await scene(t);

@@ -7,10 +7,14 @@ import { compareVersions, quirksOf, quirkTable } from '../../../src/protocols/ac
 interface Recorded {
   readonly way: 'in' | 'out' | 'disk';
   readonly exists?: boolean;
+  readonly at?: string;
+  readonly file?: string;
+  /** Its own record on disk, each line shortened. */
+  readonly lines?: readonly { readonly type?: string; readonly $set?: { readonly messages?: readonly { readonly type: string }[] } }[];
   readonly message?: {
     readonly method?: string;
     readonly error?: { readonly code: number };
-    readonly result?: { readonly agentInfo?: { readonly name: string; readonly version: string } };
+    readonly result?: { readonly sessionId?: string; readonly agentInfo?: { readonly name: string; readonly version: string } };
   };
 }
 const recorded = (file: string) =>
@@ -36,6 +40,27 @@ test('recorded: an error for a missing file keeps Gemini from writing it, and Op
   const opencode = recorded('recorded/opencode-refused-write.jsonl');
   assert.ok(opencode.some((frame) => frame.way === 'out' && frame.message?.error));
   assert.equal(opencode.at(-1)?.exists, true);
+});
+
+test('recorded: Gemini empties its record when it is loaded in the minute it was begun in, and loads it one minute later', () => {
+  const frames = recorded('recorded/gemini-load-too-soon.jsonl');
+  const minute = (frame: Recorded | undefined) => frame?.at?.slice(0, 'yyyy-mm-ddThh:mm'.length);
+  const begun = frames.filter((frame) => frame.message?.result?.sessionId);
+  const loads = frames.flatMap((frame, at) => (frame.message?.method === 'session/load' ? [at] : []));
+  const [soon = 0, late = 0] = loads;
+  assert.equal(loads.length, 2);
+  assert.equal(minute(frames[soon]), minute(begun[0]));
+  assert.ok(frames[soon + 1]?.message?.error);
+  const answers = (frame: Recorded | undefined) => frame?.lines?.some((line) => line.type === 'gemini');
+  assert.ok(answers(frames[soon - 1]), 'the answer was on disk before the process ended');
+  const emptied = frames[soon + 2];
+  assert.equal(emptied?.file, frames[soon - 1]?.file);
+  assert.deepEqual(
+    emptied?.lines?.at(-1)?.$set?.messages?.map((message) => message.type),
+    ['user'],
+  );
+  assert.notEqual(minute(frames[late]), minute(begun[1]));
+  assert.ok(frames[late + 1]?.message?.result);
 });
 
 test('a quirk ends with the version it is gone in, and other agents have none', () => {

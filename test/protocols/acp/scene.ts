@@ -23,6 +23,7 @@ export interface Scene {
     readonly version?: '2';
     /** Further folders of the workspace. */
     readonly folders?: readonly string[];
+    readonly now?: () => number;
   }): Drive;
 }
 
@@ -44,13 +45,14 @@ export async function scene(t: TestContext): Promise<Scene> {
       writeFileSync(path.join(cwd, name), text);
       return path.join(cwd, name);
     },
-    start({ resume, ports, env, version, folders } = {}) {
+    start({ resume, ports, env, version, folders, now } = {}) {
       const made = drive({
         protocol: acp,
         launch: { ...agent.launch(cwd, env), ...(version ? { options: { version } } : {}), ...(folders ? { folders } : {}) },
         // No tools: the door is tried in a test of its own.
         ports: { tools: [], ...ports },
         ...(resume ? { resume } : {}),
+        ...(now ? { now } : {}),
       });
       drives.push(made);
       return made;

@@ -86,6 +86,75 @@ test('a conversation the agent has lost goes on as a new one, and says so', asyn
   }
 });
 
+test('an agent that empties the record of a young conversation is asked for it when the minute it was begun in is over', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentInfo: { name: 'gemini-cli', version: '0.61.0' }, agentCapabilities: { loadSession: true } });
+  const MINUTE = 60_000;
+  const began = 1_000_000 * MINUTE;
+  let now = () => began + 5_000;
+  const driven = start({ now: () => now() });
+  await driven.ready();
+  await driven.prompt('remember 7');
+  const asked: number[] = [];
+  agent.handlers['session/load'] = () => {
+    asked.push(now());
+    return {};
+  };
+  // The clock stands until the notice is there.
+  let from: number | undefined;
+  driven.live.store.onChange(({ event }) => {
+    if (event.type === 'notice') from ??= Date.now();
+  });
+  now = () => began + MINUTE - 80 + (from === undefined ? 0 : Date.now() - from);
+  await driven.live.restart();
+  const held = await driven.ready();
+  assert.ok((asked[0] ?? 0) >= began + MINUTE, `asked ${(asked[0] ?? 0) - began - MINUTE} ms after the minute`);
+  assert.match(held.notices.at(-1)?.text ?? '', /taken up in the minute it was begun in.* 1 s/);
+  assert.equal(held.resumeKey, SESSION);
+  // Later on nothing is held, and nothing more is said.
+  now = () => began + 2 * MINUTE;
+  await driven.live.restart();
+  assert.equal((await driven.ready()).notices.length, held.notices.length);
+  assert.equal(asked.length, 2);
+  // A window that closes meanwhile does not wait for the minute.
+  now = () => began + 10_000;
+  await driven.live.restart();
+  await driven.until('the notice', (session) => session.notices.length > held.notices.length);
+  await driven.live.stop();
+  assert.equal(asked.length, 2);
+});
+
+test('a conversation in which nothing was said is begun anew without a word when the agent kept nothing of it', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true } });
+  agent.handlers['session/load'] = () => new Refuse(-32603, 'Internal error', { details: 'No previous sessions found' });
+  const driven = start();
+  await driven.ready();
+  await driven.live.restart();
+  assert.deepEqual((await driven.ready()).notices, []);
+  assert.ok(agent.received.some((frame) => frame.method === 'session/load'));
+});
+
+test('what a record says in the place of a call and its result is no prompt', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ agentCapabilities: { loadSession: true } });
+  agent.handlers['session/load'] = () => {
+    for (const text of ['go', '[Function Response: read_file]', '[Function Response: of what?] I ask']) {
+      agent.update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+      agent.text('so');
+    }
+    return {};
+  };
+  const session = await start({ resume: { key: SESSION, history: true } }).ready();
+  assert.deepEqual(
+    session.turns.map((turn) => [turn.prompt.map((one) => (one.type === 'text' ? one.text : '')).join(''), textOf(turn)]),
+    [
+      ['go', 'soso'],
+      ['[Function Response: of what?] I ask', 'so'],
+    ],
+  );
+});
+
 const select = (id: string, category: string | null, currentValue: string, values: readonly string[]) => ({
   id,
   name: id,
