@@ -176,6 +176,8 @@ export interface Approval {
   readonly options: readonly Option[];
   /** The person may change the proposed text before allowing it. */
   readonly editable?: true;
+  /** Asked by this side, not by the agent: words with a rejection would reach nobody. */
+  readonly wordless?: true;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
 }

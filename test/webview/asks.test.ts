@@ -69,6 +69,8 @@ test('words for the agent go with a rejection only, and only where the agent tak
   ]);
   const mute = await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }));
   assert.ok(!mute.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
+  const ours = await Stage.open(session({ ...running, asks: [{ ...command, wordless: true }] }));
+  assert.ok(!ours.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
 });
 
 test('words for the agent: the focus goes to their field, Enter rejects with them, Esc goes back', async () => {

@@ -19,7 +19,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const { session, act } = view;
   const offers = session.link.state === 'ready' ? session.link.offers : {};
   const given = view.memory.answers[ask.id] ?? {};
-  const giveWords = offers.feedback && ask.options.some(isRejection);
+  const giveWords = offers.feedback && !ask.wordless && ask.options.some(isRejection);
   const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
   const title = askTitle(ask, session, t('Run a command'));
   return html`<div class="ask approval" role="group" aria-label=${visibleText(title)} data-ask=${ask.id}>

@@ -146,7 +146,7 @@ export class Approvals implements Disposable {
     }
     const { diffs } = ask.detail.type === 'edit' ? ask.detail : { diffs: [] };
     if (diffs.length > 0 && this.#deps.openDiffToo()) this.#deps.openDiff(sessionId, ask.id);
-    const pick = showApproval(ask, title, this.#offersFeedback(sessionId), {
+    const pick = showApproval(ask, title, !ask.wordless && this.#offersFeedback(sessionId), {
       ...host,
       openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
       feedback: (option) => {
