@@ -6,6 +6,9 @@ import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
 import type { Choice, Snapshot } from './snapshot.ts';
 
+/** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
+const ASKED_AGAIN_AT_MOST = 5;
+
 type Dialect = 'rfc' | 'gemini';
 interface Held {
   readonly id: CallId;
@@ -15,6 +18,10 @@ interface Held {
   askId?: AskId;
   answered: boolean;
   rejected: boolean;
+  /** The decision about it never reached the agent, as far as can be seen. */
+  adrift: boolean;
+  /** How often it was asked once more. */
+  again: number;
 }
 
 /** What a person decided about a call. */
@@ -49,6 +56,32 @@ export class Calls {
 
   get commandRuns(): boolean {
     return [...this.#held.values()].some(({ last }) => last.kind === 'execute' && last.status === 'running');
+  }
+
+  /** Calls that were decided, and of which the agent has said nothing since but that they wait. */
+  get unheard(): readonly string[] {
+    return [...this.#held.values()].flatMap(({ last, answered, askId, rejected, adrift }) =>
+      answered && askId === undefined && last.status === 'waiting' && (adrift || !rejected) ? [last.id] : [],
+    );
+  }
+
+  adrift(id: string): void {
+    const held = this.#held.get(id);
+    if (held) held.adrift = true;
+  }
+
+  /** The decision did not arrive: the person is asked once more, whatever rule there is. False when that has been tried too often. */
+  askAgain(id: string): boolean {
+    const held = this.#held.get(id);
+    if (!held || held.askId !== undefined || held.last.status !== 'waiting') return true;
+    held.again += 1;
+    if (held.again > ASKED_AGAIN_AT_MOST) return false;
+    held.adrift = false;
+    held.answered = false;
+    held.rejected = false;
+    this.#changed(held, { status: 'waiting' });
+    this.#ask(held);
+    return true;
   }
 
   knows(id: string): boolean {
@@ -113,7 +146,7 @@ export class Calls {
   }
 
   #begin(call: Snapshot, dialect: Dialect): Decision | undefined {
-    const held: Held = { id: this.#scene.newId(), dialect, last: call, answered: false, rejected: false };
+    const held: Held = { id: this.#scene.newId(), dialect, last: call, answered: false, rejected: false, adrift: false, again: 0 };
     this.#held.set(call.id, held);
     const { name, title, kind } = call;
     this.#scene.emit({
@@ -141,7 +174,7 @@ export class Calls {
       locations: locationsOf(last),
       ...(last.error ? { error: last.error } : {}),
     });
-    if (isOver(last)) this.#settle(held, 'withdrawn');
+    if (isOver(last) || last.status === 'running') this.#settle(held, 'withdrawn');
     if (!asks || held.askId !== undefined) return undefined;
     const before = this.#remembered.answerTo(last);
     if (before) {

@@ -36,6 +36,8 @@ export class Hearing {
   records = 0;
   /** A plain message came: the agent keeps no task. */
   answered = false;
+  /** Grows with everything that was not known before. */
+  progress = 0;
   /** Something beside words was shown. */
   anything = false;
 
@@ -121,7 +123,9 @@ export class Hearing {
     // Agents that do not stream answer with the whole task.
     const { shown } = this.#deps;
     const text = record.parts.flatMap((part) => part.text ?? []).join('');
-    if (text !== '' && !shown.has(record.messageId, text) && !this.#isOld(text)) this.#said(record, words);
+    const isNew = text !== '' && !shown.has(record.messageId, text) && !this.#isOld(text);
+    // What a call waits for is asked wherever it is told.
+    for (const one of meaningOf(record)) if (one.type === 'call' || isNew) this.#show(one, words, record.messageId);
     for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
   }
 
@@ -162,12 +166,14 @@ export class Hearing {
       if (said.dialect === 'rfc') memory.camel = said.camel;
       this.anything = true;
       if (!calls.knows(said.call.id)) shown.close();
+      if (calls.status(said.call.id) !== said.call.status) this.progress += 1;
       const decision = calls.take(said.call, said.dialect);
       if (decision) decided(decision);
       if (said.call.status === 'done' && said.call.diff) memory.past.add('Changed', said.call.diff.path);
       return;
     }
     if (!words) return;
+    this.progress += 1;
     switch (said.type) {
       case 'text':
       case 'thought':

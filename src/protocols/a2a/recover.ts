@@ -28,6 +28,8 @@ export interface Recovery {
   readonly hear: (open: (take: (result: unknown) => void) => Promise<void>) => Promise<unknown>;
   readonly caughtUp: (record: Incoming) => void;
   readonly resting: () => boolean;
+  /** Grows with everything that was not known before. */
+  readonly progress: () => number;
 }
 
 /**
@@ -39,11 +41,12 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
   for (let at = 0; at < retries.length; at += 1) {
     await pause((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), AbortSignal.any([signal, scene.signal]));
     if (signal.aborted || scene.signal.aborted) return 'lost';
-    const before = { any: false };
-    const error = await recovery.hear((take) => subscribe(recovery, take, before));
+    const before = recovery.progress();
+    const error = await recovery.hear((take) => subscribe(recovery, take));
     if (signal.aborted) return 'lost';
     if (recovery.resting()) return 'resting';
-    if (before.any) at = -1;
+    // Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end.
+    if (recovery.progress() > before) at = 0;
     const unsupported = error instanceof RpcError && (error.code === -32004 || error.code === -32601 || error.code === -32603);
     if (error instanceof RpcError && error.code === -32001) return 'gone';
     if (!unsupported && error !== undefined) {
@@ -55,6 +58,7 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
       const now = await lookUp(memory);
       if (!now) return 'gone';
       recovery.caughtUp(now);
+      if (recovery.progress() > before) at = 0;
       if (isAtRest(now.state)) return 'resting';
     } catch (failure) {
       scene.log.info(`Looking at the task failed: ${messageOf(failure)}`);
@@ -64,7 +68,7 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
 }
 
 /** The first record is the task as it stands; what follows waits until everything missed has been read from it. */
-async function subscribe(recovery: Recovery, take: (result: unknown) => void, heard: { any: boolean }): Promise<void> {
+async function subscribe(recovery: Recovery, take: (result: unknown) => void): Promise<void> {
   const { memory } = recovery;
   let waiting: unknown[] | undefined = [];
   let reading: Promise<void> | undefined;
@@ -75,7 +79,6 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void, he
     for (const one of held) take(one);
   };
   await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, (result) => {
-    heard.any = true;
     const record = reading === undefined ? toIncoming(result) : undefined;
     if (waiting !== undefined && reading === undefined) {
       if (record?.kind === 'task' && (record.history?.length ?? 0) > 0) {

@@ -1,3 +1,6 @@
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import type { Scene } from '../adapter.ts';
 import type { Memory } from './memory.ts';
 import { parse } from './rpc.ts';
 
@@ -17,4 +20,18 @@ export async function makeTask(memory: Memory): Promise<void> {
   } catch {
     // The first message makes it.
   }
+}
+
+/** Keeps the server from closing the turn connection while an approval waits (a2a.md §3). */
+export function signOfLife({ rpc, base }: Memory, { log }: Pick<Scene, 'log'>): void {
+  rpc.fetch('GET', `${base}/.well-known/agent-card.json`, undefined, 'turn').then(
+    (answer) => answer.text().catch(() => ''),
+    (error: unknown) => log.trace(`The sign of life failed: ${messageOf(error)}`),
+  );
+}
+
+/** The shipped server's first generation fails over its own repository in two ways that a person can mend (a2a.md §1). */
+export function advised(failure: string | undefined): string | undefined {
+  if (failure === undefined || !/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
+  return say('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
 }

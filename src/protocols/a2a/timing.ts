@@ -14,7 +14,15 @@ export interface Timing {
   readonly silence: number;
   /** That an agent has to end a stream after it was told to stop. */
   readonly patience: number;
+  /** Without a record after a decision until the agent is asked whether it still waits for it. */
+  readonly doubt: number;
   /** Before the tries to take up a lost stream. */
   readonly retries: readonly number[];
 }
-export const TIMING: Timing = { ping: 2000, silence: 10_000, patience: 5000, retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000] };
+export const TIMING: Timing = {
+  ping: 2000,
+  silence: 10_000,
+  patience: 5000,
+  doubt: 15_000,
+  retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
+};

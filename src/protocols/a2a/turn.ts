@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, Fault, Remedy, TurnId } from '../../session/model.ts';
+import type { AskId, TurnId } from '../../session/model.ts';
 import { Asking } from './asking.ts';
 import { Calls, type Decision } from './calls.ts';
 import { Hearing } from './hearing.ts';
@@ -11,23 +11,21 @@ import { confirmation, dataPart, textPart, toMessage } from './messages.ts';
 import { type Incoming, isAtRest, isOver, toIncoming } from './records.ts';
 import { lookUp, resubscribe } from './recover.ts';
 import { pause, RpcError, StatusError, wordsOf } from './rpc.ts';
-import { makeTask } from './shippedTask.ts';
+import { makeTask, signOfLife } from './shippedTask.ts';
 import { Shown } from './shown.ts';
 import { likeProposal } from './snapshot.ts';
 import { stopTask } from './stop.ts';
 import type { TurnScene } from './timing.ts';
+import { refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
-export interface TurnEnd {
-  readonly status: 'done' | 'cancelled' | 'failed';
-  readonly stop?: string;
-  readonly error?: Fault;
-}
 const TERMINAL = /terminal state/i;
 
 interface Stream {
   ended: boolean;
   records: number;
+  /** Nothing is expected of it any more; what it says is still heard. */
+  stale?: true;
 }
 
 /**
@@ -43,7 +41,8 @@ export class Turn {
   readonly #hearing: Hearing;
   readonly #stop = new AbortController();
   readonly #edits: LateEdits;
-  readonly #followUps: string[] = [];
+  /** What the person said to a call, by its id: said once the turn rests. */
+  readonly #followUps = new Map<string, string>();
   readonly #clock: NodeJS.Timeout;
   #streams: Stream[] = [];
   #heardAt: number;
@@ -51,6 +50,9 @@ export class Turn {
   #ending: (end: TurnEnd) => void = () => {};
   #ended = false;
   #recovering = false;
+  #doubting = false;
+  /** When the last decision was sent that nothing was heard of since. */
+  #decidedAt: number | undefined;
 
   constructor(id: TurnId, deps: TurnScene) {
     const { scene, memory, timing } = deps;
@@ -116,7 +118,7 @@ export class Turn {
       this.stop();
       return true;
     }
-    if (decision.words) this.#followUps.push(decision.words);
+    if (decision.words) this.#followUps.set(decision.call.id, decision.words);
     if (decision.choice.remembered) this.#deps.memory.remembered.add(decision.call);
     this.#say(decision);
     return true;
@@ -125,7 +127,7 @@ export class Turn {
   stop(): void {
     if (this.#ended || this.#stop.signal.aborted) return;
     this.#stop.abort();
-    this.#followUps.length = 0;
+    this.#followUps.clear();
     void this.#stopNow().catch((error: unknown) => {
       this.#deps.scene.log.warn(`Stopping failed: ${messageOf(error)}`);
       this.#end({ status: 'cancelled' });
@@ -173,21 +175,74 @@ export class Turn {
       if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
       else if (text !== proposed && call.diff) this.#edits.add(call.id, call.diff.path, text);
     }
-    this.#send([dataPart(memory, confirmation(memory, call, dialect, choice.sends, edited))]);
+    this.#decidedAt = this.#deps.scene.now();
+    let arrived = false;
+    const params = toMessage(memory, [dataPart(memory, confirmation(memory, call, dialect, choice.sends, edited))]);
+    void this.#open(params, () => {
+      arrived = true;
+    }).then((error) => (arrived ? this.#closed(error) : this.#undelivered(call.id, error)));
   }
 
   #sayText(text: string): void {
-    this.#send([textPart(this.#deps.memory, text)]);
+    const { memory } = this.#deps;
+    void this.#open(toMessage(memory, [textPart(memory, text)])).then((error) => this.#closed(error));
   }
 
-  #send(parts: readonly Fields[]): void {
-    void this.#open(toMessage(this.#deps.memory, parts)).then((error) => this.#closed(error));
-  }
-
-  #open(params: Fields): Promise<unknown> {
+  #open(params: Fields, onRecord: () => void = () => {}): Promise<unknown> {
     const { memory } = this.#deps;
     const method = memory.peer.streaming ? 'message/stream' : 'message/send';
-    return this.#hear((take) => memory.rpc.stream(method, params, take));
+    return this.#hear((take) =>
+      memory.rpc.stream(method, params, (result) => {
+        onRecord();
+        take(result);
+      }),
+    );
+  }
+
+  /** Nothing was heard on the stream of a decision. */
+  #undelivered(callId: string, error: unknown): void {
+    if (this.#ended || this.#stop.signal.aborted) return;
+    this.#calls.adrift(callId);
+    if (error instanceof StatusError) return this.#askAgain([callId], wordsOf(error));
+    if (error instanceof RpcError) {
+      const over = error.code === -32001 || error.code === -32004 || TERMINAL.test(error.message);
+      return over ? this.#refused(error) : void this.#doubt(wordsOf(error));
+    }
+    if (this.#calls.waiting > 0 || this.#streams.some((one) => !one.ended)) return void this.#doubt(messageOf(error));
+    void this.#lost(error);
+  }
+
+  /**
+   * Decisions of which nothing came: the task is looked at, and what it still waits for is asked of the person once more, never sent again by
+   * itself (a2a.md §9.3).
+   */
+  async #doubt(why: string | undefined): Promise<void> {
+    const { memory, scene } = this.#deps;
+    if (this.#doubting || this.#recovering) return;
+    this.#doubting = true;
+    const now = await lookUp(memory).catch((error: unknown) => {
+      scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
+      return undefined;
+    });
+    this.#doubting = false;
+    if (this.#ended || this.#stop.signal.aborted) return;
+    if (now) this.#hearing.catchUp(now);
+    const open = this.#calls.unheard;
+    const waits = now ? now.state === 'input-required' : this.#decidedAt === undefined || why !== undefined;
+    if (open.length > 0 && waits) return this.#askAgain(open, why);
+    if (!now || (this.#decidedAt !== undefined && why === undefined && !isAtRest(now.state))) return;
+    for (const one of this.#streams) if (!one.ended) one.stale = true;
+    if (isAtRest(now.state)) this.#settle();
+    else if (!this.#streams.some((one) => !one.ended)) void this.#lost(undefined);
+  }
+
+  #askAgain(callIds: readonly string[], why: string | undefined): void {
+    this.#decidedAt = undefined;
+    for (const one of this.#streams) if (!one.ended) one.stale = true;
+    const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
+    this.#shown.notice('warn', told);
+    if (callIds.every((id) => this.#calls.askAgain(id))) return;
+    this.#end({ status: 'failed', error: { message: say('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
   }
 
   /** Settles when the stream has ended, with what went wrong. */
@@ -204,6 +259,7 @@ export class Turn {
         // What a body holds after its last word was not meant for anybody.
         if (this.#ended || stream.ended) return;
         this.#quiet();
+        this.#decidedAt = undefined;
         if (!record) return scene.log.trace('A record of a kind that is not known was left out.');
         stream.records += 1;
         this.#hearing.take(record, mine);
@@ -227,7 +283,7 @@ export class Turn {
   #closed(error: unknown): void {
     if (this.#ended || this.#stop.signal.aborted) return;
     if (error instanceof RpcError || error instanceof StatusError) return this.#refused(error);
-    if (this.#streams.some((one) => !one.ended)) return;
+    if (this.#streams.some((one) => !one.ended && !one.stale)) return;
     if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered)
       return void this.#edits.written().then(() => this.#settle());
     void this.#lost(error);
@@ -236,31 +292,28 @@ export class Turn {
   #refused(error: RpcError | StatusError): void {
     const { memory } = this.#deps;
     if (error instanceof RpcError && error.code === -32001) leaveTask(memory);
-    const next: readonly Remedy[] = error instanceof StatusError ? ['retry', 'openSettings'] : ['retry', 'showLog'];
-    this.#end({
-      status: 'failed',
-      error: { message: wordsOf(error), code: String(error instanceof RpcError ? error.code : error.status), next },
-    });
+    this.#end(refusal(error));
   }
 
   /** The newest stream has ended: is the turn over? */
   #settle(): void {
     if (this.#ended || this.#calls.waiting > 0 || this.asking.waits || this.#recovering) return;
-    if (this.#streams.at(-1)?.ended === false) return;
+    const last = this.#streams.at(-1);
+    if (last?.ended === false && !last.stale) return;
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
+    if (state === 'input-required' && failure === undefined && !this.#stop.signal.aborted && this.#calls.unheard.length > 0) {
+      if (memory.peer.dialect !== 'gemini') return void this.#doubt(undefined);
+      this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
+    }
     if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
     memory.completed = state === 'completed';
     if (state === 'failed' || state === 'rejected' || state === 'canceled') leaveTask(memory);
     if (this.#stop.signal.aborted) return this.#end({ status: 'cancelled' });
-    if (state === 'canceled') return this.#end({ status: 'cancelled', stop: say('The agent stopped.') });
-    if (state === 'failed' || state === 'rejected' || failure !== undefined) {
-      return this.#end({
-        status: 'failed',
-        error: { message: advised(failure) ?? say('The agent failed without saying why.'), next: ['retry'] },
-      });
-    }
-    const followUp = this.#followUps.splice(0).join('\n');
+    const unhappy = unhappyEnd(state, failure);
+    if (unhappy) return this.#end(unhappy);
+    const followUp = [...this.#followUps.values()].join('\n');
+    this.#followUps.clear();
     if (followUp) return this.#sayText(followUp);
     if (this.#shown.empty && !this.#hearing.anything) this.#shown.notice('info', say('The agent returned nothing.'));
     this.#end({ status: 'done' });
@@ -296,12 +349,16 @@ export class Turn {
       hear: (open) => this.#hear(open),
       caughtUp: (record) => this.#hearing.catchUp(record),
       resting: () => isAtRest(this.#hearing.state),
+      progress: () => this.#hearing.progress,
     });
     this.#recovering = false;
     if (this.#ended || this.#stop.signal.aborted) return;
-    this.#quiet();
+    scene.emit({ type: 'turn.activity', turnId: this.id, text: null });
     if (end === 'resting') return this.#settle();
-    this.#end({ status: 'failed', error: { message: end === 'gone' ? leaveTask(memory) : why, next: ['retry', 'continue'] } });
+    if (end === 'gone') return this.#end({ status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } });
+    const told = say('The agent was not reached again. {0} It may still be at work.', why);
+    if (await this.asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'))) return this.#lost(error);
+    this.#end({ status: 'failed', error: { message: told, next: ['continue'] } });
   }
 
   /** Something was heard. */
@@ -313,15 +370,14 @@ export class Turn {
 
   #tick(): void {
     const { scene, memory, timing } = this.#deps;
+    if (this.#decidedAt !== undefined && scene.now() - this.#decidedAt >= timing.doubt && !this.#calls.commandRuns) {
+      this.#decidedAt = scene.now();
+      void this.#doubt(undefined);
+    }
     if (this.#calls.waiting > 0) {
       this.#heardAt = scene.now();
       // An open turn connection is the only way to stop a running command later (a2a.md §3).
-      if (memory.peer.dialect === 'gemini' && memory.rpc.turnIsFree) {
-        memory.rpc.fetch('GET', `${memory.base}/.well-known/agent-card.json`, undefined, 'turn').then(
-          (answer) => answer.text().catch(() => ''),
-          (error: unknown) => scene.log.trace(`The sign of life failed: ${messageOf(error)}`),
-        );
-      }
+      if (memory.peer.dialect === 'gemini' && memory.rpc.turnIsFree) signOfLife(memory, scene);
       return;
     }
     const silent = scene.now() - this.#heardAt;
@@ -338,10 +394,4 @@ export class Turn {
     this.#deps.memory.past.add('Agent', this.#shown.text);
     this.#ending(end);
   }
-}
-
-/** The shipped server's first generation fails over its own repository in two ways that a person can mend (a2a.md §1). */
-function advised(failure: string | undefined): string | undefined {
-  if (failure === undefined || !/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
-  return say('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
 }
