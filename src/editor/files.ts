@@ -20,7 +20,8 @@ export const editorFiles: Files = {
     const document = openDocument(file);
     if (document) return writeDocument(document, text);
     await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, inMannerOf(text, await textOnDisk(file)));
+    const there = await textOnDisk(file);
+    await writeFile(file, there === undefined ? text : inMannerOf(text, there));
   },
 };
 
@@ -49,11 +50,12 @@ async function writeDocument(document: vscode.TextDocument, text: string): Promi
   if (document.isDirty && !(await document.save())) throw new Error(`${document.fileName} could not be saved`);
 }
 
-async function textOnDisk(file: string): Promise<string> {
+/** undefined when there is no such file. */
+async function textOnDisk(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Content, TurnId } from '../../session/model.ts';
+import type { Content, Diff, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
 import { Growth } from '../growth.ts';
@@ -81,11 +81,7 @@ export class AcpAdapter implements Adapter {
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
       allowed: (path) => this.#turns.current?.allowed.get(path),
-      wrote: (diff) => {
-        const turn = this.#turns.current;
-        const call = turn && callThatWrote(turn, diff.path);
-        if (turn && call) this.#placing.wrote(turn, call, diff);
-      },
+      wrote: (diff) => this.#wrote(diff),
     });
     this.#terminals = new TerminalRequests({
       terminals: ports.terminals,
@@ -352,6 +348,21 @@ export class AcpAdapter implements Adapter {
       emit: this.#emit,
       isOurs: (sessionId) => this.#sessionId === undefined || sessionId === this.#sessionId,
     });
+  }
+
+  /** No write goes unseen: one that belongs to no call, or comes after the turn, is shown as a call of its own. */
+  #wrote(diff: Diff): void {
+    const before = this.#turns.current;
+    let call = before && callThatWrote(before, diff.path);
+    if (!call) {
+      const toolCallId = this.#scene.newId();
+      const title = say('Write {0}', diff.path);
+      const update = { sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations: [{ path: diff.path }] };
+      this.#updates.take({ sessionId: this.#sessionId, update });
+      call = this.#turns.current?.calls.get(toolCallId);
+    }
+    const turn = this.#turns.current;
+    if (turn && call) this.#placing.wrote(turn, call, diff);
   }
 
   #notified(method: string, params: unknown): void {

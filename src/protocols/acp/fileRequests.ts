@@ -56,7 +56,7 @@ export class FileRequests {
     const target = path.resolve(request.path);
     const place = await this.#place(request.path);
     const before = await this.#text(target);
-    if (before === request.content) return {};
+    if (before === request.content && (await onDisk(target)) === plain(request.content)) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
     if (
@@ -83,14 +83,11 @@ export class FileRequests {
    */
   async #merged(target: string, present: string | null, wanted: string, signal: AbortSignal): Promise<string> {
     if (present === null) return wanted;
-    const onDisk = await readFile(target, 'utf8').then(
-      (text) => plain(text.replace(/^\uFEFF/, '')),
-      () => undefined,
-    );
+    const saved = await onDisk(target);
     const [now, then] = [plain(present), plain(wanted)];
     // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
-    const base = this.#read.of(target) ?? (onDisk === then ? undefined : onDisk);
-    if (base === now || (base === undefined && (onDisk === undefined || onDisk === now || now === then))) return wanted;
+    const base = this.#read.of(target) ?? (saved === then ? undefined : saved);
+    if (base === now || (base === undefined && (saved === undefined || saved === now || now === then))) return wanted;
     const merged = base === undefined ? undefined : mergedInto(now, base, then);
     if (merged !== undefined) return merged;
     if (await this.#mayReplace(target, now, then, signal)) return wanted;
@@ -194,6 +191,14 @@ export function slice(text: string, line: number | undefined, limit: number | un
     to = end < 0 ? text.length : end + 1;
   }
   return text.slice(from, to);
+}
+
+/** The text that is saved, without its mark and with plain line ends; undefined when there is none. */
+function onDisk(target: string): Promise<string | undefined> {
+  return readFile(target, 'utf8').then(
+    (text) => plain(text.replace(/^\uFEFF/, '')),
+    () => undefined,
+  );
 }
 
 function plain(text: string): string {

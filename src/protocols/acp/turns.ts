@@ -64,14 +64,14 @@ export class Turns {
     return turn;
   }
 
-  /** Calls without a last word count as finished when the turn ended well; otherwise the reducer cancels them. */
+  /** Calls without a last word count as finished when the turn ended well and nobody was still being asked about them; otherwise the reducer cancels them. */
   end(status: 'done' | 'cancelled' | 'failed', how: { readonly stop?: string; readonly error?: Fault } = {}): void {
     const turn = this.#current;
     if (!turn) return;
     this.#current = undefined;
     for (const call of turn.calls.values()) {
       this.#past.add(call.id);
-      if (status === 'done' && !call.refused && !isFinal(call.status)) {
+      if (status === 'done' && !call.refused && !call.asking && !isFinal(call.status)) {
         this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: { status: 'done' } });
       }
     }

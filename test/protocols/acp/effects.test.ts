@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { slice } from '../../../src/protocols/acp/fileRequests.ts';
 import { placeOf } from '../../../src/protocols/acp/paths.ts';
-import { callsOf } from '../../../src/session/select.ts';
+import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
@@ -192,6 +192,41 @@ test('an allowed call allows what was shown of it and nothing else: no other tex
   assert.equal(extra, 7);
   assert.deepEqual((await write(agent, places[0] ?? '', 'shown')).result, {});
   assert.equal(existsSync(path.join(away, 'b.txt')), false);
+  await finish();
+});
+
+test('a write that belongs to no call is shown as one of its own, in a turn, beside other calls, and after the turn', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'old\n');
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  const shown = () =>
+    driven
+      .now()
+      .turns.flatMap(callsOf)
+      .flatMap(diffsOf)
+      .filter((diff) => diff.path === file);
+  for (const toolCallId of ['c1', 'c2'])
+    agent.update({ sessionUpdate: 'tool_call', toolCallId, title: 'Think', kind: 'think', status: 'in_progress' });
+  await write(agent, file, 'one\n');
+  await driven.until('the write', () => shown().length === 1);
+  assert.deepEqual(shown()[0], { path: file, before: 'old\n', after: 'one\n' });
+  await finish();
+  await write(agent, file, 'two\n');
+  await driven.until('the later write', () => shown().length === 2);
+  assert.deepEqual(shown()[1], { path: file, before: 'one\n', after: 'two\n' });
+  await driven.until('its end', (session) => session.turns.length === 2 && session.turns.every((turn) => turn.status === 'done'));
+});
+
+test('what the editor holds unsaved is saved when the agent writes just that', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'on disk');
+  const saved: string[] = [];
+  const files = { read: async () => 'typed', write: async (_: string, text: string) => void saved.push(text) };
+  const { finish } = await inTurn(made, { ports: { files } });
+  assert.deepEqual((await read(made.agent, file)).result, { content: 'typed' });
+  assert.deepEqual((await write(made.agent, file, 'typed')).result, {});
+  assert.deepEqual(saved, ['typed']);
   await finish();
 });
 

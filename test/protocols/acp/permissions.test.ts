@@ -205,3 +205,25 @@ test('a permission while no turn runs is asked, and outlives nothing but its age
   driven.live.send({ type: 'answer', askId: asks[0]?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
   assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'y' } });
 });
+
+test('a call about which nobody was answered when the turn ended was not done', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const toolCall = { toolCallId: 'open', title: 'Left open', kind: 'edit' };
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
+  void made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
+  await driven.until('the ask', (session) => session.asks.length > 0);
+  const turn = await finish();
+  assert.deepEqual(
+    callsOf(turn).map((call) => call.status),
+    ['cancelled'],
+  );
+  assert.deepEqual(driven.now().asks, []);
+  assert.deepEqual(
+    driven
+      .now()
+      .turns.flatMap(callsOf)
+      .map((call) => call.status),
+    ['cancelled'],
+  );
+});
