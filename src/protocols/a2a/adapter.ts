@@ -12,7 +12,7 @@ import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
 import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
-import { leaveTask, type Memory, Past } from './memory.ts';
+import { comeBack, leaveTask, type Memory, Past } from './memory.ts';
 import { promptParts } from './messages.ts';
 import { missed } from './missed.ts';
 import { PlainText } from './plainText.ts';
@@ -131,6 +131,7 @@ class A2aAdapter implements Adapter {
       pushRefused: false,
       remembered: new Allowances(cwd, harmless(this.#scene, this.#lent), () => this.#showOptions()),
       past: new Past(this.#scene.past),
+      aside: undefined,
       ...(push ? { push } : {}),
     };
     const now = await this.#takeUp(memory);
@@ -282,6 +283,7 @@ class A2aAdapter implements Adapter {
     this.#turn = turn;
     void turn.over.then((end) => {
       if (this.#turn === turn) this.#turn = undefined;
+      comeBack(memory);
       if (this.#leaving) return;
       void registerPush(memory, this.#scene);
       if (memory.task || memory.contextId) {

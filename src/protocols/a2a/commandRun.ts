@@ -3,7 +3,7 @@ import { say } from '../../base/say.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { Scene } from '../adapter.ts';
 import type { CommandTree } from './commands.ts';
-import type { Memory } from './memory.ts';
+import { type Memory, setAside } from './memory.ts';
 import { parse } from './rpc.ts';
 import { commandAnswer, commandStates, answer as rpcAnswer } from './schema.ts';
 import type { Turn } from './turn.ts';
@@ -18,6 +18,7 @@ export interface CommandScene {
 /** Runs one of the agent's slash commands as a turn (a2a.md §13). Never rejects. */
 export async function runCommand(turn: Turn, at: CommandScene, path: readonly string[], args: string): Promise<void> {
   let given: string | undefined = args.trim();
+  setAside(at.memory);
   try {
     const byRest = at.tree?.by === 'rest';
     if (byRest && path.length === 1 && path[0] === 'restore') given = await whichCheckpoint(turn, at, given);

@@ -37,6 +37,23 @@ export interface Memory {
   pushRefused: boolean;
   /** Who said what, for a task that has to be told. */
   readonly past: Past;
+  /** What a command that runs in a task of its own has put aside. */
+  aside: Aside | undefined;
+}
+
+type Aside = Pick<Memory, 'task' | 'contextId' | 'completed' | 'settled' | 'tellPast'>;
+
+/** A command runs in a task of its own: the conversation's is kept for when it is over. */
+export function setAside(memory: Memory): void {
+  const { task, contextId, completed, settled, tellPast } = memory;
+  memory.aside = { task, contextId, completed, settled, tellPast };
+}
+
+/** The conversation goes on in its own task. A context that the command was the first to name is the conversation's as well. */
+export function comeBack(memory: Memory): void {
+  const { aside } = memory;
+  if (!aside) return;
+  Object.assign(memory, aside, { contextId: aside.contextId ?? memory.contextId, aside: undefined });
 }
 
 const KEPT = 8000;

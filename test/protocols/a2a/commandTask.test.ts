@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callsOf } from '../../../src/session/select.ts';
+import { asks, data, fakeAgent, type Json, over, status, text } from '../../fakes/a2a.ts';
+import { option, talk, textOf } from './talk.ts';
+
+const own = (record: Json): Json => ({ ...record, taskId: 'exec-1', contextId: 'c9' });
+const words = (parts: readonly Json[]): Json => ({ kind: 'message', role: 'agent', messageId: 'e', parts });
+const ofCommand = (state: string, more: Json = {}): Json => ({ kind: 'task', id: 'exec-1', contextId: 'c9', status: { state }, ...more });
+const sentTo = (params: Json): unknown => (params.message as Json).taskId;
+
+test('a command runs in a task of its own; the conversation goes on in the one it had', async (t) => {
+  const agent = await fakeAgent(t, {
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [{ name: 'mem', description: 'd' }] }),
+      'message/stream': (_, reply) => {
+        reply.record(status('working', 'TEXT_CONTENT', [text('Hello.')]));
+        reply.record(over('input-required'));
+        reply.end();
+      },
+      'command/execute': (_, reply) => reply.json({ execution_id: 'exec-1', status: 'STARTED', message: '' }),
+      'tasks/resubscribe': (_, reply) => {
+        reply.record(ofCommand('working'));
+        reply.record(own(status('working', 'TEXT_CONTENT', [text('Remembered.')])));
+        reply.record(own(over()));
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  await session.prompt('hi');
+  session.live.send({ type: 'command', turnId: 'cmd', path: ['mem'], args: '' });
+  assert.equal(textOf(await session.ended('cmd')), 'Remembered.');
+  await session.prompt('next');
+  const messages = agent.requests('message/stream').map(({ params }) => params);
+  assert.deepEqual(messages.map(sentTo), [undefined, 't1']);
+  assert.equal((messages[1]?.message as Json).contextId, 'c1');
+  assert.match(session.now().resumeKey ?? '', /"t1"/);
+});
+
+for (const waits of ['AWAITING_SHELL_CONFIRMATION', 'AWAITING_ACTION_CONFIRMATION'])
+  test(`a command that is answered with ${waits}: it is asked about, and what is decided goes to its task`, async (t) => {
+    const shell = waits.includes('SHELL');
+    const details = { execute_details: { command: 'make', working_directory: '/w' } };
+    const asked = shell
+      ? { confirmation_request: { ...(asks.confirmation_request as Json), file_edit_details: undefined, ...details } }
+      : asks;
+    const waiting = data({ tool_call_id: 'k1', status: 'PENDING', tool_name: shell ? 'shell' : 'write_file', ...asked });
+    const agent = await fakeAgent(t, {
+      on: {
+        'commands/get': (_, reply) => reply.json({ commands: [{ name: 'deploy', description: 'd' }] }),
+        'command/execute': (_, reply) => reply.json({ execution_id: 'exec-1', status: waits, message: '' }),
+        'tasks/resubscribe': (_, reply) => {
+          reply.record(ofCommand('working'));
+          reply.record(own(status('working', 'TOOL_CALL_CONFIRMATION', [waiting])));
+          reply.record(own(status('input-required', 'STATE_CHANGE', [], { final: true })));
+          reply.end();
+        },
+        'tasks/get': (_, reply) => reply.json(ofCommand('input-required', { history: [words([waiting])] })),
+        'message/stream': (_, reply) => {
+          reply.record(own(status('working', 'TOOL_CALL_UPDATE', [data({ tool_call_id: 'k1', status: 'SUCCEEDED', tool_name: 'x' })])));
+          reply.record(own(over()));
+          reply.end();
+        },
+      },
+    });
+    const session = talk(t, agent.url);
+    await session.opened();
+    session.live.send({ type: 'command', turnId: 'cmd', path: ['deploy'], args: '' });
+    const ask = await session.approval();
+    assert.equal(ask.detail.type, shell ? 'command' : 'edit');
+    session.answer(ask, option(ask, 'allow_once'));
+    const turn = await session.ended('cmd');
+    assert.deepEqual([turn.status, callsOf(turn).map((call) => call.status)], ['done', ['done']]);
+    assert.deepEqual(
+      agent.requests('message/stream').map(({ params }) => sentTo(params)),
+      ['exec-1'],
+    );
+  });
