@@ -1,5 +1,5 @@
 import { say } from '../../base/say.ts';
-import { type Card, card } from './schema.ts';
+import { type Card, COMMAND_CONTEXT, card } from './schema.ts';
 import { fits, isOurExtension, newest, OURS, versionIn, versionText } from './version.ts';
 
 /** An agent, as its card describes it (a2a.md §4, §5). */
@@ -14,6 +14,8 @@ export interface Peer {
   readonly push: boolean;
   /** Its address, when both sides speak it. */
   readonly extension?: string;
+  /** Commands may be told which conversation they are for. */
+  readonly commandContext: boolean;
   readonly dialect: 'rfc' | 'gemini' | 'plain';
   /** What is good to know about it, one sentence each. */
   readonly remarks: readonly string[];
@@ -65,6 +67,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
     streaming: facts.capabilities?.streaming === true,
     push: facts.capabilities?.pushNotifications === true,
     ...(extension === undefined ? {} : { extension }),
+    commandContext: usable.find((one) => one.uri === extension)?.params?.[COMMAND_CONTEXT] === true,
     dialect: extension === undefined ? (gemini ? 'gemini' : 'plain') : 'rfc',
     remarks,
     schemes: facts.securitySchemes ?? {},

@@ -4,6 +4,7 @@ import { SseReader } from '../../transport/sse.ts';
 import type { Scene } from '../adapter.ts';
 import type { CommandTree } from './commands.ts';
 import { type Memory, setAside } from './memory.ts';
+import { commandParams } from './messages.ts';
 import { parse } from './rpc.ts';
 import { commandAnswer, commandStates, answer as rpcAnswer } from './schema.ts';
 import type { Turn } from './turn.ts';
@@ -81,7 +82,7 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
   let first: ReturnType<typeof readAnswer>;
   let streamed = 0;
   await turn.listen(async (take) => {
-    await memory.rpc.stream('command/execute', { command_path: path, args }, (result) => {
+    await memory.rpc.stream('command/execute', commandParams(memory, path, args), (result) => {
       streamed += 1;
       const said = first ? undefined : readAnswer(result);
       if (!said) return take(result);

@@ -69,6 +69,13 @@ function settingsOf({ peer, cwd }: Memory): Fields | undefined {
   return peer.dialect === 'gemini' ? { coderAgent: { kind: 'agent-settings', workspacePath: cwd } } : undefined;
 }
 
+/** The params of command/execute. The RFC has no place for the conversation: only agents that offer one are told (a2a.md §13). */
+export function commandParams({ peer, contextId, cwd }: Memory, path: readonly string[], args: string): Fields {
+  const rfc = { command_path: path, args };
+  if (!peer.commandContext || !peer.extension) return rfc;
+  return { ...rfc, ...(contextId ? { contextId } : {}), metadata: { [peer.extension]: { workspace_path: cwd } } };
+}
+
 /** The person's decision about one call. */
 export function confirmation(
   memory: Memory,

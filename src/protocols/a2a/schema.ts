@@ -11,7 +11,7 @@ const long = z.nullish(z.string().check(z.maxLength(LENGTHS.long)));
 const flag = z.nullish(z.boolean());
 const record = z.record(z.string(), z.unknown());
 
-const extension = z.object({ uri: z.string().check(z.maxLength(4096)), required: flag });
+const extension = z.object({ uri: z.string().check(z.maxLength(4096)), required: flag, params: z.nullish(record) });
 const scheme = record;
 export const card = z.object({
   name: z.string().check(z.maxLength(1024)),
@@ -206,3 +206,5 @@ export const commandStates = [
 ] as const;
 /** The extension this build implements, as parley-agent's card names it. */
 export const EXTENSION = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
+/** A parameter of the extension in the card: `command/execute` takes a `contextId`, and settings in its `metadata`, as messages do. */
+export const COMMAND_CONTEXT = 'command_context';

@@ -102,6 +102,29 @@ test('its slash commands are offered, and run as turns', async (t) => {
   assert.deepEqual([turn.status, /\/help/.test(textOf(turn))], ['done', true]);
 });
 
+test('a command runs in the conversation it was typed in, in the folder that was named, whoever spoke last', async (t) => {
+  const { cwd, url, model } = await served(t, ['One.', 'Two.', 'Still one.', write('a.txt'), 'Written.']);
+  mkdirSync(path.join(cwd, 'part'));
+  const one = talk(t, url, { options: { workspace: cwd } });
+  const two = talk(t, url, { options: { workspace: path.join(cwd, 'part') } });
+  const three = talk(t, url, { options: { workspace: path.join(cwd, 'part') } });
+  for (const each of [one, two, three]) await each.opened();
+  await one.prompt('first');
+  await two.prompt('second');
+  const run = (session: typeof one, turnId: string, name: string) => {
+    session.live.send({ type: 'command', turnId, path: [name], args: '' });
+    return session.ended(turnId);
+  };
+  assert.equal((await run(two, 'b', 'clear')).status, 'done');
+  await one.prompt('go on');
+  assert.equal(model.requests.at(-1)?.history.length, 3, 'another conversation was cleared, not this one');
+  assert.match(textOf(await run(three, 'c', 'help')), /\/help/);
+  const turnId = three.begin('write');
+  three.answer(await three.approval(), option(await three.approval(), 'allow_once'));
+  assert.equal((await three.ended(turnId)).status, 'done');
+  assert.equal(existsSync(path.join(cwd, 'part', 'a.txt')), true);
+});
+
 test('a failure of the model is told once', async (t) => {
   const { prompt } = await parley(t, [
     (): never => {

@@ -7,7 +7,7 @@ import { option, talk, textOf } from './talk.ts';
 const own = (record: Json): Json => ({ ...record, taskId: 'exec-1', contextId: 'c9' });
 const words = (parts: readonly Json[]): Json => ({ kind: 'message', role: 'agent', messageId: 'e', parts });
 const ofCommand = (state: string, more: Json = {}): Json => ({ kind: 'task', id: 'exec-1', contextId: 'c9', status: { state }, ...more });
-const sentTo = (params: Json): unknown => (params.message as Json).taskId;
+const message = (params: Json): Json => params.message as Json;
 
 test('a command runs in a task of its own; the conversation goes on in the one it had', async (t) => {
   const agent = await fakeAgent(t, {
@@ -33,9 +33,14 @@ test('a command runs in a task of its own; the conversation goes on in the one i
   session.live.send({ type: 'command', turnId: 'cmd', path: ['mem'], args: '' });
   assert.equal(textOf(await session.ended('cmd')), 'Remembered.');
   await session.prompt('next');
-  const messages = agent.requests('message/stream').map(({ params }) => params);
-  assert.deepEqual(messages.map(sentTo), [undefined, 't1']);
-  assert.equal((messages[1]?.message as Json).contextId, 'c1');
+  const messages = agent.requests('message/stream').map(({ params }) => message(params));
+  assert.deepEqual(
+    messages.map(({ taskId, contextId }) => [taskId, contextId]),
+    [
+      [undefined, undefined],
+      ['t1', 'c1'],
+    ],
+  );
   assert.match(session.now().resumeKey ?? '', /"t1"/);
 });
 
@@ -74,7 +79,7 @@ for (const waits of ['AWAITING_SHELL_CONFIRMATION', 'AWAITING_ACTION_CONFIRMATIO
     const turn = await session.ended('cmd');
     assert.deepEqual([turn.status, callsOf(turn).map((call) => call.status)], ['done', ['done']]);
     assert.deepEqual(
-      agent.requests('message/stream').map(({ params }) => sentTo(params)),
+      agent.requests('message/stream').map(({ params }) => message(params).taskId),
       ['exec-1'],
     );
   });

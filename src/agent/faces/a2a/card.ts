@@ -1,5 +1,5 @@
 import type { AgentCard } from '@a2a-js/sdk';
-import { EXTENSION } from '../../../protocols/a2a/schema.ts';
+import { COMMAND_CONTEXT, EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /** What parley-agent says of itself. */
@@ -14,7 +14,14 @@ export function agentCard(url: string, withToken: boolean): AgentCard {
     capabilities: {
       streaming: true,
       pushNotifications: true,
-      extensions: [{ uri: EXTENSION, description: 'Interactive development: tool calls, approvals, thoughts, commands.', required: true }],
+      extensions: [
+        {
+          uri: EXTENSION,
+          description: 'Interactive development: tool calls, approvals, thoughts, commands.',
+          required: true,
+          params: { [COMMAND_CONTEXT]: true },
+        },
+      ],
     },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],

@@ -46,7 +46,6 @@ const INVALID_REQUEST = -32600;
 export async function serveA2a(options: ServeOptions): Promise<Served> {
   const runs = new Map<string, Run>();
   const contexts = new Map<string, string>();
-  let lastContext: string | undefined;
   const executor: AgentExecutor = {
     execute: async (request, bus) => {
       const { contextId, taskId, userMessage } = request;
@@ -60,7 +59,6 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
         runs.set(contextId, run);
       }
       contexts.set(taskId, contextId);
-      lastContext = contextId;
       await run.take(request, bus);
     },
     cancelTask: async (taskId) => runs.get(contexts.get(taskId) ?? '')?.stop(),
@@ -109,7 +107,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     const commands = () => commandsOf(skillCommands(findSkills(options.workspace.cwd)), options.model);
     if (method === 'commands/get') return answer(response, 200, say({ commands: commands().all.map(slashCommand) }));
     if (method === 'command/execute') {
-      const { command_path: path, args } = isRecord(params) ? params : {};
+      const { command_path: path, args, contextId, metadata } = isRecord(params) ? params : {};
       const name = Array.isArray(path) ? path.join(':') : '';
       if (!commands().find(name))
         return answer(response, 200, say({ execution_id: '', status: 'FAILED_TO_START', message: `There is no command /${name}.` }));
@@ -118,7 +116,9 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
         role: 'user',
         messageId: randomUUID(),
         parts: [{ kind: 'text', text: [`/${name}`, args].filter(Boolean).join(' ') }],
-        ...(lastContext === undefined ? {} : { contextId: lastContext }),
+        // A client that names no conversation gets one of its own, never another client's.
+        ...(typeof contextId === 'string' && contextId !== '' ? { contextId } : {}),
+        ...(isRecord(metadata) ? { metadata } : {}),
       };
       const events = handler.sendMessageStream({ message });
       const first = (await events.next()).value;
