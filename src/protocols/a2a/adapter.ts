@@ -109,7 +109,7 @@ class A2aAdapter implements Adapter {
     const rpc = this.#life.own(new Rpc(this.#scene, credentials));
     const more = launch.options?.extensions?.split(/[\s,]+/).filter(Boolean) ?? [];
     const peer = readCard(await fetchCard(rpc, base), base, more);
-    credentials.learn(peer.schemes);
+    credentials.learn(peer.schemes, peer.security);
     rpc.target = peer;
     const push = peer.push && launch.options?.push !== 'off' ? await this.#openPushDoor() : undefined;
     const cwd = launch.options?.workspace ?? launch.cwd;
@@ -135,7 +135,10 @@ class A2aAdapter implements Adapter {
       ...(push ? { push } : {}),
     };
     const now = await this.#takeUp(memory);
-    const tree = await findCommands(memory).catch(() => undefined);
+    const tree = await findCommands(memory).catch((error: unknown) => {
+      if (error instanceof StatusError && error.status === 401) throw error;
+      return undefined;
+    });
     if (launch.kind === 'process' && this.#lent && peer.dialect === 'gemini') {
       this.#folder = new ExtensionFolder(launch, this.#lent);
       await this.#folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
@@ -279,6 +282,7 @@ class A2aAdapter implements Adapter {
       return undefined;
     }
     emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    this.#credentials?.freshen();
     const turn = new Turn(turnId, { scene: this.#scene, memory, timing: this.#timing });
     this.#turn = turn;
     void turn.over.then((end) => {

@@ -20,6 +20,8 @@ export interface Peer {
   /** What is good to know about it, one sentence each. */
   readonly remarks: readonly string[];
   readonly schemes: NonNullable<Card['securitySchemes']>;
+  /** Sets of schemes, any one of which lets in. */
+  readonly security: NonNullable<Card['security']>;
 }
 
 /** The agent cannot be talked to; the message is for a person. */
@@ -71,6 +73,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
     dialect: extension === undefined ? (gemini ? 'gemini' : 'plain') : 'rfc',
     remarks,
     schemes: facts.securitySchemes ?? {},
+    security: facts.security ?? facts.securityRequirements ?? [],
   };
 }
 

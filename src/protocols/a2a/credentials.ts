@@ -3,28 +3,30 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
 import type { Scene } from '../adapter.ts';
-import { isRecord } from './words.ts';
+import { type Wanted, type Way, wantedBy } from './signIn.ts';
 
-/** How a server wants to be shown a secret. */
-type Way =
-  | { readonly how: 'bearer' }
-  | { readonly how: 'basic' }
-  | { readonly how: 'key'; readonly place: 'header' | 'query' | 'cookie'; readonly name: string };
+/** How often the person is asked before a request is given up: once, and once more after a slip. */
+const ASKS = 2;
+const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
 
 /**
- * Secrets for one origin (a2a.md §15): none are sent until the server refuses, and none ever leave the origin. A person is asked once; what
- * they enter is kept by the editor's secret storage.
+ * Secrets for one origin (a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the person enters is kept by
+ * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
  */
 export class Credentials {
   readonly #scene: Scene;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #origin: string;
-  #way: Way = { how: 'bearer' };
+  #wanted = BEARER;
   #unsupported = false;
-  #secret: string | undefined;
-  /** The stored one was refused, or there is none: the person was asked. */
-  #tried: 'nothing' | 'stored' | 'person' = 'nothing';
-  readonly #asks = new Map<AskId, (value: string | undefined) => void>();
+  /** One for each that is wanted. */
+  #secrets: readonly string[] = [];
+  /** What the server did not take, or takes no longer. */
+  readonly #refused = new Set<string>();
+  #asksLeft = ASKS;
+  /** Another one for every change of the secrets. */
+  #edition = 0;
+  readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
   #renewing: Promise<boolean> | undefined;
 
   constructor(scene: Scene, origin: string, headers: Readonly<Record<string, string>>) {
@@ -34,98 +36,119 @@ export class Credentials {
   }
 
   /** The card says how; before it is read, a bearer token is meant. */
-  learn(schemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>): void {
-    const ways = Object.values(schemes).map(wayOf);
-    const way = ways.find((one) => one !== undefined);
-    if (way) this.#way = way;
-    this.#unsupported = way === undefined && ways.length > 0;
+  learn(...card: Parameters<typeof wantedBy>): void {
+    const wanted = wantedBy(...card);
+    if (wanted.length > 0) this.#wanted = wanted;
+    this.#unsupported = wanted.length === 0 && Object.keys(card[0]).length > 0;
   }
 
-  /** The request with the profile's headers and the secret, for this origin only. */
-  sign(request: HttpRequest): HttpRequest {
-    if (new URL(request.url).origin !== this.#origin) return request;
-    const headers = { ...request.headers, ...this.#headers };
-    if (this.#secret === undefined) return { ...request, headers };
-    const way = this.#way;
-    switch (way.how) {
-      case 'bearer':
-        return { ...request, headers: { ...headers, authorization: `Bearer ${this.#secret}` } };
-      case 'basic':
-        return { ...request, headers: { ...headers, authorization: `Basic ${Buffer.from(this.#secret).toString('base64')}` } };
-      case 'key': {
-        if (way.place === 'header') return { ...request, headers: { ...headers, [way.name]: this.#secret } };
-        if (way.place === 'cookie')
-          return { ...request, headers: { ...headers, cookie: `${way.name}=${encodeURIComponent(this.#secret)}` } };
-        const url = new URL(request.url);
-        url.searchParams.set(way.name, this.#secret);
-        return { ...request, url: url.href, headers };
-      }
+  /** The request with the profile's headers and the secrets, for this origin only; and which edition of them it bears. */
+  sign(request: HttpRequest): { readonly request: HttpRequest; readonly edition: number } {
+    const edition = this.#edition;
+    if (new URL(request.url).origin !== this.#origin) return { request, edition };
+    let signed: HttpRequest = { ...request, headers: { ...request.headers, ...this.#headers } };
+    for (const [at, { way }] of this.#wanted.entries()) {
+      const secret = this.#secrets[at];
+      if (secret !== undefined) signed = bearing(signed, way, secret);
     }
+    return { request: signed, edition };
   }
 
-  /** The server refused: true when there is something new to try. */
-  renew(words: string): Promise<boolean> {
-    this.#renewing ??= this.#renew(words).finally(() => {
+  /** The person does something: they may be asked again. */
+  freshen(): void {
+    this.#asksLeft = ASKS;
+  }
+
+  /** The server refused what bore that edition: true when there is something else to try. */
+  renew(words: string, edition: number): Promise<boolean> {
+    if (this.#renewing) return this.#renewing;
+    if (edition !== this.#edition) return Promise.resolve(true);
+    this.#renewing = this.#renew(words).finally(() => {
       this.#renewing = undefined;
     });
     return this.#renewing;
+  }
+
+  /** A request that had been refused was taken with these: they are kept. */
+  async accepted(): Promise<void> {
+    this.#asksLeft = ASKS;
+    const { secrets } = this.#scene.ports;
+    for (const [at, { scheme }] of this.#wanted.entries()) {
+      const secret = this.#secrets[at];
+      if (secret !== undefined && (await secrets?.get(this.#name(scheme))) !== secret) await secrets?.set(this.#name(scheme), secret);
+    }
   }
 
   /** True when the answer was to the question for a secret. */
   answer(id: AskId, answer: Answer): boolean {
     const settle = this.#asks.get(id);
     if (!settle) return false;
-    settle(answer.kind === 'fields' ? Object.values(answer.values)[0]?.[0] : undefined);
+    const values = answer.kind === 'fields' ? answer.values : {};
+    const given = this.#wanted.map((_, at) => values[fieldId(at)]?.[0] ?? '');
+    settle(given.includes('') ? undefined : given);
     return true;
   }
 
   async #renew(words: string): Promise<boolean> {
-    const { secrets } = this.#scene.ports;
-    if (this.#tried === 'nothing') {
-      this.#tried = 'stored';
-      const stored = await secrets?.get(this.#name);
-      if (stored) {
-        this.#secret = stored;
-        return true;
-      }
-    }
-    if (this.#tried === 'person' || this.#scene.signal.aborted) return false;
-    this.#tried = 'person';
-    const entered = await this.#ask(words);
-    if (!entered) return false;
-    this.#secret = entered;
-    await secrets?.set(this.#name, entered);
+    const mark = (all: readonly string[]) => JSON.stringify(all);
+    const before = this.#secrets.length > 0;
+    if (before) this.#refused.add(mark(this.#secrets));
+    this.#change([]);
+    const stored = await this.#stored();
+    if (stored && !this.#refused.has(mark(stored))) return this.#change(stored);
+    if (this.#asksLeft <= 0 || this.#scene.signal.aborted) return false;
+    this.#asksLeft -= 1;
+    const entered = await this.#ask(before ? say('The last one was not accepted.') : '', words);
+    // Who does not want to is left alone until they do something themselves.
+    if (!entered) this.#asksLeft = 0;
+    return entered !== undefined && this.#change(entered);
+  }
+
+  #change(secrets: readonly string[]): true {
+    this.#secrets = secrets;
+    this.#edition += 1;
     return true;
   }
 
-  get #name(): string {
-    return `a2a:${this.#origin}`;
+  async #stored(): Promise<readonly string[] | undefined> {
+    const all = await Promise.all(this.#wanted.map(({ scheme }) => this.#scene.ports.secrets?.get(this.#name(scheme))));
+    const given = all.filter((one) => one !== undefined && one !== '');
+    return given.length === this.#wanted.length ? (given as readonly string[]) : undefined;
   }
 
-  #ask(words: string): Promise<string | undefined> {
+  #name(scheme: string): string {
+    return this.#wanted.length > 1 ? `a2a:${this.#origin}#${scheme}` : `a2a:${this.#origin}`;
+  }
+
+  #ask(before: string, words: string): Promise<readonly string[] | undefined> {
     const { emit, newId, signal } = this.#scene;
     const id = newId();
-    const label =
-      this.#way.how === 'basic' ? say('User name and password, as name:password') : this.#way.how === 'key' ? say('API key') : say('Token');
     const why = this.#unsupported ? say('Its own way to sign in is not supported here; a token can be pasted.') : '';
+    const body = [before, words, why].filter(Boolean).join('\n\n');
+    const several = this.#wanted.length > 1;
     return new Promise((resolve) => {
-      const settle = (value: string | undefined) => {
+      const settle = (values: readonly string[] | undefined) => {
         if (!this.#asks.delete(id)) return;
         signal.removeEventListener('abort', withdrawn);
-        emit({ type: 'ask.closed', askId: id, how: value === undefined ? 'cancelled' : 'answered' });
-        resolve(value === '' ? undefined : value);
+        emit({ type: 'ask.closed', askId: id, how: values === undefined ? 'cancelled' : 'answered' });
+        resolve(values);
       };
       const withdrawn = () => settle(undefined);
       this.#asks.set(id, settle);
       signal.addEventListener('abort', withdrawn, { once: true });
-      const body = [words, why].filter(Boolean).join('\n\n');
       emit({
         type: 'ask.opened',
         ask: {
           kind: 'question',
           id,
           title: say('{0} wants credentials', this.#origin),
-          fields: [{ id: 'secret', label, kind: 'secret', required: true, ...(body ? { body } : {}) }],
+          fields: this.#wanted.map(({ way, scheme }, at) => ({
+            id: fieldId(at),
+            label: several ? `${labelOf(way)} (${scheme})` : labelOf(way),
+            kind: 'secret',
+            required: true,
+            ...(body && at === 0 ? { body } : {}),
+          })),
         },
       });
       if (signal.aborted) withdrawn();
@@ -133,15 +156,25 @@ export class Credentials {
   }
 }
 
-/** Both versions' spellings; undefined for what needs a browser or a certificate. */
-function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
-  const http = isRecord(scheme.httpAuthSecurityScheme) ? scheme.httpAuthSecurityScheme : scheme.type === 'http' ? scheme : undefined;
-  if (http && typeof http.scheme === 'string') {
-    if (/^bearer$/i.test(http.scheme)) return { how: 'bearer' };
-    return /^basic$/i.test(http.scheme) ? { how: 'basic' } : undefined;
+function fieldId(at: number): string {
+  return at === 0 ? 'secret' : `secret${at + 1}`;
+}
+
+function labelOf(way: Way): string {
+  if (way.how === 'basic') return say('User name and password, as name:password');
+  return way.how === 'key' ? say('API key') : say('Token');
+}
+
+function bearing(request: HttpRequest, way: Way, secret: string): HttpRequest {
+  const headers = { ...request.headers };
+  if (way.how === 'bearer') return { ...request, headers: { ...headers, authorization: `Bearer ${secret}` } };
+  if (way.how === 'basic') return { ...request, headers: { ...headers, authorization: `Basic ${Buffer.from(secret).toString('base64')}` } };
+  if (way.place === 'header') return { ...request, headers: { ...headers, [way.name]: secret } };
+  if (way.place === 'cookie') {
+    const cookie = [headers.cookie, `${way.name}=${encodeURIComponent(secret)}`].filter(Boolean).join('; ');
+    return { ...request, headers: { ...headers, cookie } };
   }
-  const key = isRecord(scheme.apiKeySecurityScheme) ? scheme.apiKeySecurityScheme : scheme.type === 'apiKey' ? scheme : undefined;
-  const place = key?.location ?? key?.in;
-  if (!key || typeof key.name !== 'string' || (place !== 'header' && place !== 'query' && place !== 'cookie')) return undefined;
-  return { how: 'key', place, name: key.name };
+  const url = new URL(request.url);
+  url.searchParams.set(way.name, secret);
+  return { ...request, url: url.href, headers };
 }

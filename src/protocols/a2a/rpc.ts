@@ -204,13 +204,18 @@ export class Rpc {
   /** With the person's credentials once the server wants them, and once more when it asks to wait. */
   async #send(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
     let waited = false;
+    let renewed = false;
     for (;;) {
       const signed = this.#credentials.sign(request);
-      const answer = await client.request({ signal: this.#scene.signal, ...signed });
-      if (answer.ok) return answer;
+      const answer = await client.request({ signal: this.#scene.signal, ...signed.request });
+      if (answer.ok) {
+        if (renewed) await this.#credentials.accepted();
+        return answer;
+      }
       if (answer.status === 401) {
         const words = head(await answer.text());
-        if (await this.#credentials.renew(words)) continue;
+        renewed = await this.#credentials.renew(words, signed.edition);
+        if (renewed) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
       }
       const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#scene.now()) : undefined;

@@ -27,6 +27,8 @@ export const card = z.object({
     z.object({ streaming: flag, pushNotifications: flag, extensions: z.nullish(z.array(extension).check(z.maxLength(100))) }),
   ),
   securitySchemes: z.nullish(z.record(z.string(), scheme)),
+  security: z.nullish(z.array(record).check(z.maxLength(100))),
+  securityRequirements: z.nullish(z.array(record).check(z.maxLength(100))),
 });
 export type Card = z.infer<typeof card>;
 

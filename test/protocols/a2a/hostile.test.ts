@@ -30,7 +30,7 @@ test('429 with a short wait is waited for once; with a long one the person is to
   assert.match((await session.prompt('three')).error?.message ?? '', /wait (29\d|300) s/, 'as a date');
 });
 
-test('a second 401 after the person entered something new is the end, in the words of the server', async (t) => {
+test('what the person entered is refused: they are told and asked once more; a third 401 is the end, in the words of the server', async (t) => {
   const seen: (string | undefined)[] = [];
   const agent = await fakeAgent(t, {
     before: (request, response, body) => {
@@ -43,11 +43,15 @@ test('a second 401 after the person entered something new is the end, in the wor
   const session = talk(t, agent.url);
   await session.opened();
   const turnId = session.begin('hi');
-  session.answer(await session.asked(), { kind: 'fields', values: { secret: ['guess'] } });
+  const first = await session.asked();
+  session.answer(first, { kind: 'fields', values: { secret: ['guess'] } });
+  const now = await session.until('second ask', ({ asks }) => asks[0] !== undefined && asks[0].id !== first.id);
+  assert.match(JSON.stringify(now.asks[0]), /not accepted/);
+  session.answer(await session.asked(), { kind: 'fields', values: { secret: ['another'] } });
   const turn = await session.ended(turnId);
   assert.deepEqual([turn.status, session.now().asks.length], ['failed', 0]);
   assert.match(turn.error?.message ?? '', /wrong again/);
-  assert.deepEqual(seen, [undefined, 'Bearer guess']);
+  assert.deepEqual(seen, [undefined, 'Bearer guess', 'Bearer another']);
 });
 
 test('what the person does not want to enter is not asked for again in that turn', async (t) => {
