@@ -24,7 +24,7 @@ export class Hearing {
   readonly #deps: HearingScene;
   #newest = 0;
   /** How often each stream has said a thing, at its number; at 0 how often it has been shown. */
-  readonly #heard = new Map<string, number[]>();
+  readonly #heard: Map<string, number>[] = [new Map()];
   #model = '';
   /** The task that went on with this turn: what it holds from before has been shown. */
   readonly #earlier: string | undefined;
@@ -91,15 +91,16 @@ export class Hearing {
     if (record.messageId === undefined || record.timestamp === undefined) return undefined;
     let key = `${record.messageId}\n${record.timestamp}`;
     for (const part of record.parts) key += `\n${part.text ?? ''}`;
-    let counts = this.#heard.get(key);
-    if (!counts) {
-      counts = [];
-      this.#heard.set(key, counts);
+    const [shown] = this.#heard as [Map<string, number>];
+    let heard = this.#heard[stream];
+    if (!heard) {
+      heard = new Map();
+      this.#heard[stream] = heard;
     }
-    const count = (counts[stream] ?? 0) + 1;
-    counts[stream] = count;
-    if (count <= (counts[0] ?? 0)) return false;
-    counts[0] = count;
+    const count = (heard.get(key) ?? 0) + 1;
+    heard.set(key, count);
+    if (count <= (shown.get(key) ?? 0)) return false;
+    shown.set(key, count);
     return true;
   }
 

@@ -81,6 +81,7 @@ function shapeOf(result: Fields): (typeof wrapping)[number] | undefined {
 }
 
 export function stateOf(value: string | null | undefined): TaskState {
+  if (value && states.includes(value)) return value as TaskState;
   const plain = (value ?? '')
     .toLowerCase()
     .replace(/^task_state_/, '')
