@@ -19,11 +19,14 @@ export interface TurnMemory {
   held: boolean;
   nextPart: number;
 }
-/** The line of one agent, the main one or a sub-agent: what it grows and what its step has shown. */
+/**
+ * The line of one agent, the main one or a sub-agent: what it grows and what its step has shown. Every piece of text looks into it, so its
+ * members stay where they are: an object that loses one is slow from then on.
+ */
 export interface Lane {
-  readonly parent?: CallId;
-  growing?: { readonly kind: 'text' | 'thought'; readonly partId: PartId };
-  call?: SeenCall;
+  readonly parent: CallId | undefined;
+  growing: { readonly kind: 'text' | 'thought'; readonly partId: PartId } | undefined;
+  call: SeenCall | undefined;
   readonly parts: { readonly id: PartId; readonly call?: SeenCall }[];
   /** Where in `parts` the running step begins. */
   stepFrom: number;
@@ -78,7 +81,7 @@ export function newTurn(turnId: TurnId, cwd: string): TurnMemory {
 }
 
 export function newLane(parent: CallId | undefined): Lane {
-  return { ...(parent === undefined ? {} : { parent }), parts: [], stepFrom: 0 };
+  return { parent, growing: undefined, call: undefined, parts: [], stepFrom: 0 };
 }
 
 export function newPartId(turn: TurnMemory): PartId {

@@ -37,7 +37,7 @@ function grow(kind: 'text' | 'thought', text: string, turn: TurnMemory, lane: La
 /** Adds a part of its own; text that comes after it begins a new block. */
 export function addPart(part: NewPart, turn: TurnMemory, lane: Lane): SessionEvent {
   const id = newPartId(turn);
-  delete lane.growing;
+  lane.growing = undefined;
   lane.parts.push({ id });
   const parent = lane.parent === undefined ? {} : { parent: lane.parent };
   return { type: 'part.added', turnId: turn.turnId, part: { ...part, id, ...parent } as Part };
@@ -70,7 +70,7 @@ export function addCall(
   const callId = known.length === 0 ? wireId : `${wireId}#${known.length + 1}`;
   const call: SeenCall = { callId, name: start.name, inputText: start.inputText, whole: false, rejected: false, finished: false };
   turn.calls.set(wireId, [...known, call]);
-  delete lane.growing;
+  lane.growing = undefined;
   lane.parts.push({ id: callId, call });
   const parent = lane.parent === undefined ? {} : { parent: lane.parent };
   const part: Part = { kind: 'call', id: callId, ...parent, call: { id: callId, ...start, output: [], locations: [] } };
@@ -88,7 +88,7 @@ export function takeCallPart(payload: EventPayload['ToolCallPart'], turn: TurnMe
 export function closeInput(turn: TurnMemory, lane: Lane): Events {
   const { call } = lane;
   if (!call) return [];
-  delete lane.call;
+  lane.call = undefined;
   return call.whole || call.finished ? [] : inputIsWhole(call, parseInput(call.inputText), turn);
 }
 
@@ -106,14 +106,7 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
   const known = turn.calls.get(payload.tool_call_id);
   const own = known?.find((call) => !call.finished) ?? known?.at(-1);
   const before = lane.call && lane.call === own ? closeInput(turn, lane) : [];
-  const start = {
-    name: 'tool',
-    title: say('Result of a call that was not announced'),
-    kind: 'other',
-    status: 'running',
-    inputText: '',
-  } as const;
-  const made = own ? undefined : addCall(payload.tool_call_id, start, turn, lane);
+  const made = own ? undefined : addCall(payload.tool_call_id, unannounced(), turn, lane);
   const call = own ?? made?.call;
   if (!call) return [];
   call.finished = true;
@@ -135,9 +128,13 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
   ];
 }
 
+function unannounced(): NewCall {
+  return { name: 'tool', title: say('Result of a call that was not announced'), kind: 'other', status: 'running', inputText: '' };
+}
+
 export function beginStep(turn: TurnMemory, lane: Lane): Events {
   const before = [...goesOn(turn), ...closeInput(turn, lane)];
-  delete lane.growing;
+  lane.growing = undefined;
   lane.stepFrom = lane.parts.length;
   return before;
 }
@@ -145,8 +142,8 @@ export function beginStep(turn: TurnMemory, lane: Lane): Events {
 /** The step is tried again: its text and its cards without a result are taken back, with what sub-agents did under those cards. */
 export function takeBackStep(payload: EventPayload['StepRetry'], turn: TurnMemory, lane: Lane): Events {
   const gone = takeBack(turn, lane, lane.stepFrom);
-  delete lane.growing;
-  delete lane.call;
+  lane.growing = undefined;
+  lane.call = undefined;
   const why = payload.status_code ? `${payload.error_type} ${payload.status_code}` : payload.error_type;
   const { next_attempt: next, max_attempts: most } = payload;
   const text = say('Trying again ({0} of {1}) in {2} s: {3}', next, most, Math.round(payload.wait_s), why);
