@@ -4,6 +4,7 @@ import type { AskId, CallId, Output, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
+import { asNew, makesFile } from './newFiles.ts';
 import type { Choice, Snapshot } from './snapshot.ts';
 
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
@@ -22,6 +23,8 @@ interface Held {
   adrift: boolean;
   /** How often it was asked once more. */
   again: number;
+  /** It makes a file that was not there when it was first told. */
+  makesFile?: boolean | undefined;
 }
 
 /** What a person decided about a call. */
@@ -162,6 +165,10 @@ export class Calls {
   }
 
   #show(held: Held): Decision | undefined {
+    if (held.dialect === 'gemini') {
+      if (held.last.status !== 'done') held.makesFile ??= makesFile(held.last);
+      if (held.makesFile) held.last = asNew(held.last);
+    }
     const { last } = held;
     const asks = last.status === 'waiting' && !held.answered && last.request !== undefined;
     const status = last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && held.rejected ? 'rejected' : last.status;

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, shipped, status, task, text, URI } from '../../fakes/a2a.ts';
@@ -85,6 +88,49 @@ test('our sockets are not closed while an approval waits, and signs of life go o
   assert.ok(pings.length > 3);
   assert.deepEqual([...new Set([prompt, decision, ...pings].map((one) => one?.socket))].length, 1, 'one connection carried them all');
   assert.deepEqual(partsOf(decision?.params ?? {})[0]?.data, { callId: 'g1', outcome: 'proceed_once' });
+});
+
+test('a file that is not there before its edit is new, while it is asked about and afterwards; an empty one is not', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-new-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [fresh, empty] = [path.join(folder, 'fresh.md'), path.join(folder, 'empty.md')];
+  writeFileSync(empty, '');
+  const meta = { coderAgent: { kind: 'text-content' } };
+  const change = (filePath: string) => ({ filePath, originalContent: '', newContent: 'hello' });
+  const agent = await fakeAgent(t, {
+    card: { name: 'Gemini SDLC Agent', capabilities: { streaming: true }, securitySchemes: { b: { type: 'http', scheme: 'bearer' } } },
+    on: {
+      'message/stream': (_, reply, at) => {
+        if (at === 0) {
+          for (const [id, file] of [
+            ['fresh', fresh],
+            ['empty', empty],
+          ] as const)
+            reply.record(shipped('awaiting_approval', { confirmationDetails: { type: 'edit', ...change(file) } }, id));
+        } else {
+          const [id, file] = at === 1 ? (['fresh', fresh] as const) : (['empty', empty] as const);
+          writeFileSync(file, 'hello');
+          reply.record(shipped('success', { response: { resultDisplay: { fileDiff: '', ...change(file) } } }, id));
+        }
+        if (at === 2) reply.record(status('input-required', '', [], { final: true, meta }));
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  const turnId = session.begin('edit');
+  const { asks } = await session.until('both asks', (now) => now.asks.length === 2);
+  const before = asks.map((ask) => ask.kind === 'approval' && ask.detail.type === 'edit' && ask.detail.diffs[0]?.before);
+  assert.deepEqual(before, [null, '']);
+  for (const ask of asks) session.answer(ask, ask.kind === 'approval' ? option(ask, 'allow_once') : { kind: 'cancelled' });
+  const turn = await session.ended(turnId);
+  assert.deepEqual(
+    callsOf(turn).map((call) => [call.status, diffsOf(call)[0]?.before, diffsOf(call)[0]?.after]),
+    [
+      ['done', null, 'hello'],
+      ['done', '', 'hello'],
+    ],
+  );
 });
 
 test('two calls wait on a stream that stays open: each decision goes out at once, words are shown once', async (t) => {
