@@ -67,10 +67,15 @@ export class Completion {
 
   async #files({ query, from, to }: { readonly query: string; readonly from: number; readonly to: number }, asked: number): Promise<void> {
     const found = await this.#host.call('findFiles', { query }).catch(() => []);
-    if (asked !== this.#asked || this.menu?.kind === 'hint') return;
+    if (asked !== this.#asked || (this.menu?.kind === 'hint' && this.menu.items.length > 0)) return;
     const items = found.map(({ path, label }): MenuItem => ({ label, insert: `@${label} `, path }));
-    if (items.length > 0) this.#show({ kind: 'file', items, from, to });
-    else this.close();
+    const { looking, problem } = this.menu ?? {};
+    // What is known of the agent's own search stands above ours, whatever ours has found.
+    const told = { ...(looking ? { looking } : {}), ...(problem === undefined ? {} : { problem }) };
+    if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'file', items, from, to, ...told });
+    if (!this.menu) return;
+    this.menu = undefined;
+    this.#changed();
   }
 
   async #hints(sessionId: string, text: string, cursor: number, asked: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Content, QueuedPrompt } from '../src/session/model.ts';
+import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { isBusy, runningTurn } from '../src/session/select.ts';
 import { contentOf, droppedPaths } from './attach.ts';
 import { commandHint } from './commandMenu.ts';
@@ -47,6 +47,7 @@ export class Composer {
     const offers = session.link.state === 'ready' ? session.link.offers : {};
     const { menu, at } = this.#completion;
     const hint = commandHint(memory.draft, session.commands);
+    const stop = runningTurn(session)?.stopping ? t('Stop again, and start the agent anew') : t('Stop');
     const idle = memory.draft.trim() === '' && memory.attachments.length === 0;
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
@@ -75,7 +76,7 @@ export class Composer {
           }
           ${
             busy
-              ? html`<button class="icon-button stop" type="button" ?disabled=${runningTurn(session)?.stopping === true} title=${t('Stop')} aria-label=${t('Stop')} @click=${() => view.act.intent({ type: 'cancel' })}>${iconOf('stop')}</button>`
+              ? html`<button class="icon-button stop" type="button" title=${stop} aria-label=${stop} @click=${() => view.act.intent({ type: 'cancel' })}>${iconOf('stop')}</button>`
               : nothing
           }
           <button class="icon-button send" type="button" ?disabled=${idle} title=${busy ? t('Send when this turn has ended') : t('Send')} aria-label=${busy ? t('Send when this turn has ended') : t('Send')} @click=${() => this.#send('prompt')}>${iconOf('send')}</button>
@@ -137,6 +138,9 @@ export class Composer {
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
+    } else if (event.key === 'Escape' && !event.repeat && this.#view && stopsAt(this.#view.session)) {
+      event.preventDefault();
+      this.#view.act.intent({ type: 'cancel' });
     } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
       this.#recall(event, this.#back + 1, 'start');
     } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
@@ -248,6 +252,12 @@ export class Composer {
       else this.#needs.problem(t('{0} cannot be attached: it is too large or not text.', file.name));
     }
   }
+}
+
+/** Escape stops a turn, but where the agent waits for an answer it would be one. */
+function stopsAt(session: Session): boolean {
+  const turn = runningTurn(session);
+  return turn !== undefined && (turn.stopping === true || session.asks.length === 0);
 }
 
 /** What the person said before, oldest first. */

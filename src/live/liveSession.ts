@@ -29,6 +29,9 @@ export interface LiveDeps {
   readonly journal?: JournalWriter;
 }
 
+/** Milliseconds after which one more Stop is meant. */
+const SECOND_STOP = 1_000;
+
 interface Conversation {
   readonly adapter: Adapter;
   readonly stop: AbortController;
@@ -44,6 +47,8 @@ export class LiveSession implements DeskSession, Disposable {
   #conversation: Conversation | undefined;
   #ending: Promise<void> = Promise.resolve();
   #starts = 0;
+  /** When the person asked to stop the running turn. */
+  #stoppedAt = 0;
   #disposed = false;
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
@@ -122,6 +127,8 @@ export class LiveSession implements DeskSession, Disposable {
       case 'cancel': {
         const turn = runningTurn(this.store.now);
         if (!turn) return;
+        if (turn.stopping) return this.#stopAgain();
+        this.#stoppedAt = this.#deps.now();
         this.#emit({ type: 'turn.stopping', turnId: turn.id });
         return this.#conversation?.adapter.send(intent);
       }
@@ -211,6 +218,15 @@ export class LiveSession implements DeskSession, Disposable {
   #gated(ports: Ports): Ports {
     const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#gate.wrap(tool));
     return { ...ports, tools: wrap(ports.tools), ...(ports.hands ? { hands: wrap(ports.hands) } : {}) };
+  }
+
+  /** The agent was asked and goes on: it is ended with its turn, and another one goes on with the conversation. A double click is one Stop. */
+  #stopAgain(): void {
+    const turn = runningTurn(this.store.now);
+    if (!turn || Math.abs(this.#deps.now() - this.#stoppedAt) < SECOND_STOP) return;
+    const stop = say('The agent did not stop and was ended.');
+    this.#emit({ type: 'turn.ended', turnId: turn.id, at: this.#deps.now(), status: 'cancelled', stop });
+    void this.restart();
   }
 
   #end(reason: string): void {

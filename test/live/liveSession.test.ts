@@ -85,6 +85,26 @@ test('after a stop what waits is held: another prompt does not bring it along, t
   assert.deepEqual([said(), now().queue], [['t1', 't3', 't4', 't2'], []]);
 });
 
+test('an agent that goes on after Stop is ended by a second one, whatever it speaks; a double click is one Stop', async () => {
+  let clock = 1;
+  const { live, script, now } = await opened({ now: () => clock });
+  script.last().ready();
+  script.last().say({ type: 'resume.set', key: 'K' });
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  live.send({ type: 'cancel' });
+  live.send({ type: 'cancel' });
+  assert.deepEqual([now().turns[0]?.status, script.conversations.length], ['running', 1]);
+  clock += 2_000;
+  live.send({ type: 'cancel' });
+  await settle();
+  assert.deepEqual([now().turns[0]?.status, now().turns[0]?.stop], ['cancelled', 'The agent did not stop and was ended.']);
+  assert.deepEqual([script.conversations.length, script.conversations[0]?.disposed], [2, 1]);
+  assert.deepEqual(script.last().scene.resume, { key: 'K', history: false });
+  script.last().ready();
+  assert.deepEqual([now().turns.length, now().queue.map((one) => one.held)], [1, [true]]);
+});
+
 test('what was said into a turn that was stopped waits with the queue', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();

@@ -86,13 +86,14 @@ test('a command that is typed whole is sent with one Enter; an alias finds its c
   assert.match(stage.text('[aria-selected=true]'), /^\/compact .*\/c/);
 });
 
-test('Escape closes the menu and nothing else', async () => {
+test('Escape closes the menu, and with no menu left it stops the turn; what is typed stays', async () => {
   const stage = await Stage.open(session({ ...running, commands: sessions.everything?.commands ?? [] }));
   await stage.type('/');
   assert.equal(await stage.key('Escape'), true);
   assert.equal(stage.root.querySelector('[role=listbox]'), null);
-  assert.equal(await stage.key('Escape'), false);
   assert.deepEqual(stage.intents, []);
+  assert.equal(await stage.key('Escape'), true);
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
   assert.equal(stage.composer.value, '/');
 });
 
@@ -158,8 +159,6 @@ test('while a turn runs there is Stop; what waits can be edited, removed or sent
   await stage.press('Edit', '.queue');
   assert.equal(stage.composer.value, 'later');
   assert.deepEqual(stage.intents.at(-1), { type: 'unqueue', turnId: 'q1' });
-  await stage.happen({ type: 'turn.stopping', turnId: 't1' });
-  assert.ok(stage.find('[aria-label=Stop]').hasAttribute('disabled'));
 });
 
 test('Ctrl+Enter says it into the running turn, where the agent takes that', async () => {
@@ -292,4 +291,28 @@ test('what was said into the turn and is not taken up yet is in sight; a limit i
   const ended = await Stage.open(session({ turns: [turn({ status: 'done', error: limit })] }));
   assert.match(ended.text('.level-warn'), /after 3 steps/);
   assert.equal(ended.all('.level-error').length, 0);
+});
+
+test('while an agent does not stop, Stop and Escape stay in reach and the reason is read', async () => {
+  const stage = await Stage.open(running);
+  await stage.type('half a thought');
+  assert.equal(await stage.key('Escape'), true);
+  const turnId = running.turns[0]?.id ?? '';
+  await stage.happen({ type: 'turn.stopping', turnId });
+  await stage.happen({ type: 'notice', notice: { level: 'warn', text: 'The agent does not stop.', next: ['restart'], turnId } });
+  assert.match(stage.text('.notices'), /The agent does not stop\..*Restart/);
+  assert.equal(stage.find<HTMLButtonElement>('button.stop').disabled, false);
+  await stage.press('Stop again, and start the agent anew');
+  await stage.key('Escape');
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type),
+    ['cancel', 'cancel', 'cancel'],
+  );
+  assert.equal(stage.composer.value, 'half a thought');
+});
+
+test('Escape stops nothing where nothing runs', async () => {
+  const idle = await Stage.open(session({}));
+  assert.equal(await idle.key('Escape'), false);
+  assert.deepEqual(idle.intents, []);
 });

@@ -58,3 +58,43 @@ test('Escape while the agent looks takes the question back, and a late answer op
   assert.equal(stage.root.querySelector('[role=listbox]'), null);
   assert.equal(questions(), 2);
 });
+
+test('a search of ours that finds nothing takes nothing from the agent: it is asked, may take its time, and is believed', async () => {
+  const { stage, asked, until, questions } = await suggesting();
+  const search = () => stage.sent.findLast((message) => message.type === 'call' && message.method === 'findFiles');
+  const nothing = async () => {
+    const call = search();
+    stage.post({ type: 'reply', id: call?.type === 'call' ? call.id : assert.fail(), result: [] });
+    await stage.settle();
+  };
+  await stage.type('@ne');
+  await until(() => questions() === 1);
+  await nothing();
+  assert.equal(questions(), 1, 'the question is not taken back');
+  await stage.type('@neverx');
+  await nothing();
+  await until(() => questions() === 2);
+  assert.deepEqual(asked().params, { sessionId: stage.session?.id, text: '@neverx', cursor: 7 });
+  await until(() => stage.all('.menu-looking').length === 1);
+  stage.post({ type: 'reply', id: asked().id, result: [{ label: 'neverx.ts', value: '@src/neverx.ts ' }] });
+  await stage.settle();
+  assert.match(stage.text('[role=listbox]'), /neverx\.ts/);
+});
+
+test('an agent that cannot suggest files says why, before or after our own search came back empty', async () => {
+  for (const first of ['ours', 'theirs']) {
+    const { stage, asked, until, questions } = await suggesting();
+    await stage.type('@err');
+    await until(() => questions() === 1);
+    const call = stage.sent.findLast((message) => message.type === 'call' && message.method === 'findFiles');
+    const ours = () => stage.post({ type: 'reply', id: call?.type === 'call' ? call.id : assert.fail(), result: [] });
+    const theirs = () => stage.post({ type: 'failed', id: asked().id, message: 'index is broken' });
+    for (const one of first === 'ours' ? [ours, theirs] : [theirs, ours]) {
+      one();
+      await stage.settle();
+    }
+    assert.equal(stage.text('.menu-note'), 'No suggestions from the agent: index is broken', first);
+    await stage.key('Escape');
+    assert.equal(stage.root.querySelector('.menu-note'), null);
+  }
+});

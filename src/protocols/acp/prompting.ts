@@ -73,7 +73,7 @@ export class Prompting {
     turn.stopping = true;
     notify('session/cancel');
     asks.cancelAll();
-    vigil.stopping();
+    vigil.stopping(turn.id);
     return true;
   }
 

@@ -36,11 +36,11 @@ export class Vigil implements Disposable {
     return this;
   }
 
-  stopping(): void {
+  stopping(turnId: TurnId): void {
     clearTimeout(this.#stopping);
     this.#stopping = setTimeout(() => {
       const text = say('The agent has not stopped yet. Restarting it stops it; the conversation goes on from here.');
-      this.#emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'] } });
+      this.#emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId } });
     }, STOPPING);
   }
 

@@ -30,7 +30,7 @@ export class Ground<Calls extends CallBook> {
   readonly #emit: (event: SessionEvent) => void;
   readonly #cwd: string;
 
-  constructor({ scene, emit, write, cwd, giveUp }: TalkSetup, options: GroundOptions<Calls>) {
+  constructor({ scene, emit, write, cwd }: TalkSetup, options: GroundOptions<Calls>) {
     const { peer, reply, setMode } = options;
     this.#emit = emit;
     this.#cwd = cwd;
@@ -38,7 +38,7 @@ export class Ground<Calls extends CallBook> {
     this.calls = options.calls(this.turns);
     this.incoming = new Incoming(write);
     this.tools = new EditorTools(scene.ports.tools, scene.client, scene.log, peer.toolLimit);
-    this.stopping = new Stopping(this.turns, giveUp);
+    this.stopping = new Stopping(this.turns, emit);
     const { incoming, turns, calls } = this;
     this.approvals = new Approvals({ scene, emit, incoming, turns, calls, reply, peer, cwd: () => cwd, setMode });
   }

@@ -1,41 +1,36 @@
 import { say } from '../../base/say.ts';
-import type { TalkSetup } from './talk.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Turns } from './turns.ts';
 
 /** Milliseconds (qwen.md §4.7). */
 const STOP_LIMIT = 5_000;
-/** A second Stop this long after the first one means it. */
-const SECOND_STOP = 1_000;
 
-/** A person's Stop: the first of a turn asks the agent; one more, later than a double click, ends the process and starts it anew. */
+/** A person's Stop: the agent is asked once a turn, and it is said when it does not obey. A second Stop never comes here: it ends the agent. */
 export class Stopping {
   readonly #turns: Turns;
-  readonly #giveUp: TalkSetup['giveUp'];
-  #asked: { again: boolean; readonly timers: readonly NodeJS.Timeout[] } | undefined;
+  readonly #emit: (event: SessionEvent) => void;
+  #late: NodeJS.Timeout | undefined;
 
-  constructor(turns: Turns, giveUp: TalkSetup['giveUp']) {
+  constructor(turns: Turns, emit: (event: SessionEvent) => void) {
     this.#turns = turns;
-    this.#giveUp = giveUp;
+    this.#emit = emit;
   }
 
   /** True when the agent is to be asked now. */
   press(): boolean {
     const turn = this.#turns.running;
-    if (!turn) return false;
-    if (this.#asked) {
-      if (this.#asked.again) this.#giveUp(say('The agent did not stop and was ended.'), { again: true });
-      return false;
-    }
+    if (!turn || turn.stopping) return false;
     turn.stopping = true;
-    const late = () => this.#turns.activity(say('The agent does not stop. Stop again to start it anew.'));
-    const asked = { again: false, timers: [setTimeout(() => (asked.again = true), SECOND_STOP), setTimeout(late, STOP_LIMIT)] };
-    this.#asked = asked;
+    this.#late = setTimeout(() => {
+      const text = say('The agent does not stop. Stop again to start it anew.');
+      this.#emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
+    }, STOP_LIMIT);
     return true;
   }
 
   /** The turn is over, or another one begins. */
   over(): void {
-    for (const timer of this.#asked?.timers ?? []) clearTimeout(timer);
-    this.#asked = undefined;
+    clearTimeout(this.#late);
+    this.#late = undefined;
   }
 }

@@ -117,6 +117,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
     terminals: { create: () => Promise.reject(new Error('none')) },
   };
   let ids = 0;
+  let clock = 1;
   const live = new LiveSession(newSession('s', { protocol: 'qwen', name: '' }, '/w'), 'profile', {
     protocol: {
       title: 'Qwen',
@@ -143,7 +144,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
     client: { name: 'test', version: '0' },
     log: { trace: () => {}, info: log, warn: log, error: log },
     trace: () => {},
-    now: () => 1,
+    now: () => clock,
     newId: () => `id${++ids}`,
   });
   live.store.onChange(({ event }) => void events.push(event));
@@ -171,6 +172,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
       assert.ok(holds());
     },
     tick: async (ms: number) => {
+      clock += ms;
       t.mock.timers.tick(ms);
       await settle();
     },

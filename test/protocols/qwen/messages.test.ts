@@ -108,11 +108,13 @@ test('Stop and no answer: it is said, and a second Stop starts the agent anew on
   const all = await talking(t);
   await all.cancel();
   await all.tick(5_000);
-  assert.match(all.turn().activity ?? '', /does not stop/);
+  assert.match(all.now().notices.at(-1)?.text ?? '', /does not stop/);
+  assert.deepEqual(all.now().notices.at(-1)?.next, ['restart']);
   await all.cancel();
   await all.settle();
-  assert.equal(all.turn().status, 'cancelled');
+  assert.deepEqual([all.turn().status, all.now().notices], ['cancelled', []]);
   assert.equal(all.now().link.state, 'opening');
+  assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'S']);
 });
 
 test('prompts wait here, one turn after the other', async (t) => {
