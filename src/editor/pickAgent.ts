@@ -58,7 +58,8 @@ function heading(label: string): Choice<Picked> {
 }
 
 function knownChoice(known: FoundAgent, description: string, detail: string): Choice<Picked> {
-  return { label: plainLabel(known.agent.name), description, detail, value: { known } };
+  const { late } = known;
+  return { label: plainLabel(known.agent.name), description, detail, value: { known }, ...(late ? { late } : {}) };
 }
 
 function installLine({ agent }: FoundAgent): string {

@@ -4,6 +4,8 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 
 export interface Choice<T> extends vscode.QuickPickItem {
   readonly value: T;
+  /** A description that comes while the list is open; undefined when none comes. */
+  readonly late?: Promise<string | undefined>;
 }
 export interface PickOptions {
   readonly title: string;
@@ -37,6 +39,7 @@ export class QuickInputs implements Disposable {
     pick.matchOnDescription = true;
     pick.matchOnDetail = true;
     pick.items = choices;
+    fillIn(pick, choices);
     return this.#run(pick, options.signal, () => pick.selectedItems[0]?.value);
   }
 
@@ -100,4 +103,22 @@ export class QuickInputs implements Disposable {
     this.#open -= 1;
     end(undefined);
   }
+}
+
+/** Descriptions that come late take their places while the list is open; what is active stays so. */
+function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T>[]): void {
+  let open = true;
+  pick.onDidHide(() => {
+    open = false;
+  });
+  pick.keepScrollPosition = true;
+  choices.forEach(({ late }, at) => {
+    void late?.then((description) => {
+      if (!open || !description) return;
+      const active = pick.activeItems.map((one) => pick.items.indexOf(one));
+      const items = pick.items.map((one, place) => (place === at ? { ...one, description } : one));
+      pick.items = items;
+      pick.activeItems = active.flatMap((place) => items[place] ?? []);
+    });
+  });
 }

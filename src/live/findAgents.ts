@@ -9,7 +9,12 @@ export interface FoundAgent {
   readonly file?: string;
   /** What it calls its version, when it said so in time. */
   readonly version?: string;
+  /** It when it was not said in time: settles within some seconds, with undefined when it is not said at all. */
+  readonly late?: Promise<string | undefined>;
 }
+
+/** How long a late version is waited for, in milliseconds. */
+const LATE = 10_000;
 
 /** Which of the agents are on this PATH. Versions that are not known after `wait` milliseconds are left out; asking goes on for the next time. */
 export async function findAgents(agents: readonly KnownAgent[], searched: string, wait: number): Promise<readonly FoundAgent[]> {
@@ -17,8 +22,9 @@ export async function findAgents(agents: readonly KnownAgent[], searched: string
     agents.map(async (agent): Promise<FoundAgent> => {
       const file = await whereIs(agent.command, searched);
       if (file === undefined) return { agent };
-      const version = await Promise.race([versionOf(file, searched), later(wait)]);
-      return { agent, file, ...(version === undefined ? {} : { version }) };
+      const asked = versionOf(file, searched);
+      const version = await Promise.race([asked, later(wait)]);
+      return { agent, file, ...(version === undefined ? { late: Promise.race([asked, later(LATE)]) } : { version }) };
     }),
   );
 }

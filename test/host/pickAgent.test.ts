@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
-import type { Choice } from '../../src/editor/quickInputs.ts';
+import { type Choice, QuickInputs } from '../../src/editor/quickInputs.ts';
 import type { FoundAgent } from '../../src/live/findAgents.ts';
 import { type KnownAgent, knownAgents } from '../../src/live/knownAgents.ts';
 import type { Profile } from '../../src/live/profiles.ts';
@@ -57,5 +58,26 @@ describe('the list of agents', () => {
     assert.deepEqual([chosen?.command, added], ['gemini', ['gemini']]);
     assert.deepEqual((await choose('Mine')).chosen?.command, '/opt/mine');
     assert.deepEqual((await choose('Mine')).added, []);
+  });
+
+  it('a version that comes late changes neither what is active nor what is chosen', async () => {
+    const inputs = new QuickInputs();
+    let say: (version: string) => void = () => {};
+    const late = new Promise<string>((resolve) => {
+      say = resolve;
+    });
+    const chosen = inputs.pick(
+      [
+        { label: 'Slow', value: 1, late },
+        { label: 'Other', value: 2 },
+      ],
+      { title: 'Which?' },
+    );
+    await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
+    say('1.2.3');
+    await late;
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await chosen, 2);
+    inputs.dispose();
   });
 });

@@ -42,6 +42,7 @@ test('one that does not say its version in time is found all the same, and says 
   const [at] = await findAgents(gemini, searched, 1);
   assert.deepEqual([at?.file, at?.version], [path.join(here, 'gemini'), undefined]);
   writeFileSync(gate, '');
+  assert.equal(await at?.late, '2.0.0', 'a list that is open learns it');
   const [later] = await findAgents(gemini, searched, 10_000);
   assert.equal(later?.version, '2.0.0');
 });
