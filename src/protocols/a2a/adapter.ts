@@ -7,7 +7,7 @@ import type { Adapter, Launch, Scene } from '../adapter.ts';
 import type { LentTools } from '../door.ts';
 import { Growth } from '../growth.ts';
 import { Allowances } from './allowances.ts';
-import { readCard, UnfitAgent } from './card.ts';
+import { type Peer, readCard, UnfitAgent } from './card.ts';
 import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
@@ -108,9 +108,16 @@ class A2aAdapter implements Adapter {
     this.#credentials = credentials;
     const rpc = this.#life.own(new Rpc(this.#scene, credentials));
     const more = launch.options?.extensions?.split(/[\s,]+/).filter(Boolean) ?? [];
-    const peer = readCard(await fetchCard(rpc, base), base, more);
-    credentials.learn(peer.schemes, peer.security);
-    rpc.target = peer;
+    const described = readCard(await fetchCard(rpc, base), base, more);
+    credentials.learn(described.schemes, described.security);
+    rpc.target = described;
+    const tree = await findCommands({ peer: described, rpc, base: new URL(base).origin }).catch((error: unknown) => {
+      if (error instanceof StatusError && error.status === 401) throw error;
+      return undefined;
+    });
+    // The shipped server under another name is known by what it serves (a2a.md §5).
+    const shipped = described.dialect === 'plain' && described.remarks.length === 0 && tree?.by === 'rest';
+    const peer: Peer = shipped ? { ...described, dialect: 'gemini' } : described;
     const push = peer.push && launch.options?.push !== 'off' ? await this.#openPushDoor() : undefined;
     const cwd = launch.options?.workspace ?? launch.cwd;
     const memory: Memory = {
@@ -135,10 +142,6 @@ class A2aAdapter implements Adapter {
       ...(push ? { push } : {}),
     };
     const now = await this.#takeUp(memory);
-    const tree = await findCommands(memory).catch((error: unknown) => {
-      if (error instanceof StatusError && error.status === 401) throw error;
-      return undefined;
-    });
     if (launch.kind === 'process' && this.#lent && peer.dialect === 'gemini') {
       this.#folder = new ExtensionFolder(launch, this.#lent);
       await this.#folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));

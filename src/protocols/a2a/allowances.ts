@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { say } from '../../base/say.ts';
-import type { SessionOption } from '../../session/model.ts';
+import type { ApprovalDetail, SessionOption } from '../../session/model.ts';
 import type { Choice, Snapshot } from './snapshot.ts';
 
 /**
@@ -34,8 +34,14 @@ export class Allowances {
     if (detail?.type === 'mcp' && this.#ours.has(`${detail.server}/${detail.tool}`))
       return options.find((one) => one.effect === 'allow_once');
     if (!this.#given.has(memoryKey(call))) return undefined;
-    if (detail?.type === 'edit' && detail.diffs.some((diff) => !this.#isInside(diff.path))) return undefined;
+    if (detail?.type === 'edit' && this.isOutside(detail)) return undefined;
     return options.find((one) => one.remembered);
+  }
+
+  /** It would change a file, or run a command, outside the folder that is worked in. */
+  isOutside(detail: ApprovalDetail): boolean {
+    if (detail.type === 'edit') return detail.diffs.some((diff) => diff.path !== '' && !this.#isInside(diff.path));
+    return detail.type === 'command' && detail.cwd !== undefined && !this.#isInside(detail.cwd, true);
   }
 
   /** Takes one back. False when that is no option of ours. */
@@ -57,9 +63,9 @@ export class Allowances {
     }));
   }
 
-  #isInside(file: string): boolean {
+  #isInside(file: string, orItself = false): boolean {
     const below = path.relative(this.#cwd, path.resolve(this.#cwd, file));
-    return below !== '' && !below.startsWith('..') && !path.isAbsolute(below);
+    return (below !== '' || orItself) && !below.startsWith('..') && !path.isAbsolute(below);
   }
 }
 

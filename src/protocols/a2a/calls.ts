@@ -1,3 +1,4 @@
+import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, CallId, Output, TurnId } from '../../session/model.ts';
@@ -198,7 +199,8 @@ export class Calls {
     if (!request) return;
     const id = this.#scene.newId();
     held.askId = id;
-    const head = { id, turnId: this.#turnId, callId: held.id, title };
+    const warned = this.#remembered.isOutside(request.detail) ? say('{0} (outside the workspace)', title) : title;
+    const head = { id, turnId: this.#turnId, callId: held.id, title: warned };
     if (request.questions) return this.#scene.emit({ type: 'ask.opened', ask: { ...head, kind: 'question', fields: request.questions } });
     const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
     const editable = request.proposed === undefined ? {} : { editable: true as const };

@@ -15,7 +15,7 @@ export interface CommandTree {
 }
 
 /** The agent's slash commands, however it offers them (a2a.md §13); undefined when it offers none. Never rejects for what the agent says. */
-export async function findCommands(memory: Memory): Promise<CommandTree | undefined> {
+export async function findCommands(memory: Pick<Memory, 'peer' | 'rpc' | 'base'>): Promise<CommandTree | undefined> {
   if (memory.peer.dialect === 'rfc') {
     try {
       return treeOf(await memory.rpc.call('commands/get', {}), 'rpc');

@@ -110,18 +110,22 @@ function toChoice(option: {
   return {
     id: option.id,
     label: option.name || option.id,
-    effect: effectOf(option.id),
+    effect: effectOf(option.id, option.name ?? ''),
     sends: option.id,
     ...(option.description ? { description: option.description } : {}),
   };
 }
 
-/** The ids are the agent's own: only what plainly says once may be chosen by a rule. */
-function effectOf(id: string): Option['effect'] {
-  const always = /always|session|server|tool|forever|remember/i.test(id);
-  if (/cancel|reject|den(y|ied)|no$|abort|disallow|refuse|skip|decline/i.test(id)) return always ? 'reject_always' : 'reject_once';
-  return /once|^(allow|approve|accept|proceed|yes|ok)$/i.test(id) && !always ? 'allow_once' : 'allow_always';
+/** The ids are the agent's own, and where they say nothing its words do: only what plainly says once may be chosen by a rule. */
+function effectOf(id: string, name: string): Option['effect'] {
+  const always = ALWAYS.test(id) || ALWAYS.test(name);
+  const says = REJECTS.test(id) || ALLOWS.test(id) || always ? id : name;
+  if (REJECTS.test(says)) return always ? 'reject_always' : 'reject_once';
+  return ALLOWS.test(says) && !always ? 'allow_once' : 'allow_always';
 }
+const ALWAYS = /always|session|server|tool|forever|remember/i;
+const REJECTS = /cancel|reject|den(y|ied)|\bno$|^no\b|abort|disallow|refuse|skip|decline|\b(don.?t|not|never)\b/i;
+const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
 
 function detailOf(call: RfcToolCall, asked: Asked): ApprovalDetail {
   if (asked.execute_details) {

@@ -118,3 +118,17 @@ test('the facts of an event wherever the agent puts them', () => {
   }
   assert.deepEqual(eventOf({ coderAgent: { kind: 'state-change' }, error: { type: 'retry', message: 'again' } }).retry, true);
 });
+
+test('options whose ids say nothing are understood by their words; what is unclear is never taken for once', () => {
+  const effect = (id: string, name: string) => {
+    const confirmation_request = { options: [{ id, name }], generic_details: { description: 'd' } };
+    return readRfcCall({ tool_call_id: 'k', status: 'PENDING', tool_name: 'x', confirmation_request })?.request?.options[0]?.effect;
+  };
+  assert.equal(effect('1', 'Allow'), 'allow_once');
+  assert.equal(effect('1', 'Yes, once'), 'allow_once');
+  assert.equal(effect('2', 'No'), 'reject_once');
+  assert.equal(effect('2', "Don't allow"), 'reject_once');
+  assert.equal(effect('3', 'Always allow'), 'allow_always');
+  assert.equal(effect('allow', 'Allow for this session'), 'allow_always');
+  assert.equal(effect('4', 'Do it in the other place'), 'allow_always');
+});
