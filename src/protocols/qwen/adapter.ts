@@ -260,6 +260,8 @@ export class QwenAdapter implements Adapter {
       return run.talk.take(message);
     }
     run.held.push(message);
+    // It refused the probe itself, and may answer one without the line it does not know.
+    if (!run.plain && message.type === undefined && isRecord(message.error)) return;
     const verdict = classify(message, 'initialize');
     if (verdict) this.#begin(run, verdict, true);
   }

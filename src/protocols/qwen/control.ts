@@ -27,6 +27,12 @@ export function readRequest(message: AgentMessage): AgentRequest | undefined {
   return typeof subtype === 'string' ? { id: parsed.data.request_id, subtype, payload: body } : undefined;
 }
 
+/** The id of a request that cannot be read, as it is to stand in the answer; undefined when there is none to answer to. */
+export function unreadableId(message: AgentMessage): string | number | undefined {
+  const { request_id: id } = message;
+  return typeof id === 'number' || (typeof id === 'string' && id !== '' && id.length <= 1024) ? id : undefined;
+}
+
 /** Requests of the agent: each is answered once, a repeated one with the same answer. */
 export class Incoming {
   readonly #write: (message: object) => void;
@@ -44,6 +50,11 @@ export class Incoming {
     if (known || this.#open.has(id)) return false;
     this.#open.add(id);
     return true;
+  }
+
+  /** Refuses a request that cannot be read; what repeats it is refused again. */
+  refuse(message: object): void {
+    this.#write(message);
   }
 
   isOpen(id: string): boolean {

@@ -43,6 +43,7 @@ export class YesNo {
         title: visible(question.title),
         detail: command === '' ? { type: 'text', text: visible(question.title) } : { type: 'command', command: visible(command) },
         options,
+        wordless: true,
       },
     });
   }

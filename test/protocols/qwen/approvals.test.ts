@@ -291,3 +291,20 @@ test('Claude Code files answers by the question', async (t) => {
   await all.answer(ask, { kind: 'fields', values: { 0: ['Blue'] } });
   assert.deepEqual(Object(response(all, 'Q1')).updatedInput.answers, { 'Which?': 'Blue' });
 });
+
+test('a request that cannot be read is refused and logged', async (t) => {
+  const all = await asking(t);
+  all
+    .last()
+    .say({ type: 'control_request', request_id: 'a', request: {} }, { type: 'control_request', request_id: 7, request: { subtype: 'x' } });
+  await all.settle();
+  const answers = all.last().told.flatMap((line) => (line.type === 'control_response' ? [Object(line.response)] : []));
+  assert.deepEqual(
+    answers.map(({ request_id, subtype }) => [request_id, subtype]),
+    [
+      ['a', 'error'],
+      [7, 'error'],
+    ],
+  );
+  assert.equal(all.logged.filter((line) => line.includes('could not be read')).length, 2);
+});

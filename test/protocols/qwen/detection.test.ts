@@ -154,3 +154,30 @@ test('flags the profile gives itself are not given twice; a mode is always given
     'K',
   ]);
 });
+
+test('a strict peer that refuses the probe in its own words, and ends, is asked again by heartbeat alone', async (t) => {
+  const { start, processes, now, settle } = desk(t);
+  await start();
+  processes[0]?.say({ error: { message: 'bad first line', code: 'QWEN_INVALID_INPUT' } });
+  processes[0]?.exit({ code: 1 });
+  await settle();
+  assert.deepEqual(
+    processes[1]?.told.map((line) => line.type),
+    ['heartbeat_request'],
+  );
+  processes[1]?.say({ type: 'result/heartbeat', session_id: 'E', status: 'ok', ts: 1 });
+  await settle();
+  assert.equal(now().link.state, 'ready');
+});
+
+test('a peer that refuses the heartbeat too is ended with its reason', async (t) => {
+  const { start, processes, now, settle } = desk(t);
+  await start();
+  for (const at of [0, 1]) {
+    processes[at]?.say({ error: { message: 'not licensed', code: 'NO' } });
+    processes[at]?.exit({ code: 1 });
+    await settle();
+  }
+  const { link } = now();
+  assert.deepEqual([processes.length, link.state === 'closed' && link.reason], [2, 'not licensed (NO)']);
+});

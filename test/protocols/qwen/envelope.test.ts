@@ -625,3 +625,43 @@ test('text that streams in colours is plain in the chat', async (t) => {
   await all.tick(200);
   assert.deepEqual([textOf(all.turn()), all.turn().status], ['green', 'done']);
 });
+
+test('a cancel of an earlier prompt that is confirmed late does not end the next turn', async (t) => {
+  const all = await talking(t);
+  const { note, text } = speaker('stream-json');
+  await all.cancel();
+  all.last().say(note({ type: 'x-qwen-session-event', event: 'USER_CANCELLED' }));
+  await all.settle();
+  const earlier = all.last().prompts()[0]?.prompt_id;
+  await all.prompt('next');
+  all.last().say({ type: 'result/cancel', session_id: 'E', prompt_id: earlier, status: 'ok' }, text('working'));
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, all.turn().status, textOf(all.turn())], [2, 'running', 'working']);
+  await all.cancel();
+  all.last().say({ type: 'result/cancel', session_id: 'E', prompt_id: all.last().prompts()[1]?.prompt_id, status: 'ok' });
+  await all.settle();
+  assert.equal(all.turn().status, 'cancelled');
+});
+
+test('a request that cannot be read is refused and logged, whatever its id is', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say({ type: 'control_request', request_id: 'a', request: {} }, { type: 'control_request', request_id: 'b' }, flat('', 'x', {}), {
+      type: 'control_request',
+      request_id: 7,
+      subtype: 'can_use_tool',
+    });
+  await all.settle();
+  const answers = all.last().told.filter((line) => line.type === 'control_response');
+  assert.deepEqual(
+    answers.map((line) => [line.request_id, Object(line.response).subtype]),
+    [
+      ['a', 'error'],
+      ['b', 'error'],
+      [7, 'error'],
+    ],
+  );
+  assert.equal(all.logged.filter((line) => line.includes('could not be read')).length, 4);
+  assert.deepEqual(all.now().asks, []);
+});

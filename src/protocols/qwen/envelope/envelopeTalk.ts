@@ -1,3 +1,4 @@
+import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
@@ -360,12 +361,21 @@ export class EnvelopeTalk implements Talk {
   }
 
   /** Stopped, or nothing was running: either way nothing runs now. */
-  #cancelled(result: { readonly status?: string | null | undefined; readonly message?: string | null | undefined } | undefined): void {
+  #cancelled(result: z.infer<typeof schema.resultCancel> | undefined): void {
     if (!this.#ground.turns.running) return;
+    // An answer about a prompt that was left long ago; a peer that counts otherwise than we do is believed while a Stop is open.
+    const earlier = this.#isEarlier(result?.prompt_id);
+    if (earlier) return this.#setup.scene.log.info('A cancel of an earlier prompt was confirmed late; it ends nothing');
     if (result?.status === 'noop' && !this.#ground.turns.running.stopping) return;
     this.#endTurn('cancelled');
     this.#trailing = true;
     this.#later(TRAIL, () => (this.#trailing = false));
+  }
+
+  /** One of the prompts before the running one, by the name we gave it. */
+  #isEarlier(promptId: string | null | undefined): boolean {
+    const told = promptId == null ? undefined : /########(\d+)$/.exec(promptId)?.[1];
+    return told !== undefined && Number(told) < this.#prompt;
   }
 
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {

@@ -1,7 +1,7 @@
 import type { Log } from '../../../base/log.ts';
 import { say } from '../../../base/say.ts';
 import type { Approvals, Decision } from '../approvals.ts';
-import { type Incoming, readRequest } from '../control.ts';
+import { type Incoming, readRequest, unreadableId } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import type { EditorTools } from '../editorTools.ts';
 import { type Peer, qwenCode } from '../peers.ts';
@@ -14,6 +14,8 @@ import * as schema from './schema.ts';
 const { approvalLimit: _, toolLimit: __, editsMode: ___, ...shipped } = qwenCode;
 /** How approvals go in this dialect: nothing expires by itself, modes do not exist. */
 export const envelopePeer: Peer = shipped;
+
+const UNREADABLE = 'The request could not be read.';
 
 export interface RequestDeps {
   readonly incoming: Incoming;
@@ -36,7 +38,8 @@ export class Requests {
   take(message: AgentMessage, turnId: string | undefined): void {
     const { incoming, tools, yesNo } = this.#deps;
     const request = readRequest(message);
-    if (!request || !incoming.begin(request.id)) return;
+    if (!request) return this.#refuse(message);
+    if (!incoming.begin(request.id)) return;
     const { id, subtype, payload } = request;
     switch (subtype) {
       case 'can_use_tool':
@@ -76,7 +79,7 @@ export class Requests {
     const parsed = schema.toolRequest.safeParse(payload);
     const asked = parsed.success ? parsed.data : undefined;
     const name = asked?.tool?.name ?? asked?.tool_name;
-    if (!asked || !name) return this.#fail(id, 'The request could not be read.');
+    if (!asked || !name) return this.#fail(id, UNREADABLE);
     const given = asked.tool_call_id ?? asked.tool_use_id ?? asked.tool?.id ?? asked.metadata?.tool_call_id;
     this.#deps.approvals.open(id, {
       subtype: 'can_use_tool',
@@ -84,6 +87,18 @@ export class Requests {
       tool_use_id: given ?? this.#deps.calls.openCallOf(name) ?? null,
       input: inputOf(asked.tool ? asked.tool.arguments : asked.input),
     });
+  }
+
+  /** It waits for an answer all the same; without an id there is nobody to answer. */
+  #refuse(message: AgentMessage): void {
+    const id = unreadableId(message);
+    this.#deps.log.warn(`A control request could not be read: ${JSON.stringify(message).slice(0, 500)}`);
+    if (id !== undefined)
+      this.#deps.incoming.refuse({
+        type: 'control_response',
+        request_id: id,
+        response: { subtype: 'error', error: { message: UNREADABLE, retryable: false } },
+      });
   }
 
   #succeed(id: string, result: object): void {

@@ -66,7 +66,7 @@ export class MessageTalk implements Talk {
     this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices, keeps: setup.keeps });
     this.#yesNo = new YesNo(emit, scene.newId);
     this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
-    this.#requests = new Requests({ ...this.#ground, peer });
+    this.#requests = new Requests({ ...this.#ground, peer, log: scene.log });
     this.#silence = new Silence({
       turns,
       excused: () => this.#ground.approvals.waiting || tools.busy,
