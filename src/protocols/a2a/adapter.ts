@@ -12,7 +12,8 @@ import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
 import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
-import { comeBack, leaveTask, type Memory, Past } from './memory.ts';
+import { Known } from './known.ts';
+import { comeBack, leaveTask, type Memory, Past, resumeKey } from './memory.ts';
 import { promptParts } from './messages.ts';
 import { missed } from './missed.ts';
 import { PlainText } from './plainText.ts';
@@ -137,6 +138,7 @@ class A2aAdapter implements Adapter {
       pushed: undefined,
       pushRefused: false,
       remembered: new Allowances(cwd, harmless(this.#scene, this.#lent), () => this.#showOptions()),
+      known: new Known(),
       past: new Past(this.#scene.past),
       aside: undefined,
       ...(push ? { push } : {}),
@@ -294,7 +296,7 @@ class A2aAdapter implements Adapter {
       if (this.#leaving) return;
       void registerPush(memory, this.#scene);
       if (memory.task || memory.contextId) {
-        emit({ type: 'resume.set', key: JSON.stringify({ taskId: memory.task?.id, contextId: memory.contextId }) });
+        emit({ type: 'resume.set', key: resumeKey(memory) });
       }
       emit({ type: 'turn.ended', turnId, at: now(), ...end });
     });

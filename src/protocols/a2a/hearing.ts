@@ -4,7 +4,7 @@ import type { Calls, Decision } from './calls.ts';
 import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isOver, type TaskState } from './records.ts';
-import type { Message, Part } from './schema.ts';
+import type { Part } from './schema.ts';
 import type { Shown } from './shown.ts';
 
 interface HearingScene {
@@ -31,6 +31,8 @@ export class Hearing {
   /** The task that went on with this turn: what it holds from before has been shown. */
   readonly #earlier: string | undefined;
   state: TaskState | undefined;
+  /** The last task that was read whole. */
+  #covered: Incoming | undefined;
   /** What the agent says went wrong. */
   failure: string | undefined;
   /** The last text that came with a state. */
@@ -65,7 +67,7 @@ export class Hearing {
     if (record.contextId !== undefined) memory.contextId = record.contextId;
     const newest = stream === this.#newest;
     if (newest && record.state !== undefined) this.state = record.state;
-    const words = this.#isNew(record, stream) ?? newest;
+    const words = (this.#isNew(record, stream) ?? newest) && (record.kind === 'task' || !this.#isCovered(record));
     switch (record.kind) {
       case 'task':
         return this.#task(record, words);
@@ -82,10 +84,31 @@ export class Hearing {
   /** What happened while nobody listened: the last state of every call, and words that were not shown. */
   catchUp(record: Incoming): void {
     this.state = record.state;
-    for (const message of record.history ?? []) this.#past(message);
-    if (record.parts.length > 0 && record.messageId !== undefined)
-      this.#past({ messageId: record.messageId, role: 'agent', parts: [...record.parts] });
+    const { failure } = this;
+    if (record.state === 'failed' || record.state === 'rejected') this.#status(record, false);
+    this.#read(record, false, failure === undefined && this.failure !== undefined);
+  }
+
+  /** What the task as the agent keeps it holds beyond what was shown. */
+  #read(record: Incoming, passing: boolean, blamed = false): void {
+    const { known, peer } = this.#deps.memory;
+    for (const { said, messageId } of known.unseen(record, (text) => this.#isOld(text), passing)) {
+      // What went wrong is told at the end of the turn.
+      if (blamed && said.type === 'text' && messageId === record.messageId) continue;
+      this.#show(said, true, messageId, peer.dialect === 'plain' ? messageId : undefined);
+    }
     for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
+    this.#covered = record;
+  }
+
+  /** It came while the task was read, and stands in what was read. */
+  #isCovered({ messageId, timestamp, parts }: Incoming): boolean {
+    const { messageId: last, parts: lastParts = [], timestamp: at, history = [] } = this.#covered ?? {};
+    if (messageId === undefined) return false;
+    const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
+    if (!read) return false;
+    if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
+    return wordsOf(read).endsWith(wordsOf(parts));
   }
 
   /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to know it again. */
@@ -126,18 +149,14 @@ export class Hearing {
   #task(record: Incoming, words: boolean): void {
     if (record.state === 'failed' || record.state === 'rejected') return this.#status(record, words);
     // Agents that do not stream answer with the whole task.
-    const { shown } = this.#deps;
-    const text = record.parts.flatMap((part) => part.text ?? []).join('');
-    const isNew = text !== '' && !shown.has(record.messageId, text) && !this.#isOld(text);
-    // What a call waits for is asked wherever it is told.
-    for (const one of meaningOf(record)) if (one.type === 'call' || isNew) this.#show(one, words, record.messageId);
-    for (const { id, parts } of record.artifacts ?? []) this.#output(id, parts);
+    if (words) this.#read(record, true);
   }
 
   #artifact(record: Incoming, words: boolean): void {
     const { id = '' } = record.artifact ?? {};
     if (OUTPUT.test(id) && this.#output(id, record.parts)) return;
     if (!words) return;
+    this.#deps.memory.known.worked(id, wordsOf(record.parts), record.artifact?.append === true);
     if (record.artifact?.append !== true) this.#deps.shown.close();
     this.#said(record, words, id);
   }
@@ -151,9 +170,10 @@ export class Hearing {
       if (typeof text === 'string') calls.live(callId, text);
       return true;
     }
-    const whole = parts.flatMap((part) => part.text ?? []).join('');
-    if (callId === undefined && whole !== '' && !shown.has(undefined, whole) && !this.#isOld(whole))
-      shown.say('text', whole, undefined, id);
+    const whole = wordsOf(parts);
+    if (callId !== undefined || whole === '' || (this.#deps.memory.known.fresh && this.#isOld(whole))) return false;
+    const rest = this.#deps.memory.known.restOfWork(id, whole);
+    if (rest !== '') shown.say('text', rest, undefined, id);
     return false;
   }
 
@@ -170,6 +190,7 @@ export class Hearing {
       if (said.newer) memory.newer = true;
       if (said.dialect === 'rfc') memory.camel = said.camel;
       this.anything = true;
+      memory.known.called(said.call.id);
       if (!calls.knows(said.call.id)) shown.close();
       if (calls.status(said.call.id) !== said.call.status) this.progress += 1;
       const decision = calls.take(said.call, said.dialect);
@@ -185,25 +206,12 @@ export class Hearing {
         return shown.say(said.type, said.text, messageId, of);
       case 'link':
         this.anything = true;
+        memory.known.attached(messageId);
         return shown.content({ type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) });
       case 'data':
         this.anything = true;
+        memory.known.attached(messageId);
         return shown.content({ type: 'raw', label: 'data', value: said.value });
-    }
-  }
-
-  #past(message: Message): void {
-    if (!/agent/i.test(message.role ?? '')) return;
-    const record: Incoming = {
-      kind: 'message',
-      final: false,
-      parts: message.parts ?? [],
-      ...(message.messageId ? { messageId: message.messageId } : {}),
-      ...(message.metadata ? { metadata: message.metadata } : {}),
-    };
-    for (const said of meaningOf(record)) {
-      const shown = said.type === 'text' || said.type === 'thought' ? this.#deps.shown.has(record.messageId, said.text) : false;
-      if (!shown && (said.type === 'call' || said.type === 'text' || said.type === 'thought')) this.#show(said, true, record.messageId);
     }
   }
 
@@ -218,4 +226,8 @@ export class Hearing {
     this.#model = model;
     this.#deps.scene.log.info(`The model is ${model}.`);
   }
+}
+
+function wordsOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => part.text ?? []).join('');
 }

@@ -2,6 +2,7 @@ import { say } from '../../base/say.ts';
 import type { Turn } from '../../session/model.ts';
 import type { Allowances } from './allowances.ts';
 import type { Peer } from './card.ts';
+import type { Known } from './known.ts';
 import type { PushDoor } from './pushDoor.ts';
 import type { Rpc } from './rpc.ts';
 
@@ -35,6 +36,8 @@ export interface Memory {
   /** The task whose news go there. */
   pushed: string | undefined;
   pushRefused: boolean;
+  /** What of the task was shown. */
+  readonly known: Known;
   /** Who said what, for a task that has to be told. */
   readonly past: Past;
   /** What a command that runs in a task of its own has put aside. */
@@ -102,4 +105,9 @@ export function leaveTask(memory: Memory): string {
   memory.settled = false;
   memory.tellPast = !memory.past.empty;
   return say('The agent begins a new task with the next message; it is told what was said so far.');
+}
+
+/** What a later window finds the conversation by. */
+export function resumeKey({ task, contextId }: Memory): string {
+  return JSON.stringify({ taskId: task?.id, contextId });
 }

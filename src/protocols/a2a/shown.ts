@@ -1,18 +1,19 @@
 import type { Content, PartId, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
+import type { Known } from './known.ts';
 
 /** The words of one turn, in the order they came. */
 export class Shown {
   readonly #scene: Scene;
   readonly #turnId: TurnId;
   #open: { readonly kind: 'text' | 'thought'; readonly id: PartId; readonly of: string | undefined } | undefined;
-  /** Those that have said something, to know them again. */
-  readonly #messages = new Set<string>();
+  readonly #known: Known;
   readonly #whole: string[] = [];
 
-  constructor(scene: Scene, turnId: TurnId) {
+  constructor(scene: Scene, turnId: TurnId, known: Known) {
     this.#scene = scene;
     this.#turnId = turnId;
+    this.#known = known;
   }
 
   get empty(): boolean {
@@ -25,16 +26,11 @@ export class Shown {
 
   /** `of` names what the words belong to where every message stands for itself. */
   say(kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
-    if (messageId !== undefined) this.#messages.add(messageId);
+    // Works are known by their own names.
+    if (messageId !== undefined || of === undefined) this.#known.said(kind, text, messageId);
     if (kind === 'text') this.#whole.push(text);
     if (this.#open?.kind !== kind || this.#open.of !== of || kind === 'thought') this.#open = { kind, id: this.#scene.newId(), of };
     this.#scene.emit({ type: 'text.grew', turnId: this.#turnId, kind, partId: this.#open.id, text });
-  }
-
-  /** The message has been shown, as far as it goes. */
-  has(messageId: string | undefined, text: string): boolean {
-    if (messageId !== undefined && this.#messages.has(messageId)) return true;
-    return this.#whole.join('').includes(text);
   }
 
   content(content: Content): void {

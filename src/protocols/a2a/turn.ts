@@ -59,7 +59,8 @@ export class Turn {
     this.id = id;
     this.#deps = deps;
     this.#calls = new Calls(scene, id, memory.remembered);
-    this.#shown = new Shown(scene, id);
+    memory.known.begin();
+    this.#shown = new Shown(scene, id, memory.known);
     this.#hearing = new Hearing({ scene, memory, turnId: id, calls: this.#calls, shown: this.#shown, decided: (one) => this.#say(one) });
     this.#edits = new LateEdits({ scene, memory, calls: this.#calls, shown: this.#shown });
     this.asking = new Asking(scene, id, this.#stop.signal);
@@ -190,6 +191,7 @@ export class Turn {
 
   #open(params: Fields, onRecord: () => void = () => {}): Promise<unknown> {
     const { memory } = this.#deps;
+    memory.known.prompted(params.message);
     const method = memory.peer.streaming ? 'message/stream' : 'message/send';
     return this.#hear((take) =>
       memory.rpc.stream(method, params, (result) => {

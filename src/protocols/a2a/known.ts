@@ -1,0 +1,182 @@
+import { meaningOf, type Said } from './meaning.ts';
+import type { Incoming } from './records.ts';
+import type { Message } from './schema.ts';
+import { isRecord } from './words.ts';
+
+/** Words of one message that were shown: so many characters, the last of them there among all the turn's words of that kind. */
+interface Place {
+  length: number;
+  end: number;
+}
+type Kind = 'text' | 'thought';
+
+/** Agents give their last 200 messages: older names are not asked for. */
+const KEPT = 200;
+
+/** A thing an agent's record of the task holds that was not shown yet. */
+export interface Unseen {
+  readonly said: Said;
+  readonly messageId: string | undefined;
+}
+
+/**
+ * What of a task has been shown: of every message how much, of this turn all words in their order. An agent's record of the task gives only what
+ * comes after: a message that was shown in part gives its rest, and one that goes by a new name is known by its place (a2a.md §11).
+ */
+export class Known {
+  #earlier = new Map<string, number>();
+  #places = new Map<string, Place>();
+  #words: Record<Kind, { whole: string; starts: number[] }> = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
+  #earlierCalls = new Set<string>();
+  #calls = new Set<string>();
+  #works = new Map<string, string>();
+  readonly #attached = new Set<string | undefined>();
+  #prompts = new Set<string>();
+  #prompt = '';
+
+  /** A turn begins; what was shown so far belongs to those before it. */
+  begin(): void {
+    for (const [key, { length }] of this.#places) this.#earlier.set(key, (this.#earlier.get(key) ?? 0) + length);
+    for (const key of [...this.#earlier.keys()].slice(0, -KEPT)) this.#earlier.delete(key);
+    for (const id of this.#calls) this.#earlierCalls.add(id);
+    this.#places = new Map();
+    this.#calls = new Set();
+    this.#words = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
+    this.#prompts = new Set();
+    this.#prompt = '';
+  }
+
+  /** What the person says in this turn: the agent's record of the turn comes after it. */
+  prompted(message: unknown): void {
+    if (!isRecord(message)) return;
+    if (typeof message.messageId === 'string') this.#prompts.add(message.messageId);
+    const parts = Array.isArray(message.parts) ? message.parts : [];
+    if (this.#prompt === '')
+      this.#prompt = parts.flatMap((part) => (isRecord(part) && typeof part.text === 'string' ? part.text : [])).join('');
+  }
+
+  said(kind: Kind, text: string, messageId: string | undefined): void {
+    const words = this.#words[kind];
+    words.starts.push(words.whole.length);
+    words.whole += text;
+    if (messageId !== undefined) this.#place(`${kind} ${messageId}`, text.length, words.whole.length);
+  }
+
+  /** Nothing is known of turns before. */
+  get fresh(): boolean {
+    return this.#earlier.size === 0 && this.#earlierCalls.size === 0;
+  }
+
+  /** What that message had beside words and calls was shown. */
+  attached(messageId: string | undefined): void {
+    if (messageId !== undefined) this.#attached.add(messageId);
+  }
+
+  called(id: string): void {
+    this.#calls.add(id);
+  }
+
+  /** What of a work was not shown yet; from now on it counts as shown. */
+  restOfWork(id: string, whole: string): string {
+    const before = this.#works.get(id) ?? '';
+    this.#works.set(id, whole);
+    return whole.startsWith(before) ? whole.slice(before.length) : whole;
+  }
+
+  /** A piece of a work was shown. */
+  worked(id: string, text: string, append: boolean): void {
+    this.#works.set(id, (append ? (this.#works.get(id) ?? '') : '') + text);
+  }
+
+  /**
+   * What the record holds beyond what was shown, in order; of every call its last state, where it stood first. `old` knows words of turns before,
+   * for messages whose names were never heard. A record that comes by the way (`passing`) is only looked through where this turn can be found in it.
+   */
+  unseen(record: Incoming, old: (text: string) => boolean, passing = false): readonly Unseen[] {
+    const { messages, anchored } = this.#since(record, passing);
+    const at: Record<Kind, number | undefined> = { text: anchored ? 0 : undefined, thought: anchored ? 0 : undefined };
+    const found: Unseen[] = [];
+    const calls = new Map<string, number>();
+    for (const message of messages) {
+      const { messageId } = message;
+      const skip: Record<Kind, number> = { text: this.#shownOf('text', messageId), thought: this.#shownOf('thought', messageId) };
+      for (const said of message.said) {
+        if (said.type === 'call') {
+          const { id } = said.call;
+          if (!anchored && this.#earlierCalls.has(id) && !this.#calls.has(id)) continue;
+          const before = calls.get(id);
+          if (before !== undefined) found[before] = { said, messageId };
+          else calls.set(id, found.push({ said, messageId }) - 1);
+        } else if (said.type === 'text' || said.type === 'thought') {
+          if (!anchored && skip[said.type] === 0 && this.fresh && old(said.text)) continue;
+          const rest = this.#rest(said.type, said.text, messageId, skip, at);
+          if (rest !== '') found.push({ said: { ...said, text: rest }, messageId });
+        } else if (!this.#attached.has(messageId)) found.push({ said, messageId });
+      }
+    }
+    return found;
+  }
+
+  /** The agent's messages since this turn's prompt; all that are not from before where the prompt is not among them. */
+  #since(record: Incoming, passing: boolean) {
+    const history = record.history ?? [];
+    let prompt = history.findIndex((one) => isUsers(one) && this.#prompts.has(one.messageId ?? ''));
+    if (prompt < 0 && this.#prompt !== '')
+      prompt = history.findLastIndex((one) => isUsers(one) && wordsOf(one).trim() === this.#prompt.trim());
+    const anchored = prompt >= 0;
+    const isEarlier = ({ messageId }: Message) => this.#earlier.has(`text ${messageId}`) || this.#earlier.has(`thought ${messageId}`);
+    const from = anchored ? prompt + 1 : history.findLastIndex((one) => !isUsers(one) && isEarlier(one)) + 1;
+    const skipped = !anchored && passing && !this.fresh;
+    const messages = (skipped ? [] : history.slice(from)).filter((one) => !isUsers(one));
+    const last = record.messageId === undefined || !messages.some((one) => one.messageId === record.messageId);
+    return {
+      anchored,
+      messages: [
+        ...messages.map((one) => ({ messageId: one.messageId ?? undefined, said: meaningOf(asRecord(one)) })),
+        ...(last ? [{ messageId: record.messageId, said: meaningOf(record) }] : []),
+      ],
+    };
+  }
+
+  #shownOf(kind: Kind, messageId: string | undefined): number {
+    const key = `${kind} ${messageId}`;
+    return messageId === undefined ? 0 : (this.#places.get(key)?.length ?? 0) + (this.#earlier.get(key) ?? 0);
+  }
+
+  #rest(kind: Kind, text: string, messageId: string | undefined, skip: Record<Kind, number>, at: Record<Kind, number | undefined>): string {
+    const { whole, starts } = this.#words[kind];
+    const key = `${kind} ${messageId}`;
+    if (skip[kind] > 0) {
+      const known = Math.min(skip[kind], text.length);
+      skip[kind] -= known;
+      at[kind] = Math.max(at[kind] ?? 0, this.#places.get(key)?.end ?? 0);
+      return text.slice(known);
+    }
+    const from = at[kind] ?? 0;
+    const start = [from, ...starts.filter((one) => one > from)].find((one) => one < whole.length && whole.startsWith(text, one));
+    const tail = whole.slice(from);
+    const same = start !== undefined ? text.length : tail !== '' && text.startsWith(tail) ? tail.length : 0;
+    at[kind] = start !== undefined ? start + same : whole.length;
+    if (same > 0 && messageId !== undefined) this.#place(key, same, at[kind] ?? 0);
+    return text.slice(same);
+  }
+
+  #place(key: string, length: number, end: number): void {
+    const place = this.#places.get(key);
+    if (!place) return void this.#places.set(key, { length, end });
+    place.length += length;
+    place.end = end;
+  }
+}
+
+function asRecord({ messageId, parts, metadata }: Message): Incoming {
+  return { kind: 'message', final: false, parts: parts ?? [], ...(messageId ? { messageId } : {}), ...(metadata ? { metadata } : {}) };
+}
+
+function isUsers(message: Message): boolean {
+  return !/agent/i.test(message.role ?? '');
+}
+
+function wordsOf(message: Message): string {
+  return (message.parts ?? []).flatMap((part) => part.text ?? []).join('');
+}
