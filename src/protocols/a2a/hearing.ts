@@ -2,7 +2,7 @@ import type { TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
 import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
-import type { Memory } from './memory.ts';
+import { type Memory, resumeKey } from './memory.ts';
 import { type Incoming, isOver, type TaskState } from './records.ts';
 import type { Part } from './schema.ts';
 import type { Shown } from './shown.ts';
@@ -59,12 +59,17 @@ export class Hearing {
   take(record: Incoming, stream: number): void {
     const { memory } = this.#deps;
     this.records += 1;
+    const before = memory.task;
     if (record.taskId !== undefined && record.kind !== 'message') {
       // A failure before there was a task names one that nobody keeps; the last word of a cancelled one comes after it was left.
       const gone = isOver(record.state) && record.state !== 'completed';
-      if (memory.task === undefined ? !gone : record.kind === 'task') memory.task = { id: record.taskId };
+      if (memory.task === undefined ? !gone : record.kind === 'task') {
+        if (before?.id !== record.taskId) memory.task = { id: record.taskId };
+      }
     }
     if (record.contextId !== undefined) memory.contextId = record.contextId;
+    // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
+    if (memory.task !== before) this.#deps.scene.emit({ type: 'resume.set', key: resumeKey(memory) });
     const newest = stream === this.#newest;
     if (newest && record.state !== undefined) this.state = record.state;
     const words = (this.#isNew(record, stream) ?? newest) && (record.kind === 'task' || !this.#isCovered(record));
