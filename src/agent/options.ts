@@ -45,6 +45,12 @@ export const usage = `Usage: parley-agent [options]
   --thinking, --no-thinking  accepted for other clients' sake; the model decides
   --wire-version V           behave as a server of Wire V, 1.0 to ${NEWEST_VERSION}
   --wire-silent              leave methods that version does not know without an answer, as the oldest servers do
+  --input-format FORMAT      serve Qwen's lines: text (default), stream-json or stream-chunk-json
+  --output-format FORMAT     text (default), json, stream-json or stream-chunk-json
+  --dialect NAME             of Qwen's lines: auto (default), message or envelope
+  --include-partial-messages with them: tell the answer piece by piece
+  --approval-mode MODE       with them: plan, default, auto-edit or yolo
+  --session-id UUID          with them: the name of a new session
   --version, -V              print the version
   --help, -h                 print this
 

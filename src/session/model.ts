@@ -290,6 +290,8 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
+  /** It is about an agent that is not heard: what is said about that next takes its place, and another start of the agent takes it away. */
+  readonly about?: 'silence';
 }
 export interface Fault {
   readonly message: string;

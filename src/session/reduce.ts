@@ -34,6 +34,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'link.opening':
       return {
         ...session,
+        notices: withoutSilence(session.notices),
         link: {
           state: 'opening',
           ...(event.note === undefined ? {} : { note: event.note }),
@@ -110,8 +111,10 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return event.title === session.title ? session : { ...session, title: event.title };
     case 'resume.set':
       return event.key === session.resumeKey ? session : { ...session, resumeKey: event.key };
-    case 'notice':
-      return { ...session, notices: [...session.notices, event.notice].slice(-NOTICES_KEPT) };
+    case 'notice': {
+      const others = event.notice.about === 'silence' ? withoutSilence(session.notices) : session.notices;
+      return { ...session, notices: [...others, event.notice].slice(-NOTICES_KEPT) };
+    }
     default: {
       const unknown: never = event;
       return unknown ? session : session;
@@ -165,6 +168,10 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .filter(isPending)
     .filter(({ id }) => !queue.some((one) => one.turnId === id) && !turns.some((one) => one.id === id))
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
+}
+
+function withoutSilence(notices: readonly Notice[]): readonly Notice[] {
+  return notices.some((one) => one.about === 'silence') ? notices.filter((one) => one.about !== 'silence') : notices;
 }
 
 function withoutTurn(notices: readonly Notice[], turnId: TurnId): readonly Notice[] {

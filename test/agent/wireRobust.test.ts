@@ -49,6 +49,8 @@ test('info, version and help are told; what is unknown is refused with the usage
   );
   assert.match(run(['--version'], cwd).out, /^parley-agent \d/);
   assert.match(run(['--help'], cwd).out, /--wire-version/);
+  for (const flag of ['input-format', 'output-format', 'dialect', 'include-partial-messages', 'approval-mode', 'session-id'])
+    assert.match(run(['--help'], cwd).out, new RegExp(`^  --${flag} `, 'm'));
   for (const args of [
     ['--nonsense'],
     ['--wire-version', '1.11'],

@@ -593,6 +593,18 @@ test('heartbeat: answered, pushed, deaf then restarted with the conversation', a
   await all.settle();
   await all.prompt('again');
   assert.equal(all.last().prompts()[0]?.session_id, 'E');
+  assert.doesNotMatch(all.notices().join(), /has not answered/, 'nobody is offered to restart an agent that is well');
+});
+
+test('that the agent is not heard is taken back as soon as it is', async (t) => {
+  const all = await talking(t, 'stream-json', { options: { heartbeatSeconds: '5', timeoutSeconds: '10' } });
+  const ok = { type: 'result/heartbeat', session_id: 'E', status: 'ok', ts: 1 };
+  all.last().say(ok);
+  for (let n = 0; n < 3; n += 1) await all.tick(5_000);
+  assert.deepEqual(all.notices(), ['The agent has not answered for a while.']);
+  all.last().say(ok);
+  await all.settle();
+  assert.deepEqual(all.notices(), ['The agent answers again.']);
 });
 
 test('a peer that knows no heartbeat is left alone', async (t) => {

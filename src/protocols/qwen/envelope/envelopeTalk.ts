@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
-import type { Content, TurnId } from '../../../session/model.ts';
+import type { Content, Notice, TurnId } from '../../../session/model.ts';
 import type { Hint } from '../../adapter.ts';
 import { Ground } from '../ground.ts';
 import { promptOf } from '../message/prompt.ts';
@@ -94,9 +94,8 @@ export class EnvelopeTalk implements Talk {
       every: options.heartbeat,
       patience: options.patience,
       ask: () => write(heartbeat(this.#sessionOrNone())),
-      onSilent: () =>
-        this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent has not answered for a while.'), next: ['restart'] } }),
-      onBack: () => this.#emit({ type: 'notice', notice: { level: 'info', text: say('The agent answers again.') } }),
+      onSilent: () => this.#liveness({ level: 'warn', text: say('The agent has not answered for a while.'), next: ['restart'] }),
+      onBack: () => this.#liveness({ level: 'info', text: say('The agent answers again.') }),
       onDead: () => setup.giveUp(say('The agent did not answer any more.'), { again: true }),
     });
   }
@@ -201,6 +200,10 @@ export class EnvelopeTalk implements Talk {
     this.#ground.all(historyEvents(items, { cwd, at: scene.now(), newId: scene.newId }));
     this.#emit({ type: 'notice', notice: { level: 'info', text: say('The agent went back to an earlier conversation.') } });
     this.#sayReady();
+  }
+
+  #liveness(notice: Notice): void {
+    this.#emit({ type: 'notice', notice: { ...notice, about: 'silence' } });
   }
 
   #later(ms: number, run: () => unknown): void {

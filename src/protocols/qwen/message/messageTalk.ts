@@ -373,6 +373,9 @@ export class MessageTalk implements Talk {
   }
 
   #dead(): void {
-    this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not answer any more.'), next: ['restart'] } });
+    this.#emit({
+      type: 'notice',
+      notice: { level: 'warn', text: say('The agent does not answer any more.'), next: ['restart'], about: 'silence' },
+    });
   }
 }
