@@ -25,6 +25,8 @@ export interface CallState {
   asking: boolean;
   /** What of it has been told last. */
   told: Shown | undefined;
+  /** Asked whether what a person is being asked about is still so, whenever there is news of it. */
+  readonly watchers: Set<() => void>;
 }
 export interface Edit {
   items: readonly DiffItem[];
@@ -49,6 +51,7 @@ export function newCall(id: string): CallState {
     refused: false,
     asking: false,
     told: undefined,
+    watchers: new Set(),
   };
 }
 

@@ -146,7 +146,10 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
   const call = turns.call(turn, news.toolCallId, from !== 'tool_call_update');
   if (!call) return [];
   if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) {
-    turn.calls.set(known.id, Object.assign(known, { ...newCall(known.id), told: known.told }));
+    turn.calls.set(
+      known.id,
+      Object.assign(known, { ...newCall(known.id), told: known.told, asking: known.asking, watchers: known.watchers }),
+    );
   }
   mergeCall(call, news, from, turn.stopping);
   const events: SessionEvent[] = [];
@@ -166,6 +169,7 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
   }
   if (news._meta) events.push(...memory.onMeta(news._meta));
   memory.onCall(turn, call);
+  for (const look of call.watchers) look();
   return events;
 }
 

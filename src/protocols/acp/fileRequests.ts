@@ -100,6 +100,16 @@ export class FileRequests {
     return allowed !== undefined && plain(allowed) === plain(content);
   }
 
+  /** True when one of these paths plainly goes outside: what the person is to be told with it, for allowing it allows that. */
+  async goOutside(paths: readonly string[]): Promise<boolean> {
+    const roots = this.#scene.roots();
+    for (const one of paths) {
+      if (!path.isAbsolute(one) || !looksOutside(path.resolve(one), roots)) continue;
+      if ((await placeOf(one, roots).catch(() => undefined)) === 'outside') return true;
+    }
+    return false;
+  }
+
   async #place(target: string): Promise<Place> {
     try {
       return await placeOf(target, this.#scene.roots());

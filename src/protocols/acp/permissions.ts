@@ -61,6 +61,14 @@ export function isRefusal(request: PermissionRequest, outcome: Outcome): boolean
   return request.options.find((option) => option.optionId === chosen.optionId)?.kind?.startsWith('reject') ?? false;
 }
 
+/** True when the chosen option allows, in words the protocol knows: what an option of another kind means nobody can tell. */
+export function isAllowance(request: PermissionRequest, outcome: Outcome): boolean {
+  const chosen = outcome.outcome;
+  if (chosen.outcome === 'cancelled') return false;
+  const kind = request.options.find((option) => option.optionId === chosen.optionId)?.kind;
+  return kind === 'allow_once' || kind === 'allow_always';
+}
+
 const DISMISS = 'dismiss';
 
 function selected(optionId: string): Outcome {

@@ -10,7 +10,8 @@ import type { Dialect } from './dialect.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal } from './faults.ts';
 import type { FileRequests } from './fileRequests.ts';
 import { type FormReply, formAsk, formCancelled, formReply, formRequest, isWebAddress, linkAsk, linkRequest } from './forms.ts';
-import { cancelledOutcome, isRefusal, type Outcome, permissionAsk, permissionReply } from './permissions.ts';
+import { askAsItIs } from './permissionAsking.ts';
+import { cancelledOutcome, isAllowance, isRefusal, type Outcome } from './permissions.ts';
 import type { Placing } from './placing.ts';
 import { type PermissionRequest, readRequest, terminalName, terminalRequest, writeRequest } from './schema.ts';
 import { ofSubagent } from './subagents.ts';
@@ -60,7 +61,7 @@ export function requestHandlers(parts: RequestScene): Readonly<Record<string, Re
 
 /** The call inside the request is news about it, whether it was announced or not; the ask opens when its edits have been placed. */
 async function permission(parts: RequestScene, given: PermissionRequest, signal: AbortSignal): Promise<Outcome> {
-  const { asks, placing, updates, isOurs, emit } = parts;
+  const { updates, isOurs, emit } = parts;
   const asker = isOurs(given.sessionId) ? undefined : updates.subagents.titleOf(given.sessionId);
   const { turn: current } = updates.memory();
   if ((asker === undefined && !isOurs(given.sessionId)) || current?.stopping || current?.sort === 'replay') return cancelledOutcome;
@@ -81,27 +82,17 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
     if (change) emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
   };
   setAsking(true);
-  let shown: Ask | undefined;
-  const outcome = await asks.ask<Outcome>(
-    {
-      ask: async (id) => {
-        await placing.idle();
-        shown = permissionAsk(id, request, call ?? memory.turns.stray(toolCall), { turnId: turn?.id, asker });
-        return shown;
-      },
-      reply: (answer) => permissionReply(request, answer),
-      cancelled: cancelledOutcome,
-    },
-    signal,
-  );
+  const { outcome, shown } = await askAsItIs(request, { ...parts, memory, call, asker }, signal);
   setAsking(false, isRefusal(request, outcome));
-  if (turn && shown && outcome.outcome.outcome === 'selected' && !isRefusal(request, outcome)) allow(turn, shown);
+  if (turn && shown && isAllowance(request, outcome)) allow(turn, shown);
   return outcome;
 }
 
-/** What the person saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. */
+const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
+
+/** What the person saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
 function allow(turn: TurnMemory, shown: Ask): void {
-  if (shown.kind !== 'approval' || shown.detail.type !== 'edit') return;
+  if (shown.kind !== 'approval' || shown.detail.type !== 'edit' || !CHANGING.has(shown.toolKind)) return;
   for (const { path, after, excerpt, summary } of shown.detail.diffs)
     if (!excerpt && !summary && after !== null) turn.allowed.set(path, after);
 }

@@ -230,6 +230,36 @@ test('what the editor holds unsaved is saved when the agent writes just that', a
   await finish();
 });
 
+test('an answer whose kind nobody knows, and a call that says it only reads, allow no write outside; the question says that it goes there', async (t) => {
+  const made = await scene(t);
+  const file = path.join(outside(t), 'new.txt');
+  const { driven, finish } = await inTurn(made);
+  const titles: string[] = [];
+  driven.onAsk((ask) => {
+    titles.push(ask.title);
+    return { kind: 'option', optionId: ask.kind === 'approval' && ask.options[0]?.id === 'q' ? 'q' : 'reject' };
+  });
+  const content = [{ type: 'diff', path: file, oldText: null, newText: 'x' }];
+  const asked = (toolCallId: string, callKind: string, kind: string) =>
+    made.agent.ask('session/request_permission', {
+      sessionId: SESSION,
+      toolCall: { toolCallId, title: 'W', kind: callKind, content },
+      options: [{ optionId: 'q', name: 'Deny quietly', kind }],
+    });
+  await asked('c1', 'edit', 'mystery');
+  assert.equal((await write(made.agent, file, 'x')).error?.code, -32603);
+  await asked('c2', 'read', 'allow_once');
+  assert.equal((await write(made.agent, file, 'x')).error?.code, -32603);
+  assert.equal(existsSync(file), false);
+  assert.deepEqual(titles, [
+    'W (outside the workspace)',
+    'Write a file outside the workspace',
+    'W (outside the workspace)',
+    'Write a file outside the workspace',
+  ]);
+  await finish();
+});
+
 test('46 and 47: a folder and a binary file are no texts; a file that cannot be written says why', async (t) => {
   const made = await scene(t);
   const binary = path.join(made.cwd, 'b.bin');

@@ -227,3 +227,44 @@ test('a call about which nobody was answered when the turn ended was not done', 
     ['cancelled'],
   );
 });
+
+test('a call that turns out to be another while it is asked about is asked about anew: no answer to what was shown before counts', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const execute = { title: 'ls', kind: 'execute', rawInput: { command: 'ls' } };
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], execute));
+  const [first] = (await driven.until('an ask', (session) => session.asks.length === 1)).asks;
+  assert.ok(first?.kind === 'approval');
+  // The same again, and what is no part of the question, change nothing.
+  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', ...execute, locations: [{ path: '/x' }], rawOutput: 'x' });
+  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', title: 'rm -rf ~', rawInput: { command: 'rm -rf ~' } });
+  const isOther = (session: { readonly asks: readonly { readonly id: string }[] }) => session.asks.some((ask) => ask.id !== first.id);
+  const { asks } = await driven.until('another ask', isOther);
+  assert.equal(asks.length, 1);
+  assert.ok(asks[0]?.kind === 'approval');
+  assert.deepEqual([asks[0].title, asks[0].detail], ['rm -rf ~', { type: 'command', command: 'rm -rf ~' }]);
+  driven.live.send({ type: 'answer', askId: first.id, answer: { kind: 'option', optionId: 'y' } });
+  driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'n' } });
+  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'n' } });
+  await finish();
+});
+
+test('an agent that keeps changing what it asks about gets no answer', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { title: 'T', kind: 'execute' }));
+  const ids = new Set<string>();
+  let over = false;
+  const changes = driven.until('the end', ({ asks: [ask] }) => {
+    if (ask && !ids.has(ask.id)) {
+      ids.add(ask.id);
+      made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', title: `T${ids.size}` });
+    }
+    return over;
+  });
+  assert.deepEqual((await answered).result, { outcome: { outcome: 'cancelled' } });
+  assert.equal(ids.size, 11);
+  over = true;
+  await finish();
+  await changes;
+});

@@ -1,0 +1,80 @@
+import { say } from '../../base/say.ts';
+import type { Ask } from '../../session/model.ts';
+import type { OpenAsks } from './asks.ts';
+import type { CallState } from './calls.ts';
+import type { Memory } from './codec.ts';
+import type { FileRequests } from './fileRequests.ts';
+import { cancelledOutcome, type Outcome, permissionAsk, permissionReply } from './permissions.ts';
+import type { Placing } from './placing.ts';
+import type { PermissionRequest } from './schema.ts';
+
+/** How often a question is put again because the agent says something else of the call meanwhile. */
+const MOST_CHANGES = 10;
+
+export interface AskingScene {
+  readonly asks: OpenAsks;
+  readonly placing: Placing;
+  readonly files: FileRequests;
+  readonly memory: Memory;
+  /** The call it is about, when there is a turn to show it in. */
+  readonly call: CallState | undefined;
+  /** The sub-agent that asks. */
+  readonly asker: string | undefined;
+}
+
+export interface Answered {
+  readonly outcome: Outcome;
+  /** What the person saw when they answered. */
+  readonly shown: Ask | undefined;
+}
+
+/** What the person answers is what they see: when the call turns out to be another while they are asked, the question is withdrawn and put anew. */
+export async function askAsItIs(request: PermissionRequest, scene: AskingScene, signal: AbortSignal): Promise<Answered> {
+  const { asks, call, memory } = scene;
+  const running = memory.turns.current;
+  const title = call?.title;
+  const build = (id: string) => askNow(id, call?.title === title ? request : untitled(request), scene);
+  for (let changes = 0; changes <= MOST_CHANGES; changes++) {
+    let shown: Ask | undefined;
+    let early = 0;
+    const changed = new AbortController();
+    const look = async () => {
+      early += 1;
+      if (shown && JSON.stringify(await build(shown.id)) !== JSON.stringify(shown)) changed.abort();
+    };
+    const watch = () => void look().catch(() => changed.abort());
+    call?.watchers.add(watch);
+    const ask = async (id: string) => {
+      let seen: number;
+      let built: Ask;
+      do {
+        seen = early;
+        built = await build(id);
+      } while (early !== seen && early <= MOST_CHANGES);
+      shown = built;
+      return built;
+    };
+    const outcome = await asks.ask<Outcome>(
+      { ask, reply: (answer) => permissionReply(request, answer), cancelled: cancelledOutcome },
+      AbortSignal.any([signal, changed.signal]),
+    );
+    call?.watchers.delete(watch);
+    const isOver = signal.aborted || memory.turns.current !== running || running?.stopping;
+    if (!changed.signal.aborted || outcome !== cancelledOutcome || isOver) return { outcome, shown };
+  }
+  // It keeps changing what it asks: nobody can answer that.
+  return { outcome: cancelledOutcome, shown: undefined };
+}
+
+async function askNow(id: string, request: PermissionRequest, { placing, files, memory, call, asker }: AskingScene): Promise<Ask> {
+  await placing.idle();
+  const ask = permissionAsk(id, request, call ?? memory.turns.stray(request.toolCall), { turnId: memory.turn?.id, asker });
+  if (ask.kind !== 'approval' || ask.detail.type !== 'edit') return ask;
+  const outside = await files.goOutside(ask.detail.diffs.map((diff) => diff.path));
+  return outside ? { ...ask, title: say('{0} (outside the workspace)', ask.title) } : ask;
+}
+
+/** The call has got another title since: that is the one to show. */
+function untitled({ title: _, ...request }: PermissionRequest): PermissionRequest {
+  return request.toolCall ? { ...request, toolCall: { ...request.toolCall, title: undefined } } : request;
+}
