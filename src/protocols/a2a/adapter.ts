@@ -2,7 +2,7 @@ import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Content, Remedy } from '../../session/model.ts';
+import type { Content, Remedy, SessionOption } from '../../session/model.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import type { LentTools } from '../door.ts';
 import { Growth } from '../growth.ts';
@@ -141,6 +141,8 @@ class A2aAdapter implements Adapter {
       known: new Known(),
       past: new Past(this.#scene.past),
       aside: undefined,
+      model: '',
+      modelChanged: () => this.#showOptions(),
       ...(push ? { push } : {}),
     };
     const now = await this.#takeUp(memory);
@@ -249,7 +251,11 @@ class A2aAdapter implements Adapter {
   }
 
   #showOptions(): void {
-    const options = [...(this.#folder ? [this.#folder.option] : []), ...(this.#memory?.remembered.options ?? [])];
+    const options = [
+      ...modelOption(this.#memory?.model ?? ''),
+      ...(this.#folder ? [this.#folder.option] : []),
+      ...(this.#memory?.remembered.options ?? []),
+    ];
     if (!this.#leaving) this.#scene.emit({ type: 'options.set', options });
   }
 
@@ -339,4 +345,10 @@ async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
     }
   }
   throw last;
+}
+
+/** Seen, not chosen: the agent offers no other. */
+function modelOption(model: string): readonly SessionOption[] {
+  if (model === '') return [];
+  return [{ id: 'model', name: say('Model'), about: 'model', kind: 'choice', current: model, choices: [{ value: model, name: model }] }];
 }

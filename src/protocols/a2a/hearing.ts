@@ -27,7 +27,6 @@ export class Hearing {
   #newest = 0;
   /** How often each stream has said a thing, at its number; at 0 how often it has been shown. */
   readonly #heard: Map<string, number>[] = [new Map()];
-  #model = '';
   /** The task that went on with this turn: what it holds from before has been shown. */
   readonly #earlier: string | undefined;
   state: TaskState | undefined;
@@ -138,8 +137,8 @@ export class Hearing {
 
   #status(record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);
-    const { error, retry, model } = event;
-    if (model !== undefined) this.#named(model);
+    const { error, retry, model, tier } = event;
+    if (model !== undefined) this.#named(tier === undefined ? model : `${model} · ${tier}`);
     const text = record.parts.flatMap((part) => part.text ?? []).join('');
     if (text) this.lastWords = text;
     if (retry) return this.#deps.scene.log.info(`The agent tries again: ${error ?? ''}`);
@@ -227,9 +226,10 @@ export class Hearing {
   }
 
   #named(model: string): void {
-    if (model === this.#model) return;
-    this.#model = model;
-    this.#deps.scene.log.info(`The model is ${model}.`);
+    const { memory } = this.#deps;
+    if (model === memory.model) return;
+    memory.model = model;
+    memory.modelChanged();
   }
 }
 

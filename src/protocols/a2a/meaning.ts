@@ -23,6 +23,8 @@ export function meaningOf(record: Incoming, event = eventOf(record.metadata)): r
 export interface EventFacts {
   readonly kind: (typeof eventKinds)[number] | 'citation';
   readonly model?: string;
+  /** What the person has with the agent's maker: free, paid. */
+  readonly tier?: string;
   readonly error?: string;
   readonly retry: boolean;
 }
@@ -32,14 +34,16 @@ export function eventOf(metadata: Fields | undefined): EventFacts {
   const name = metadata && Object.keys(metadata).find((one) => isOurExtension(one));
   const own = name === undefined ? undefined : metadata?.[name];
   const place = [own, metadata?.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
-  const { kind, model, error } = fields(place, ['kind', 'model', 'error']);
+  const { kind, model, error, user_tier: tier } = fields(place, ['kind', 'model', 'error', 'user_tier']);
   const wrong = error ?? metadata?.error;
   const words = typeof wrong === 'string' ? wrong : isRecord(wrong) && typeof wrong.message === 'string' ? wrong.message : undefined;
   const type = isRecord(wrong) ? wrong.type : undefined;
   const named = model ?? metadata?.model;
+  const plan = tier ?? metadata?.userTier;
   return {
     kind: typeof kind === 'string' && /^citation$/i.test(kind) ? 'citation' : member(kind, eventKinds),
     ...(typeof named === 'string' && named !== '' ? { model: named } : {}),
+    ...(typeof plan === 'string' && plan !== '' ? { tier: plan } : {}),
     ...(words ? { error: words } : {}),
     retry: type === 'retry' || type === 'invalid_stream',
   };

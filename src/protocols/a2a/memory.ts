@@ -40,6 +40,10 @@ export interface Memory {
   readonly known: Known;
   /** Who said what, for a task that has to be told. */
   readonly past: Past;
+  /** Which model answers, and on which tier, as the agent said last; '' before it did. */
+  model: string;
+  /** The model is another one. */
+  readonly modelChanged: () => void;
   /** What a command that runs in a task of its own has put aside. */
   aside: Aside | undefined;
 }

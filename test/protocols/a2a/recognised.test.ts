@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asks, call, fakeAgent, type Json, over, shipped, status, task, text } from '../../fakes/a2a.ts';
+import { asks, call, fakeAgent, type Json, over, shipped, status, task, text, URI } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
 test('the shipped server under another name is known by the commands it serves', async (t) => {
@@ -75,4 +75,23 @@ test('what would change a file or run outside the workspace says so where it is 
     await session.ended(turnId);
   }
   assert.deepEqual(titles, ['write_file (outside the workspace)', 'write_file (outside the workspace)', 'write_file']);
+});
+
+test('which model answers, and on which tier, is seen beside what can be chosen', async (t) => {
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': (_, reply, at) => {
+        const meta = { [URI]: { kind: 'TEXT_CONTENT', model: at === 0 ? 'gemini-9' : 'gemini-10', user_tier: 'free-tier' } };
+        reply.record(status('working', 'TEXT_CONTENT', [text('x')], { meta }));
+        reply.record(over());
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  const seen = () => (session.now().options ?? []).map((one) => (one.kind === 'choice' ? [one.about, one.current] : one.id));
+  await session.prompt('hi');
+  assert.deepEqual(seen(), [['model', 'gemini-9 · free-tier']]);
+  await session.prompt('again');
+  assert.deepEqual(seen(), [['model', 'gemini-10 · free-tier']]);
 });
