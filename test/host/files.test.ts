@@ -91,6 +91,7 @@ describe('files as the person has them', () => {
       quirks: () => ({}),
       turnId: () => undefined,
       allowed: () => undefined,
+      stopped: () => false,
       wrote: () => {},
     });
     const { signal } = new AbortController();

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Content, Diff, TurnId } from '../../session/model.ts';
+import type { Content, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
 import { Growth } from '../growth.ts';
@@ -19,10 +19,11 @@ import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
 import { Prompting } from './prompting.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
-import { callThatWrote, requestHandlers } from './requests.ts';
+import { requestHandlers } from './requests.ts';
 import { knownVariables, type SignedIn, signIn } from './signIn.ts';
 import { TerminalRequests } from './terminalRequests.ts';
 import { type ToolServer, toolServer } from './toolServer.ts';
+import { Traces } from './traces.ts';
 import { Turns } from './turns.ts';
 import { Updates } from './updates.ts';
 import { v1 } from './v1.ts';
@@ -39,6 +40,7 @@ export class AcpAdapter implements Adapter {
   readonly #emit: (event: SessionEvent) => void;
   readonly #updates: Updates;
   readonly #placing: Placing;
+  readonly #traces: Traces;
   readonly #files: FileRequests;
   readonly #terminals: TerminalRequests;
   readonly #vigil: Vigil;
@@ -72,7 +74,16 @@ export class AcpAdapter implements Adapter {
       onActivity: (activity) => this.#prompting.heard(activity),
       newId: scene.newId,
       log: scene.log,
-      onCall: (turn, call) => this.#placing.start(turn, call),
+      onCall: (turn, call) => {
+        this.#placing.start(turn, call);
+        this.#traces.heard(call);
+      },
+    });
+    this.#traces = new Traces({
+      turns: this.#turns,
+      placing: this.#placing,
+      newId: scene.newId,
+      update: (update) => this.#updates.take({ sessionId: this.#sessionId, update }),
     });
     this.#files = new FileRequests({
       files: ports.files,
@@ -81,13 +92,16 @@ export class AcpAdapter implements Adapter {
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
       allowed: (path) => this.#turns.current?.allowed.get(path),
-      wrote: (diff) => this.#wrote(diff),
+      stopped: () => this.#turns.stopped,
+      wrote: (diff) => this.#traces.wrote(diff, say('Write {0}', diff.path)),
     });
     this.#terminals = new TerminalRequests({
       terminals: ports.terminals,
       asks: this.#asks,
       roots: () => this.#roots,
       turnId: () => this.#turns.current?.id,
+      stopped: () => this.#turns.stopped,
+      started: (id, command, exited) => this.#traces.started(id, command, exited),
       emit,
       newId: scene.newId,
     });
@@ -187,6 +201,7 @@ export class AcpAdapter implements Adapter {
     this.#vigil.dispose();
     this.#asks.close();
     this.#terminals.end();
+    this.#traces.dispose();
     this.#updates.dispose();
     this.#tools?.dispose();
     this.#tools = undefined;
@@ -348,21 +363,6 @@ export class AcpAdapter implements Adapter {
       emit: this.#emit,
       isOurs: (sessionId) => this.#sessionId === undefined || sessionId === this.#sessionId,
     });
-  }
-
-  /** No write goes unseen: one that belongs to no call, or comes after the turn, is shown as a call of its own. */
-  #wrote(diff: Diff): void {
-    const before = this.#turns.current;
-    let call = before && callThatWrote(before, diff.path);
-    if (!call) {
-      const toolCallId = this.#scene.newId();
-      const title = say('Write {0}', diff.path);
-      const update = { sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations: [{ path: diff.path }] };
-      this.#updates.take({ sessionId: this.#sessionId, update });
-      call = this.#turns.current?.calls.get(toolCallId);
-    }
-    const turn = this.#turns.current;
-    if (turn && call) this.#placing.wrote(turn, call, diff);
   }
 
   #notified(method: string, params: unknown): void {

@@ -19,6 +19,8 @@ export interface FileScene {
   readonly turnId: () => string | undefined;
   /** The text the person saw for this path, and allowed, with a call of the running turn. */
   readonly allowed: (path: string) => string | undefined;
+  /** The person has stopped the agent and said nothing since. */
+  readonly stopped: () => boolean;
   /** A file was written: the call that did it may show it. */
   readonly wrote: (diff: Diff) => void;
 }
@@ -56,6 +58,7 @@ export class FileRequests {
     const target = path.resolve(request.path);
     const place = await this.#place(request.path);
     const before = await this.#text(target);
+    this.#refuseWhenStopped(request.path);
     if (before === request.content && (await onDisk(target)) === plain(request.content)) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
@@ -67,6 +70,7 @@ export class FileRequests {
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
     const text = await this.#merged(target, before, request.content, signal);
+    this.#refuseWhenStopped(request.path);
     try {
       await this.#scene.files.write(target, text);
     } catch (error) {
@@ -75,6 +79,12 @@ export class FileRequests {
     this.#read.note(target, plain(request.content));
     this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(text) });
     return {};
+  }
+
+  #refuseWhenStopped(target: string): void {
+    // What such an agent mirrors it has written already.
+    if (this.#scene.stopped() && !this.#scene.quirks().mirrorsWrites)
+      throw refusal(INTERNAL, `The person has stopped this: ${target} was not written.`);
   }
 
   /**

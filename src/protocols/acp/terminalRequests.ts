@@ -19,6 +19,10 @@ export interface TerminalScene {
   readonly asks: OpenAsks;
   readonly roots: () => readonly string[];
   readonly turnId: () => string | undefined;
+  /** The person has stopped the agent and said nothing since. */
+  readonly stopped: () => boolean;
+  /** A command runs: it is to be seen, whether a call shows it or not. */
+  readonly started: (id: string, command: string, exited: Promise<Exit>) => void;
   readonly emit: (event: SessionEvent) => void;
   readonly newId: () => string;
 }
@@ -50,7 +54,9 @@ export class TerminalRequests {
     if (this.#open.size - this.#done.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} commands are running.`);
     const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
-    if (cwd !== undefined && (await this.#isOutside(cwd)) && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
+    const isOutside = cwd !== undefined && (await this.#isOutside(cwd));
+    if (this.#scene.stopped()) throw refusal(INTERNAL, 'The person has stopped this: the command was not run.');
+    if (isOutside && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
       throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
     }
     const spec: TerminalSpec = {
@@ -68,8 +74,10 @@ export class TerminalRequests {
       throw refusal(INTERNAL, 'The session has ended.');
     }
     this.#open.set(handle.id, handle);
-    this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: [request.command, ...args].join(' ') } });
+    const line = [request.command, ...args].join(' ');
+    this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: line } });
     this.#watch(handle);
+    this.#scene.started(handle.id, line, handle.exited());
     return { terminalId: handle.id };
   }
 

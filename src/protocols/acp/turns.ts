@@ -35,6 +35,7 @@ export class Turns {
   readonly #now: () => number;
   readonly #past = new Set<string>();
   #current: TurnMemory | undefined;
+  #stopped = false;
 
   constructor(emit: (event: SessionEvent) => void, now: () => number) {
     this.#emit = emit;
@@ -43,6 +44,11 @@ export class Turns {
 
   get current(): TurnMemory | undefined {
     return this.#current;
+  }
+
+  /** True from the person's stop until they say something again: whatever the agent still does, it does against their word. */
+  get stopped(): boolean {
+    return this.#current?.sort === 'prompt' ? this.#current.stopping : this.#stopped;
   }
 
   begin(id: TurnId, sort: TurnSort, prompt: readonly Content[]): TurnMemory {
@@ -69,6 +75,7 @@ export class Turns {
     const turn = this.#current;
     if (!turn) return;
     this.#current = undefined;
+    if (turn.sort === 'prompt') this.#stopped = turn.stopping;
     for (const call of turn.calls.values()) {
       this.#past.add(call.id);
       if (status === 'done' && !call.refused && !call.asking && !isFinal(call.status)) {

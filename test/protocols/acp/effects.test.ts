@@ -218,6 +218,56 @@ test('a write that belongs to no call is shown as one of its own, in a turn, bes
   await driven.until('its end', (session) => session.turns.length === 2 && session.turns.every((turn) => turn.status === 'done'));
 });
 
+test('after the stop nothing is written or run, also when the turn is over, until the person says something again', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.txt', 'old\n');
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  const refused = async () => {
+    assert.match((await write(agent, file, 'new\n')).error?.message ?? '', /stopped/);
+    const { error } = await agent.ask('terminal/create', { sessionId: SESSION, command: 'echo x > ran.txt' });
+    assert.match(error?.message ?? '', /stopped/);
+  };
+  driven.live.send({ type: 'cancel' });
+  await agent.got('session/cancel');
+  await refused();
+  await finish('cancelled');
+  await refused();
+  assert.equal(readFileSync(file, 'utf8'), 'old\n');
+  assert.equal(existsSync(path.join(made.cwd, 'ran.txt')), false);
+  driven.begin('on');
+  await agent.got('session/prompt', 1);
+  assert.deepEqual((await write(agent, file, 'new\n')).result, {});
+});
+
+test('a command that no call shows is shown as one of its own, with its output, also after the turn; one that a call shows is not shown twice', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, call, finish } = await inTurn(made);
+  const calls = () => driven.now().turns.flatMap(callsOf);
+  const start = async (line: string) => (await command(agent, { command: line })).terminalId;
+  const seen = await start('echo seen');
+  agent.update({
+    sessionUpdate: 'tool_call',
+    toolCallId: 'c1',
+    title: 'Run',
+    kind: 'execute',
+    content: [{ type: 'terminal', terminalId: seen }],
+  });
+  await call('c1', () => true);
+  const lone = await start('echo lone; exit 3');
+  const shows = (terminalId: string) =>
+    calls().filter((one) => one.output.some((part) => part.kind === 'terminal' && part.terminalId === terminalId));
+  await driven.until('the command', () => shows(lone)[0]?.status === 'failed');
+  assert.deepEqual([shows(lone)[0]?.title, shows(lone)[0]?.kind, shows(lone).length], ['echo lone; exit 3', 'execute', 1]);
+  assert.equal(shows(seen).length, 1);
+  assert.equal(driven.now().terminals[lone]?.tail, 'lone\n');
+  await finish();
+  const late = await start('echo late');
+  await driven.until('the late command', () => shows(late)[0]?.status === 'done');
+  assert.equal(driven.now().turns.length, 2);
+});
+
 test('what the editor holds unsaved is saved when the agent writes just that', async (t) => {
   const made = await scene(t);
   const file = made.file('a.txt', 'on disk');
