@@ -51,6 +51,11 @@ describe('files as the person has them', () => {
     assert.equal(readFileSync(deep, 'utf8'), 'new\n');
   });
 
+  it('a new file keeps the line ends it was sent with', async () => {
+    await editorFiles.write(file, 'one\r\ntwo\r\n');
+    assert.equal(readFileSync(file, 'utf8'), 'one\r\ntwo\r\n');
+  });
+
   it('an open file is changed in the editor, is on disk when it is answered, and can be undone', async () => {
     writeFileSync(file, 'one\ntwo\n');
     const document = await open();
