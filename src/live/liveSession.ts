@@ -293,7 +293,7 @@ export class LiveSession implements DeskSession, Disposable {
   #answer(askId: string, answer: Answer): void {
     const ask = findAsk(this.store.now, askId);
     if (!ask) return;
-    if (answer.kind === 'option' && (ask.kind !== 'approval' || !ask.options.some((option) => option.id === answer.optionId))) return;
+    if (answer.kind === 'option' && !offered(ask).includes(answer.optionId)) return;
     if (answer.kind === 'fields' && ask.kind !== 'question') return;
     if (!this.#gate.answer(askId, answer)) this.#conversation?.adapter.send({ type: 'answer', askId, answer });
   }
@@ -332,4 +332,10 @@ export class LiveSession implements DeskSession, Disposable {
 
 function interrupted(): string {
   return say('Interrupted: the window or the agent was closed.');
+}
+
+/** The ids a person may choose; what else comes from the view is not what was shown. */
+function offered(ask: Ask): readonly string[] {
+  if (ask.kind === 'approval') return ask.options.map((option) => option.id);
+  return ask.refusal === undefined ? [] : [ask.refusal];
 }

@@ -43,7 +43,7 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
 
 /** A question is there to be answered; a form may leave out what it does not require. */
 function mayBeEmpty(field: Field): boolean {
-  return field.kind !== undefined && field.required !== true && (field.min ?? 0) === 0;
+  return field.kind !== undefined && field.required !== true;
 }
 
 // A scheme and something after it; whoever uses it looks closer.

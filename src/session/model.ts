@@ -200,6 +200,8 @@ export interface Question {
   readonly title: string;
   readonly asker?: string;
   readonly fields: readonly Field[];
+  /** The agent tells a refusal from no answer: the answer to refuse with is the option of this id. */
+  readonly refusal?: string;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
 }

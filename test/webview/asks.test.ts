@@ -173,6 +173,25 @@ test('own words take the place of the one choice', async () => {
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['neither'] } } }]);
 });
 
+test('a form comes filled in, leaves out what is not required, and can be declined', async () => {
+  const fields: Question['fields'] = [
+    { id: 'sure', label: 'Sure?', kind: 'boolean', initial: ['true'] },
+    { id: 'tags', label: 'Tags', choices: [{ label: 'x' }, { label: 'y' }], many: true, kind: 'text', min: 1 },
+  ];
+  const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields, refusal: 'no' }] }));
+  assert.deepEqual(
+    stage.all('.choice input').map((input) => (input as HTMLInputElement).checked),
+    [true, false, false, false],
+  );
+  assert.equal(stage.all('vscode-text-area').length, 0, 'nothing but yes or no');
+  await stage.press('Send answer');
+  await stage.press('Decline');
+  assert.deepEqual(stage.intents, [
+    { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { sure: ['true'], tags: [] } } },
+    { type: 'answer', askId: 'q', answer: { kind: 'option', optionId: 'no' } },
+  ]);
+});
+
 test('a secret is sent and never kept', async () => {
   const state = { saved: undefined as unknown };
   const ask: Question = { ...question, fields: [{ id: 'token', label: 'Token', kind: 'secret', required: true }] };

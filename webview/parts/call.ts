@@ -27,7 +27,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
       <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
         @click=${() => view.act.unfold(key, !open)}>
         ${iconOf(call.kind)}<bdi class="call-title">${visible(title)}</bdi>
-        ${steps > 0 ? html`<span class="faint">${t('{0} steps', steps)}</span>` : nothing}
+        ${steps > 0 ? html`<span class="faint">${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing}
       </button>
       ${
         place

@@ -24,7 +24,8 @@ export function questionView(view: View, ask: Question): TemplateResult {
     return secret ? [secret] : valuesOf(field, given);
   };
   const problems = new Map(ask.fields.map((field) => [field.id, problemOf(field, answerTo(field))]));
-  const held = [...problems.values()].some(Boolean) || ask.fields.every((field) => answerTo(field).length === 0);
+  const held = [...problems.values()].some(Boolean);
+  const { refusal } = ask;
   const send = (event: Event) => {
     event.preventDefault();
     if (held) return;
@@ -42,6 +43,11 @@ export function questionView(view: View, ask: Question): TemplateResult {
     </div>
     <div class="side-actions">
       <button class="text-button" type="button" @click=${() => view.act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
+      ${
+        refusal === undefined
+          ? nothing
+          : html`<button class="text-button" type="button" @click=${() => view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: refusal } })}>${t('Decline')}</button>`
+      }
       <button class="text-button" type="button" @click=${() => view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } })}>${t('Do not answer')}</button>
     </div>
   </form>`;

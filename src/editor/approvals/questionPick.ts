@@ -85,6 +85,10 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
     const add = (icon: string, tooltip: string, run: () => void) => actions.set({ iconPath: new vscode.ThemeIcon(icon), tooltip }, run);
     if (back) actions.set(vscode.QuickInputButtons.Back, back);
     if (questionRows(field).rows.length > 0) add('info', vscode.l10n.t('Show the whole text'), () => openWhole(field));
+    const { refusal } = ask;
+    if (refusal !== undefined) {
+      add('close', vscode.l10n.t('Decline'), () => finish(() => host.answer({ kind: 'option', optionId: refusal })));
+    }
     add('circle-slash', vscode.l10n.t('Do not answer'), () => finish(() => host.answer({ kind: 'cancelled' })));
     input.buttons = [...actions.keys()];
     life.own(input.onDidTriggerButton((button) => actions.get(button)?.()));

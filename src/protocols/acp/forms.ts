@@ -74,6 +74,7 @@ export function formAsk(id: string, request: FormRequest, turnId: string | undef
     ...(turnId === undefined ? {} : { turnId }),
     ...(request.toolCallId == null ? {} : { callId: request.toolCallId }),
     title: request.message || request.requestedSchema.title || '',
+    refusal: 'decline',
     fields: Object.entries(properties)
       .filter(([name]) => !joined.has(name))
       .map(([name, one]) => toField(name, one, required?.includes(name) ?? false, twins.has(name))),
@@ -146,8 +147,8 @@ function toField(name: string, one: Property, required: boolean, free: boolean):
     ...(one.title && one.description ? { body: one.description } : {}),
     ...(choices ? { choices: choices.map(({ label, description }) => ({ label, ...(description ? { description } : {}) })) } : {}),
     ...(many ? { many: true as const } : {}),
-    ...(free || !choices ? { free: true as const } : {}),
-    ...(choices ? {} : { kind: kindOf(one) }),
+    ...(free || (!choices && one.type !== 'boolean') ? { free: true as const } : {}),
+    kind: choices ? 'text' : kindOf(one),
     ...(required ? { required: true as const } : {}),
     ...(initial.length > 0 ? { initial } : {}),
     ...(min == null ? {} : { min }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VisibleProgram } from '../../../src/protocols/ports.ts';
+import { fieldProblem } from '../../../src/session/fields.ts';
 import type { Answer } from '../../../src/session/intents.ts';
 import { later, Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
@@ -66,7 +67,13 @@ test('58: a form with every kind of property', async (t) => {
     [of('mail')?.kind, of('age')?.kind, of('share')?.kind, of('sure')?.kind, of('odd')?.kind],
     ['email', 'integer', 'number', 'boolean', 'text'],
   );
-  assert.deepEqual(of('sure')?.initial, ['true']);
+  assert.deepEqual([of('sure')?.initial, of('sure')?.free], [['true'], undefined]);
+  const empty = ask.fields.filter((field) => fieldProblem(field, []) !== undefined);
+  assert.deepEqual(
+    empty.map((field) => field.id),
+    ['name', 'age'],
+    'only what is required has to be answered',
+  );
   assert.deepEqual(of('colour')?.choices, [{ label: 'Red', description: 'warm' }, { label: 'Blue' }]);
   assert.deepEqual(of('colour')?.initial, ['Blue']);
   assert.deepEqual([of('tags')?.many, of('tags')?.initial, of('tags')?.min, of('tags')?.max], [true, ['Two'], 1, 2]);
@@ -140,6 +147,11 @@ test('59: stopping the turn cancels a form, dismissing it too; a pattern that ne
   const open = await driven.until('an ask', (session) => session.asks.length === 1);
   driven.live.send({ type: 'answer', askId: open.asks[0]?.id ?? '', answer: { kind: 'cancelled' } });
   assert.deepEqual((await dismissed).result, { action: 'cancel' });
+  const refused = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
+  const [second] = (await driven.until('a form to refuse', (session) => session.asks.length === 1)).asks;
+  assert.ok(second?.kind === 'question' && second.refusal !== undefined);
+  driven.live.send({ type: 'answer', askId: second.id, answer: { kind: 'option', optionId: second.refusal } });
+  assert.deepEqual((await refused).result, { action: 'decline' });
   const hard = made.agent.ask('elicitation/create', form({ x: { type: 'string', pattern: '^(a+)+$' } }));
   const { asks } = await driven.until('another ask', (session) => session.asks.length === 1);
   const answer: Answer = { kind: 'fields', values: { x: [`${'a'.repeat(40)}b`] } };
