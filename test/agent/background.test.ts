@@ -72,7 +72,8 @@ test('TaskList, TaskOutput and TaskStop show a task and end it with its whole gr
   assert.match(said(service), new RegExp(`${id} bash running`));
   const pid = Number(await fileOf(path.join(cwd, 'pid')));
   await agent.close();
-  assert.equal(isAlive(pid), false, 'it ends with the agent');
+  // It ends with the agent; the system may take a moment to bury it.
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
 });
 
 test('a task is looked at and stopped by the model', async (t) => {
