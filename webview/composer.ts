@@ -2,7 +2,7 @@ import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
-import { isBusy, runningTurn } from '../src/session/select.ts';
+import { canStop, isBusy, readsHistory, runningTurn } from '../src/session/select.ts';
 import { contentOf, droppedPaths } from './attach.ts';
 import { commandHint } from './commandMenu.ts';
 import { Completion } from './completion.ts';
@@ -75,7 +75,7 @@ export class Composer {
               : nothing
           }
           ${
-            busy
+            canStop(session)
               ? html`<button class="icon-button stop" type="button" title=${stop} aria-label=${stop} @click=${() => view.act.intent({ type: 'cancel' })}>${iconOf('stop')}</button>`
               : nothing
           }
@@ -256,6 +256,7 @@ export class Composer {
 
 /** Escape stops a turn, but where the agent waits for an answer it would be one. */
 function stopsAt(session: Session): boolean {
+  if (readsHistory(session)) return true;
   const turn = runningTurn(session);
   return turn !== undefined && (turn.stopping === true || session.asks.length === 0);
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Desk } from '../live/surface.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { changedFiles, isBusy, openApprovals } from '../session/select.ts';
+import { canStop, changedFiles, openApprovals } from '../session/select.ts';
 import type { Review } from './review/review.ts';
 
 /** Keeps the context keys in step that menus, keybindings and enablements look at. */
@@ -18,7 +18,7 @@ export function keepContextKeys(desk: Desk, review: Review): Disposable {
     const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
     const all = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []);
     set('hasSession', session !== undefined);
-    set('busy', session !== undefined && isBusy(session));
+    set('busy', session !== undefined && canStop(session));
     set('hasModes', (session?.mode?.all.length ?? 0) > 1);
     set('hasOptions', (session?.options?.length ?? 0) > 0);
     const offers = session?.link.state === 'ready' ? session.link.offers : {};

@@ -7,7 +7,7 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, QueuedPrompt, Session, SessionId } from '../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
-import { findAsk, runningTurn } from '../session/select.ts';
+import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
 import { Gate } from './gate.ts';
 import type { JournalWriter } from './journal.ts';
@@ -125,6 +125,7 @@ export class LiveSession implements DeskSession, Disposable {
       case 'unqueue':
         return this.#setQueue(without(this.store.now.queue, intent.turnId));
       case 'cancel': {
+        if (readsHistory(this.store.now)) return this.#conversation?.adapter.send(intent);
         const turn = runningTurn(this.store.now);
         if (!turn) return;
         if (turn.stopping) return this.#stopAgain();
@@ -257,7 +258,8 @@ export class LiveSession implements DeskSession, Disposable {
         return this.#gate.sweep();
       case 'turn.ended':
         this.#gate.sweep();
-        if (event.status !== 'done') this.#hold();
+        // A turn of an earlier conversation that was stopped then says nothing of what waits now.
+        if (event.status !== 'done' && !this.store.now.partial) this.#hold();
         return this.#drain();
       case 'link.closed':
         this.#gate.sweep();

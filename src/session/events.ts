@@ -24,7 +24,7 @@ import type {
 
 /** Everything that may happen to a session. Only adapters and live sessions make these; only the reducer reads them. */
 export type SessionEvent =
-  | { readonly type: 'link.opening'; readonly note?: string; readonly next?: readonly Remedy[] }
+  | { readonly type: 'link.opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly type: 'link.ready'; readonly agent: AgentInfo; readonly offers: Offers }
   | {
       readonly type: 'link.closed';

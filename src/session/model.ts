@@ -39,7 +39,8 @@ export interface AgentInfo {
   readonly version?: string;
 }
 export type Link =
-  | { readonly state: 'opening'; readonly note?: string; readonly next?: readonly Remedy[] }
+  /** `stops`: what is done before it is ready can be stopped. */
+  | { readonly state: 'opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly state: 'ready'; readonly offers: Offers }
   | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] };
 /** What this agent said it can do. Absent means: do not show the control. */

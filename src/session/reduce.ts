@@ -38,6 +38,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
         link: {
           state: 'opening',
           ...(event.note === undefined ? {} : { note: event.note }),
+          ...(event.stops ? { stops: true as const } : {}),
           ...(event.next === undefined ? {} : { next: event.next }),
         },
       };

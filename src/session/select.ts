@@ -10,6 +10,16 @@ export function isBusy(session: Session): boolean {
   return runningTurn(session) !== undefined;
 }
 
+/** Something is under way that a person can stop: a turn, or the reading of an earlier conversation. */
+export function canStop(session: Session): boolean {
+  return isBusy(session) || readsHistory(session);
+}
+
+/** An earlier conversation is being read, and that can be stopped. */
+export function readsHistory({ link }: Session): boolean {
+  return link.state === 'opening' && link.stops === true;
+}
+
 export function findAsk(session: Session, id: string): Ask | undefined {
   return session.asks.find((ask) => ask.id === id);
 }

@@ -56,6 +56,20 @@ test('what is typed before the agent is ready is kept and sent when it is', asyn
   assert.deepEqual([said(), now().queue.length], [['t1'], 0]);
 });
 
+test('Stop while an earlier conversation is read goes to the agent, and what waits goes on afterwards', async () => {
+  const { live, script, said } = await opened({}, { key: 'k', history: true });
+  const { scene } = script.last();
+  scene.emit({ type: 'link.opening', note: 'Reading', stops: true });
+  scene.emit({ type: 'turn.began', turnId: 'old', at: 1, prompt: text('earlier') });
+  live.send({ type: 'prompt', turnId: 't1', content: text('hello') });
+  live.send({ type: 'cancel' });
+  live.send({ type: 'cancel' });
+  assert.deepEqual(script.last().heard, [{ type: 'cancel' }, { type: 'cancel' }]);
+  scene.emit({ type: 'turn.ended', turnId: 'old', at: 1, status: 'cancelled' });
+  script.last().ready();
+  assert.deepEqual(said(), ['t1']);
+});
+
 test('prompts typed while a turn runs follow one by one, in order', async () => {
   const { live, script, said } = await opened();
   script.last().ready();

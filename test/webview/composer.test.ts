@@ -147,6 +147,13 @@ test('the arrows go through what was said before, and back to what was being typ
   assert.equal(stage.composer.value, 'new');
 });
 
+test('while an earlier conversation is read there is Stop, by Escape too', async () => {
+  const stage = await Stage.open(session({ link: { state: 'opening', note: 'Reading', stops: true } }));
+  await stage.press('Stop');
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }, { type: 'cancel' }]);
+});
+
 test('while a turn runs there is Stop; what waits can be edited, removed or sent now', async () => {
   const stage = await Stage.open(session({ ...running, queue: [{ turnId: 'q1', content: [{ type: 'text', text: 'later' }] }] }));
   await stage.press('Stop');

@@ -16,6 +16,7 @@ export const LIMITS: Limits = {
   silence: 60_000,
   offerRestart: 10_000,
   restart: 30_000,
+  historySilence: 60_000,
   grace: 2_000,
   closing: 5_000,
 };

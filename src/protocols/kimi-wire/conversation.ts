@@ -12,7 +12,8 @@ import { decodeEvent } from './codec.ts';
 import { type Greeting, Handshake } from './handshake.ts';
 import { type Memory, newSessionMemory, type TurnMemory } from './memory.ts';
 import { OtherTurns } from './otherTurns.ts';
-import { OwnTurns, type PromptIntent } from './ownTurns.ts';
+import { Overdue } from './overdue.ts';
+import { doesNotStop, OwnTurns, type PromptIntent } from './ownTurns.ts';
 import { Peer } from './peer.ts';
 import { OpenRequests } from './requests.ts';
 import { codes } from './schema.ts';
@@ -29,6 +30,8 @@ export interface Limits {
   /** A cancel that is not obeyed: when to offer a restart, and when to do it. */
   readonly offerRestart: number;
   readonly restart: number;
+  /** How long nothing may be heard of an earlier conversation that is being read. */
+  readonly historySilence: number;
   /** How long a running turn may take to end when the session does. */
   readonly grace: number;
   /** A connection that breaks during the handshake: how long the process may take to end, and so to say why. */
@@ -63,6 +66,8 @@ export class Conversation {
   readonly #said: Growth;
   #greeting: Greeting | undefined;
   #replaying = false;
+  readonly #replaySilence = new Overdue();
+  readonly #stopping = new Overdue();
   #over = false;
   #letGo: () => void = () => {};
 
@@ -79,7 +84,10 @@ export class Conversation {
       trace: scene.trace,
       onEvent: (type, payload) => this.#onEvent(type, payload),
       onRequest: (type, payload) => this.#requests.take(type, payload),
-      onPastRequest: (type, payload) => this.#others.pastRequest(type, payload),
+      onPastRequest: (type, payload) => {
+        this.#replaySilence.refresh();
+        this.#others.pastRequest(type, payload);
+      },
       replaying: () => this.#replaying,
     });
     this.#requests = new OpenRequests({
@@ -89,7 +97,15 @@ export class Conversation {
       feedback: () => this.#can(6),
       log: scene.log,
     });
-    this.#others = new OtherTurns({ emit, now: scene.now, cwd: deps.cwd, newId: scene.newId });
+    this.#others = new OtherTurns({
+      emit,
+      now: scene.now,
+      cwd: deps.cwd,
+      newId: scene.newId,
+      ended: () => {
+        if (!this.#replaying) this.#stopping.clear();
+      },
+    });
     this.#own = new OwnTurns({
       emit,
       now: scene.now,
@@ -174,6 +190,7 @@ export class Conversation {
     this.#said.flush();
     this.#over = true;
     this.#letGo();
+    this.#clearTimers();
     this.#handshake.dispose();
     this.#own.dispose();
     this.#requests.dispose();
@@ -185,6 +202,7 @@ export class Conversation {
     if (this.#over) return;
     this.#over = true;
     this.#letGo();
+    this.#clearTimers();
     this.#handshake.dispose();
     void this.#own.stop(this.#deps.limits.grace).then(() => {
       this.#requests.dispose();
@@ -242,21 +260,42 @@ export class Conversation {
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
     };
     if (greeting.legacy || !this.#can(3)) return missing();
-    this.#emit({ type: 'link.opening', note: say('Reading the earlier conversation') });
+    this.#emit({ type: 'link.opening', note: say('Reading the earlier conversation'), stops: true });
     this.#replaying = true;
+    this.#replaySilence.after(this.#deps.limits.historySilence, () => this.#giveUpReplay());
     try {
-      await this.#peer.call('replay');
+      const { status } = await this.#peer.call('replay');
+      if (status === 'cancelled') this.#readInPart();
     } catch (error) {
       if (!failureOf(error)) throw error;
       this.#deps.scene.log.warn(`Reading the earlier conversation failed: ${messageOf(error)}`);
       missing();
     } finally {
       this.#replaying = false;
+      this.#clearTimers();
       this.#others.cutOff();
     }
   }
 
+  /** What is still told afterwards would be taken for the present, so another process goes on with the session. */
+  #giveUpReplay(): void {
+    this.#others.cutOff();
+    this.#readInPart();
+    this.#deps.restart();
+  }
+
+  #readInPart(): void {
+    const text = say('The earlier conversation was read only in part. The agent still remembers all of it.');
+    this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+  }
+
+  #clearTimers(): void {
+    this.#replaySilence.clear();
+    this.#stopping.clear();
+  }
+
   #onEvent(type: string, payload: object): void {
+    this.#replaySilence.refresh();
     if (type === 'TurnBegin' && !this.#own.turn && (this.#replaying || this.#greeting)) return this.#others.begin(payload);
     if (type === 'SteerInput') this.#steering.takenUp();
     const decoded = decodeEvent(type, payload, this.#memoryOf(this.#own.turn ?? this.#others.turn));
@@ -288,10 +327,38 @@ export class Conversation {
 
   /** Stops a replay, or a turn that the server began by itself. */
   #cancelOther(): void {
-    if (!this.#replaying && !this.#others.turn) return;
-    if (!this.#replaying) this.#requests.refuseAll();
-    // After the answers have been written; "nothing runs" is no failure.
-    setImmediate(() => this.#peer.call('cancel', {}).catch(() => {}));
+    const { turn } = this.#others;
+    const { limits, restart } = this.#deps;
+    if (this.#replaying) {
+      this.#peer.call('cancel', {}).catch(() => {});
+      if (this.#stopping.waits) return;
+      this.#emit({ type: 'link.opening', note: say('Stopping…'), stops: true });
+      return this.#stopping.after(limits.offerRestart, () => this.#giveUpReplay());
+    }
+    if (!turn) return;
+    this.#requests.refuseAll();
+    // After the answers have been written.
+    setImmediate(() => {
+      if (this.#others.turn !== turn) return;
+      this.#peer.call('cancel', {}).catch((error: unknown) => {
+        // Nothing runs: the turn ended without its end being told.
+        if (failureOf(error)?.code === codes.wrongState) this.#stopOther(turn);
+      });
+    });
+    if (this.#stopping.waits) return;
+    this.#stopping.after(limits.offerRestart, () => {
+      for (const event of doesNotStop(turn.turnId)) this.#emit(event);
+    });
+    this.#stopping.after(limits.restart, () => {
+      this.#stopOther(turn);
+      restart();
+    });
+  }
+
+  #stopOther(turn: TurnMemory): void {
+    if (this.#others.turn !== turn) return;
+    this.#others.stopped();
+    this.#requests.turnEnded();
   }
 
   async #setMode(plan: boolean): Promise<void> {

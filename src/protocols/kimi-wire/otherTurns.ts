@@ -11,6 +11,7 @@ export interface OtherTurnsDeps {
   readonly now: () => number;
   readonly cwd: string;
   readonly newId: () => string;
+  readonly ended: () => void;
 }
 
 /** Turns that no prompt of ours began: history that is replayed, and what a server begins by itself. */
@@ -43,6 +44,11 @@ export class OtherTurns {
     this.#end('done');
   }
 
+  /** The person stopped it. */
+  stopped(): void {
+    this.#end('cancelled');
+  }
+
   /** Something else came instead of its end. */
   cutOff(): void {
     this.#end(this.#knowsEnds ? 'cancelled' : 'done');
@@ -52,6 +58,7 @@ export class OtherTurns {
     const turn = this.#turn;
     if (!turn) return;
     this.#turn = undefined;
+    this.#deps.ended();
     for (const event of status === 'done' ? closeTurn(turn) : []) this.#deps.emit(event);
     this.#deps.emit({ type: 'turn.ended', turnId: turn.turnId, at: this.#deps.now(), status });
   }

@@ -74,12 +74,7 @@ export class OwnTurns {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#later(this.#deps.limits.offerRestart, () => {
-      const text = say('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
-      this.#deps.emit({ type: 'turn.activity', turnId: turn.turnId, text });
-      this.#deps.emit({
-        type: 'notice',
-        notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId: turn.turnId },
-      });
+      for (const event of doesNotStop(turn.turnId)) this.#deps.emit(event);
     });
     this.#later(this.#deps.limits.restart, () => {
       this.#end(turn, { status: 'cancelled', stop: 'restarted' });
@@ -179,4 +174,13 @@ export class OwnTurns {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
   }
+}
+
+/** Says of a turn that it was to be stopped and goes on, and offers the restart that comes by itself later. */
+export function doesNotStop(turnId: TurnId): readonly SessionEvent[] {
+  const text = say('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
+  return [
+    { type: 'turn.activity', turnId, text },
+    { type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId } },
+  ];
 }

@@ -110,6 +110,24 @@ test('a replay, and a turn the server began by itself, can be stopped too', asyn
   assert.equal(server.desk.session.asks.length, 1);
 });
 
+test('a turn the server began by itself ends when nothing runs there any more, and is not waited for endlessly', async () => {
+  const server = await Server.ready();
+  await server.event('TurnBegin', { user_input: 'by itself' });
+  await cancelled(server);
+  await server.refuse('cancel', -32000, 'No agent turn is in progress');
+  assert.equal(server.desk.turn.status, 'cancelled');
+  assert.deepEqual(server.desk.session.notices, []);
+  const silent = await Server.ready({ limits: { offerRestart: 5, restart: 20 } });
+  await silent.event('TurnBegin', { user_input: 'by itself' });
+  await cancelled(silent);
+  await silent.desk.until(() => silent.desk.session.notices.length > 0);
+  assert.deepEqual(silent.desk.session.notices[0]?.next, ['restart']);
+  await silent.desk.ended();
+  assert.equal(silent.desk.turn.status, 'cancelled');
+  await settled();
+  assert.equal(silent.channel.disposed, 1);
+});
+
 test('background approval open: it stays', async () => {
   const server = await Server.running();
   await server.request('ApprovalRequest', { ...approval, source_kind: 'background_agent' });

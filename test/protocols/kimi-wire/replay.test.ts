@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pastSessions } from '../../../src/protocols/kimi-wire/history.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
+import { readsHistory } from '../../../src/session/select.ts';
+import { ScriptedChannel } from '../../transport/scriptedChannel.ts';
+import { Desk } from './desk.ts';
 import { processDesk } from './processDesk.ts';
 import { Server, settled } from './server.ts';
 
@@ -26,7 +29,7 @@ test('replay runs no tool and asks nobody; its requests get no answer, and the c
     return { ok: true, text: '' };
   };
   const server = await replaying('1.10', [{ name: 'get', description: 'd', parameters: { type: 'object' }, run }]);
-  assert.deepEqual(server.desk.session.link, { state: 'opening', note: 'Reading the earlier conversation' });
+  assert.deepEqual(server.desk.session.link, { state: 'opening', note: 'Reading the earlier conversation', stops: true });
   await server.event('TurnBegin', { user_input: 'list files' });
   await server.event('StepBegin', { n: 1 });
   await server.text('Let me look.');
@@ -98,6 +101,46 @@ test('replay cancelled, or empty: the session is ready', async () => {
     await server.answer('replay', result);
     assert.equal(server.desk.session.link.state, 'ready');
     assert.equal(server.desk.turn.status, 'cancelled');
+    assert.equal(server.desk.session.notices.length, result.status === 'cancelled' ? 1 : 0);
+  }
+});
+
+test('a replay that is silent, or goes on after Stop, is given up: what was read stays, and another process goes on without it', async () => {
+  for (const how of ['silent', 'stopped'] as const) {
+    const channels: ScriptedChannel[] = [];
+    const desk = new Desk(
+      () => {
+        const channel = new ScriptedChannel();
+        channel.onSend = (line) => {
+          const { id, method } = JSON.parse(line);
+          if (method === 'initialize') channel.say({ jsonrpc: '2.0', id, result: { protocol_version: '1.10' } });
+          if (method === 'replay')
+            channel.say({ jsonrpc: '2.0', method: 'event', params: { type: 'TurnBegin', payload: { user_input: 'one' } } });
+        };
+        channels.push(channel);
+        return channel;
+      },
+      { resume, limits: how === 'silent' ? { historySilence: 10 } : { offerRestart: 10 } },
+    );
+    await desk.until(() => desk.session.turns.length === 1);
+    if (how === 'stopped') {
+      assert.equal(readsHistory(desk.session), true, 'Stop is offered');
+      desk.send({ type: 'cancel' });
+      assert.equal(channels[0]?.out.at(-1)?.method, 'cancel');
+    }
+    await desk.ready;
+    assert.equal(channels.length, 2);
+    assert.equal(channels[0]?.disposed, 1);
+    assert.notEqual(desk.turn.status, 'running');
+    assert.match(desk.session.notices[0]?.text ?? '', /only in part/);
+    desk.prompt('next');
+    assert.deepEqual(
+      channels[1]?.out.map((message) => message.method),
+      ['initialize', 'prompt'],
+    );
+    desk.dispose();
+    channels[1]?.close({ reason: 'over', failure: 'ended', code: 0, stderr: '' });
+    await desk.adapter.ended;
   }
 });
 
