@@ -6,7 +6,7 @@ import type { Scene } from '../adapter.ts';
 import type { Incoming } from './control.ts';
 import type { TurnCall } from './lostTurn.ts';
 import type { Peer } from './peers.ts';
-import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf } from './permission.ts';
+import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf, unattendedMode } from './permission.ts';
 import { type FileText, inputFor, proposalOf, readFileText } from './proposal.ts';
 import { answeredInput, fieldsOf } from './questions.ts';
 import type { CanUseTool, Suggestion } from './toolRequest.ts';
@@ -48,7 +48,7 @@ export interface ApprovalDeps {
   readonly reply: (id: string, decision: Decision) => object;
   readonly peer: Peer;
   readonly cwd: () => string;
-  /** Ask the agent to change its mode. */
+  /** Ask the agent to change its mode, after a yes of its own where nobody would be asked any more. */
   readonly setMode: (mode: string) => void;
 }
 
@@ -202,8 +202,12 @@ export class Approvals {
       if (edited !== undefined && diff && edited !== diff.after) return this.#allowEdited(id, pending, { ...diff, after: edited });
     }
     const suggestion = suggestionOf(pending.request, optionId);
-    this.#send(id, { allow: true, input: pending.request.input ?? {}, permissions: suggestion ? [suggestion] : [] });
+    const unattended = suggestion && unattendedMode(suggestion, this.#deps.peer);
+    const permissions = suggestion && unattended === undefined ? [suggestion] : [];
+    this.#send(id, { allow: true, input: pending.request.input ?? {}, permissions });
     this.#allowed(id, pending);
+    // The yes was for this call; that nobody is asked any more is a question of its own, as in the mode menu.
+    if (unattended !== undefined) this.#deps.setMode(unattended);
     if (optionId === ALLOW_EDITS && this.#deps.peer.editsMode !== undefined) this.#deps.setMode(this.#deps.peer.editsMode);
   }
 

@@ -15,7 +15,7 @@ export interface GroundOptions<Calls extends CallBook> {
   /** The answer to a request for a permission. */
   readonly reply: (id: string, decision: Decision) => object;
   readonly peer: Peer;
-  /** Ask the agent to change its mode. */
+  /** Ask the agent to change its mode, after a yes of its own where nobody would be asked any more. */
   readonly setMode: (mode: string) => void;
 }
 

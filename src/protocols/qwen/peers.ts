@@ -31,6 +31,8 @@ export interface Peer {
   readonly checkpoints?: true;
 }
 
+/** One list for all: a product started by a name we do not know still sends its own words. */
+const UNATTENDED = ['auto', 'yolo', 'bypassPermissions'] as const;
 const STREAMS = [
   ['--input-format', 'stream-json'],
   ['--output-format', 'stream-json'],
@@ -55,7 +57,7 @@ export const qwenCode: Peer = {
     { id: 'auto', name: say('Auto'), description: say('A model decides what needs asking') },
     { id: 'yolo', name: say('YOLO'), description: say('Does everything without asking') },
   ],
-  unattended: ['auto', 'yolo'],
+  unattended: UNATTENDED,
   editsMode: 'auto-edit',
   onlyMessages: false,
 };
@@ -85,7 +87,7 @@ export const claudeCode: Peer = {
     { id: 'dontAsk', name: say('No questions'), description: say('Refuses what would need asking') },
     { id: 'bypassPermissions', name: say('Bypass permissions'), description: say('Does everything without asking') },
   ],
-  unattended: ['auto', 'bypassPermissions'],
+  unattended: UNATTENDED,
   onlyMessages: true,
   checkpoints: true,
 };

@@ -48,6 +48,12 @@ export function suggestionOf(request: CanUseTool, optionId: string): Suggestion 
   return at === undefined ? undefined : request.permission_suggestions?.[Number(at)];
 }
 
+/** The mode a suggestion changes to, when nobody would be asked any more in it. */
+export function unattendedMode(suggestion: Suggestion, peer: Peer): string | undefined {
+  const { type, mode } = suggestion;
+  return type === 'setMode' && typeof mode === 'string' && peer.unattended.includes(mode) ? mode : undefined;
+}
+
 function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readonly Option[] {
   const parsed = rules.safeParse(suggestion);
   if (!parsed.success || (parsed.data.behavior !== undefined && parsed.data.behavior !== 'allow')) return [];

@@ -176,6 +176,50 @@ test('what the agent proposes for later becomes options and goes back as it came
   });
 });
 
+for (const [command, mode] of [
+  ['claude', 'bypassPermissions'],
+  ['claude', 'yolo'],
+  ['claude', 'auto'],
+  ['qwen', 'yolo'],
+  ['qwen', 'bypassPermissions'],
+  ['qwen', 'auto'],
+] as const) {
+  for (const yes of [true, false]) {
+    test(`${command}: a proposed change to ${mode} allows this call alone; the mode waits for a ${yes ? 'yes' : 'no'} of its own`, async (t) => {
+      const all = desk(t, { command });
+      await all.start();
+      all.last().say(ready('initialize'));
+      await all.prompt('go');
+      const permission_suggestions = [{ type: 'setMode', mode, destination: 'session' }];
+      all.last().say(permission('R', 'c1', 'Bash', { command: 'ls' }, { permission_suggestions }));
+      await all.settle();
+      await all.answer(all.approval(), 'allow:0');
+      assert.deepEqual(response(all), { behavior: 'allow', updatedInput: { command: 'ls' } });
+      const asked = () => all.last().requests('set_permission_mode');
+      assert.deepEqual(asked(), []);
+      await all.answer(all.approval(), yes ? 'yes' : 'no');
+      assert.deepEqual(
+        asked().map((line) => line.request.mode),
+        yes ? [mode] : [],
+      );
+      assert.deepEqual(all.now().asks, []);
+    });
+  }
+}
+
+test('a proposed change to a mode that still asks goes back with the approval', async (t) => {
+  const all = desk(t, { command: 'claude' });
+  await all.start();
+  all.last().say(ready('initialize'));
+  await all.prompt('go');
+  const permission_suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
+  all.last().say(permission('R', 'c1', 'Bash', { command: 'ls' }, { permission_suggestions }));
+  await all.settle();
+  await all.answer(all.approval(), 'allow:0');
+  assert.deepEqual(response(all), { behavior: 'allow', updatedInput: { command: 'ls' }, updatedPermissions: permission_suggestions });
+  assert.deepEqual(all.now().asks, []);
+});
+
 test('Qwen Code: always for edits is its own mode, asked for after the yes', async (t) => {
   const all = await asking(t);
   await all.answer(all.approval(), 'allow:edits');

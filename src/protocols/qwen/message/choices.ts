@@ -65,7 +65,7 @@ export class Choices {
     if (parsed.success) this.modelsAre(parsed.data.models.map(({ id, label }) => ({ value: id, name: label ?? id })));
   }
 
-  /** Modes in which nobody is asked any more need a yes of their own. */
+  /** A person's own choice, in the menu or with an approval. Modes in which nobody is asked any more need a yes of their own. */
   chooseMode(mode: string): void {
     if (!this.#deps.peer.unattended.includes(mode)) return void this.#setMode(mode);
     const name = this.#deps.peer.modes().find((one) => one.id === mode)?.name ?? mode;
@@ -95,11 +95,6 @@ export class Choices {
     this.#deps.emit({ type: 'ask.closed', askId, how: 'answered' });
     if (yes) void this.#setMode(mode);
     return true;
-  }
-
-  /** The agent is asked to edit without asking; only ever by a person's own choice. */
-  setMode(mode: string): void {
-    void this.#setMode(mode);
   }
 
   choose(optionId: string, value: string | boolean): void {

@@ -59,7 +59,7 @@ export class MessageTalk implements Talk {
         ),
       reply: permissionReply,
       peer,
-      setMode: (mode) => this.#choices.setMode(mode),
+      setMode: (mode) => this.#choices.chooseMode(mode),
     });
     const { turns, tools } = this.#ground;
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns });
