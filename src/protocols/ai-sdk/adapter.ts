@@ -6,9 +6,11 @@ import type { Intent } from '../../session/intents.ts';
 import type { Content } from '../../session/model.ts';
 import { HttpClient } from '../../transport/http.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
-import { Conversation, type Post } from './conversation.ts';
+import { Conversation } from './conversation.ts';
 import { HUMAN_TOOL } from './humanTool.ts';
+import { kept } from './keep.ts';
 import { TIMING, type Timing } from './pause.ts';
+import type { Post } from './post.ts';
 import { resumed } from './resume.ts';
 import { type Memory, Server } from './server.ts';
 import { Turn, type TurnEnd } from './turn.ts';
@@ -48,7 +50,7 @@ class AiSdkAdapter implements Adapter {
     const id = scene.resume?.key ?? randomUUID();
     this.#conversation = new Conversation(id, this.#server, randomUUID, scene.past ?? []);
     const last = scene.past?.at(-1);
-    if (last?.status === 'failed') this.#failed = { turnId: last.id, retry: 'regenerate' };
+    if (last?.status === 'failed') this.#failed = { turnId: last.id, retry: kept(last.kept)?.unsent ?? 'regenerate' };
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;

@@ -3,21 +3,10 @@ import type { Tool } from '../ports.ts';
 import { declared } from './declare.ts';
 import { closeOpenCalls, fromTurns, needsVersion6, posted, saysNothing, userMessage } from './history.ts';
 import { type Kept, toKeep } from './keep.ts';
+import type { Post } from './post.ts';
 import type { UiMessage } from './schema.ts';
 import type { Server } from './server.ts';
 import { isTool } from './toolParts.ts';
-
-/** One chat request: why it is made, and what its answer settles. */
-export interface Post {
-  readonly trigger: 'submit-message' | 'regenerate-message';
-  readonly messageId?: string;
-  /** Ids of calls and approvals whose outcome it tells; each is told once. */
-  readonly tells?: readonly string[];
-  /** Extra top-level fields. */
-  readonly extra?: Readonly<Record<string, unknown>>;
-  /** The assistant message goes on; otherwise a new one begins. */
-  readonly continues: boolean;
-}
 
 /** From here on a history is worth a warning, in bytes. */
 const LARGE = 5 * 1024 * 1024;
@@ -88,10 +77,14 @@ export class Conversation {
     return message;
   }
 
-  /** What the turn has to leave behind, so that its messages can be posted as they were. `from`: where they begin when the person said nothing. */
-  keep(turnId: string, from: number): Kept | null {
+  /**
+   * What the turn has to leave behind, so that its messages can be posted as they were. `from`: where they begin when the person said nothing;
+   * `unsent`: the request that failed and told something.
+   */
+  keep(turnId: string, from: number, unsent?: Post): Kept | null {
     const user = this.#users.get(turnId);
-    return toKeep(user, this.messages.slice(user === undefined ? from : this.messages.findIndex((message) => message.id === user) + 1));
+    const begin = user === undefined ? from : this.messages.findIndex((message) => message.id === user) + 1;
+    return toKeep(user, this.messages.slice(begin), unsent);
   }
 
   /** The last message waits for a person: its approvals can be asked for again. */

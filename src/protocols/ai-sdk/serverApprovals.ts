@@ -4,7 +4,8 @@ import { answerApproval, approvalAsk, type Verdict, verdictOf } from './approval
 import type { Asks } from './asks.ts';
 import type { Assembly } from './assembly.ts';
 import type { Telling } from './codec.ts';
-import type { Conversation, Post } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
+import type { Post } from './post.ts';
 import { type DataApproval, type DataPart, dataApproval, type ToolPart } from './schema.ts';
 import { findTool, isTerminal, toolNameOf } from './toolParts.ts';
 

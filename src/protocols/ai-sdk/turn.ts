@@ -11,13 +11,14 @@ import { continueAsk, verdictOf } from './approvals.ts';
 import { Asks } from './asks.ts';
 import type { StreamEnd } from './chunkStream.ts';
 import { Telling } from './codec.ts';
-import type { Conversation, Post } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 import { openStream, Refusal } from './exchange.ts';
 import { HeldResults } from './heldResults.ts';
 import { closeOpenCalls, dropUnfinishedInputs, saysNothing } from './history.ts';
 import { humanTool } from './humanTool.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Timing } from './pause.ts';
+import type { Post } from './post.ts';
 import { ChatResponse } from './response.ts';
 import { resumed } from './resume.ts';
 import type { UiMessage } from './schema.ts';
@@ -100,6 +101,16 @@ export class Turn {
   }
 
   async #toEnd(first: Post, begin: (post: Post) => Promise<Post | TurnEnd>): Promise<TurnEnd> {
+    const end = await this.#postToEnd(first, begin);
+    this.#calls.end();
+    this.#response?.over.abort();
+    this.#deps.conversation.dropEmpty();
+    const { retry } = end;
+    this.#keep(true, typeof retry === 'object' && retry.tells ? retry : undefined);
+    return end;
+  }
+
+  async #postToEnd(first: Post, begin: (post: Post) => Promise<Post | TurnEnd>): Promise<TurnEnd> {
     let post = first;
     try {
       for (let next = await begin(post); ; next = await this.#respond(post)) {
@@ -111,11 +122,6 @@ export class Turn {
     } catch (error) {
       if (this.#stopped.signal.aborted) return this.#cancelled();
       return failed(error, post);
-    } finally {
-      this.#calls.end();
-      this.#response?.over.abort();
-      this.#deps.conversation.dropEmpty();
-      this.#keep(true);
     }
   }
 
@@ -320,9 +326,9 @@ export class Turn {
   }
 
   /** Leaves behind what the next window needs to post these messages again; or nothing, while they are about to change. */
-  #keep(on: boolean): void {
+  #keep(on: boolean, unsent?: Post): void {
     const { conversation, scene } = this.#deps;
-    scene.emit({ type: 'turn.kept', turnId: this.id, value: on ? conversation.keep(this.id, this.#from) : null });
+    scene.emit({ type: 'turn.kept', turnId: this.id, value: on ? conversation.keep(this.id, this.#from, unsent) : null });
   }
 
   #cancelled(): TurnEnd {

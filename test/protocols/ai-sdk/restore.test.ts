@@ -159,6 +159,58 @@ test('Retry after a reload asks for the failed answer anew, with one message of 
   assert.deepEqual([body?.trigger, body?.messageId, body?.messages.map((message) => message.role)], ['regenerate-message', 'm', ['user']]);
 });
 
+for (const flow of ['repost', 'user-message'] as const) {
+  test(`Retry after a reload posts a result that did not get through again, and runs nothing twice (${flow})`, async (t) => {
+    let runs = 0;
+    const look = echoTool('look', async () => {
+      runs += 1;
+      return { ok: true, text: 'found' };
+    });
+    const options = { tools: [look], options: { toolFlow: flow } };
+    const { server, prompt, now } = await talk(t, {
+      ...options,
+      routes: {
+        '/api/chat': (reply, _, n) => {
+          if (n === 1) return reply.all(start('m'), step, called('c', 'look', { path: 'a' }), stepEnd, finish('tool-calls'));
+          if (n <= 3) return reply.json(503, { error: 'busy' });
+          return reply.all(start(flow === 'repost' ? 'm' : 'm2'), step, ...said('Done.'), finish('stop'));
+        },
+      },
+    });
+    const broken = await prompt('go');
+    assert.deepEqual([broken.status, broken.error?.code], ['failed', '503']);
+    const second = await nextWindow(t, server.url, now(), options);
+    assert.equal((await second.retry()).error?.code, '503', 'it may fail again');
+    const third = await nextWindow(t, server.url, second.now(), options);
+    const turn = await third.retry();
+    assert.deepEqual([turn.status, textOf(turn), third.now().turns.length, runs], ['done', 'Done.', 1, 1]);
+    const [, before, ...again] = server.bodies('/api/chat');
+    assert.match(JSON.stringify(before?.messages), /"state":"output-available".*found/);
+    assert.deepEqual(again, [before, before]);
+  });
+}
+
+test('Retry after a reload posts the answer to an approval that did not get through again', async (t) => {
+  const { server, say, asked, answer, ended, now } = await talk(t, {
+    routes: {
+      '/api/chat': (reply, _, n) => {
+        if (n === 1) return reply.all(...asking);
+        if (n === 2) return reply.json(503, { error: 'busy' });
+        return reply.all(start('m'), output('c', 'gone'), step, ...said('Done.'), finish('stop'));
+      },
+    },
+  });
+  const id = say('go');
+  answer(await asked(), 'allow');
+  assert.equal((await ended(id)).error?.code, '503');
+  const after = await nextWindow(t, server.url, now());
+  const turn = await after.retry();
+  assert.deepEqual([turn.status, textOf(turn), call(turn, 'c').status], ['done', 'Done.', 'done']);
+  const [, before, again] = server.bodies('/api/chat');
+  assert.match(JSON.stringify(before?.messages[1]), /"approved":true/);
+  assert.deepEqual(again, before);
+});
+
 test('a turn that failed and was tried again is remembered once', async (t) => {
   let gone = true;
   const { server, say, asked, answer, ended, retry, now } = await talk(t, {
