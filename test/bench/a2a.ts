@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ClientFactory } from '@a2a-js/sdk/client';
-import { silentLog } from '../../src/base/log.ts';
 import { openA2a } from '../../src/protocols/a2a/adapter.ts';
 import type { Adapter, Scene } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
+import { quietScene } from './timing/quietScene.ts';
+import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 /**
  * Events of one stream per second, from the socket to the session (SSE, JSON-RPC, codec, reducer) beside the official client on the same stream,
@@ -70,40 +71,13 @@ async function startPlayer(): Promise<{ readonly child: ChildProcess; readonly u
 async function open(url: string, onEvent: (event: SessionEvent) => void): Promise<Adapter> {
   let session = newSession('s', { protocol: 'a2a', name: 'bench' }, '/');
   return new Promise((resolve) => {
-    const scene: Scene = {
-      emit: (event) => {
-        session = reduce(session, event);
-        onEvent(event);
-        if (event.type === 'link.ready') setImmediate(() => resolve(adapter));
-      },
-      ports: {
-        tools: [],
-        files: { read: async () => '', write: async () => {} },
-        terminals: { create: () => Promise.reject(new Error('none')) },
-      },
-      client: { name: 'bench', version: '0' },
-      now: Date.now,
-      newId: randomUUID,
-      signal: new AbortController().signal,
-      trace: () => {},
-      log: silentLog,
-    };
+    const scene: Scene = quietScene((event) => {
+      session = reduce(session, event);
+      onEvent(event);
+      if (event.type === 'link.ready') setImmediate(() => resolve(adapter));
+    });
     const adapter = openA2a({ kind: 'http', url, headers: {}, cwd: '/' }, scene);
   });
-}
-
-/** Milliseconds on the clock, and of the processor's time in this process: on a busy machine the first is mostly waiting for others. */
-interface Took {
-  readonly clock: number;
-  readonly processor: number;
-}
-function stopwatch(): () => Took {
-  const began = performance.now();
-  const used = process.cpuUsage();
-  return () => {
-    const { user, system } = process.cpuUsage(used);
-    return { clock: performance.now() - began, processor: (user + system) / 1000 };
-  };
 }
 
 async function ours(url: string): Promise<Took> {
@@ -136,8 +110,6 @@ async function theirs(url: string): Promise<Took> {
   if (seen < RECORDS) throw new Error(`the official client told of ${seen} events only`);
   return read();
 }
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** Milliseconds from the moment the agent breaks the connection to the first new words in the session. */
 async function recovery(): Promise<number> {

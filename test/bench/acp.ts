@@ -11,6 +11,7 @@ import { LiveSession } from '../../src/live/liveSession.ts';
 import { acp } from '../../src/protocols/acp/index.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { newSession } from '../../src/session/reduce.ts';
+import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 /**
  * Updates per second of one recording: ours from the agent's standard output into a live session's state, and the official client, which reads
@@ -49,20 +50,6 @@ const ports: Ports = {
   files: { read: async () => '{\n  "name": "sample",\n  "debug": false\n}\n', write: async () => {} },
   terminals: { create: () => Promise.reject(new Error('none')) },
 };
-
-/** Milliseconds on the clock, and of the processor's time in this process: on a busy machine the first is mostly waiting for the other process. */
-interface Took {
-  readonly clock: number;
-  readonly processor: number;
-}
-function stopwatch(): () => Took {
-  const began = performance.now();
-  const used = process.cpuUsage();
-  return () => {
-    const { user, system } = process.cpuUsage(used);
-    return { clock: performance.now() - began, processor: (user + system) / 1000 };
-  };
-}
 
 async function ours(): Promise<Took> {
   const live = new LiveSession(newSession('s', { protocol: 'acp', name: '' }, base), 'bench', {
@@ -125,7 +112,6 @@ async function theirs(): Promise<Took> {
 }
 
 let expected = 0;
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** In turns, so that what else the machine does falls on both. */
 async function beside(what: string, updates: readonly string[]): Promise<void> {

@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { silentLog } from '../../src/base/log.ts';
 import { qwen } from '../../src/protocols/qwen/index.ts';
 import { drive } from '../agents/drive.ts';
 import { peerFolder } from '../agents/lab.ts';
 import { startPeer } from '../agents/qwen/peers.ts';
+import { quietScene } from './timing/quietScene.ts';
+import { median } from './timing/stopwatch.ts';
 
 /**
  * Lines of one recording per second, through our adapter into a live session and through the official SDK; and the time from launch to ready,
@@ -64,29 +64,16 @@ async function oursAlone(): Promise<number> {
   return new Promise((resolve) => {
     const adapter = qwen.open(
       { kind: 'process', command: process.execPath, args: [file], env: {}, cwd: base },
-      {
-        emit: (event) => {
-          if (event.type === 'link.ready') {
-            began = performance.now();
-            adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
-          }
-          if (event.type !== 'turn.ended') return;
-          const took = performance.now() - began;
-          adapter.dispose();
-          void adapter.ended.then(() => resolve(took));
-        },
-        ports: {
-          tools: [],
-          files: { read: async () => '', write: async () => {} },
-          terminals: { create: () => Promise.reject(new Error('none')) },
-        },
-        client: { name: 'bench', version: '0' },
-        now: Date.now,
-        newId: randomUUID,
-        signal: new AbortController().signal,
-        trace: () => {},
-        log: silentLog,
-      },
+      quietScene((event) => {
+        if (event.type === 'link.ready') {
+          began = performance.now();
+          adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
+        }
+        if (event.type !== 'turn.ended') return;
+        const took = performance.now() - began;
+        adapter.dispose();
+        void adapter.ended.then(() => resolve(took));
+      }),
     );
   });
 }
@@ -120,7 +107,6 @@ async function toReady(direct: boolean): Promise<number> {
   return took;
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const several = async (run: () => Promise<number>, times: number) => {
   const values: number[] = [];
   for (let n = 0; n < times; n += 1) values.push(await run());

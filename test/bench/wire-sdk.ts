@@ -9,6 +9,7 @@ import { kimiWire } from '../../src/protocols/kimi-wire/index.ts';
 import type { Session } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { peerFolder } from '../agents/lab.ts';
+import { quietScene } from './timing/quietScene.ts';
 
 /**
  * Messages of one recording per second: our adapter alone, our adapter into a live session, and the official SDK, whose events are read and
@@ -91,8 +92,9 @@ async function withSession(): Promise<number> {
 function alone(): Promise<number> {
   return new Promise((resolve) => {
     let began = 0;
-    const adapter = kimiWire.open(launch, {
-      emit: (event) => {
+    const adapter = kimiWire.open(
+      launch,
+      quietScene((event) => {
         if (event.type === 'link.ready') {
           // The adapter is told of its own readiness before it takes a prompt.
           setImmediate(() => {
@@ -104,19 +106,8 @@ function alone(): Promise<number> {
         const took = performance.now() - began;
         adapter.dispose();
         void adapter.ended.then(() => resolve(took));
-      },
-      ports: {
-        tools: [],
-        files: { read: async () => '', write: async () => {} },
-        terminals: { create: () => Promise.reject(new Error('none')) },
-      },
-      client: { name: 'bench', version: '0' },
-      now: Date.now,
-      newId: randomUUID,
-      signal: new AbortController().signal,
-      trace: () => {},
-      log: silentLog,
-    });
+      }),
+    );
   });
 }
 
