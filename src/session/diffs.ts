@@ -19,6 +19,7 @@ const CHANGED: Located = { ok: false, why: 'changed' };
 export function pendingSides(diffs: readonly Diff[], present: string | null | undefined): Located {
   const whole = diffs.findLast((diff) => !diff.excerpt && !diff.summary);
   if (diffs.some((diff) => diff.summary)) return CHANGED;
+  if (isUnplaced(diffs)) return { ok: false, why: 'ambiguous' };
   if (present === undefined) return whole ? sides(whole.before, whole.after) : { ok: false, why: 'unreadable' };
   const before = present === null ? null : plain(present);
   if (whole) return sides(before, whole.after === null ? null : plain(whole.after));
@@ -37,6 +38,11 @@ export function doneSides(diffs: readonly Diff[], present: string | null | undef
     text = earlier;
   }
   return sides(text, after);
+}
+
+/** Among the diffs of a file is one nobody could find the place of: they are shown as they came, and cannot be taken back from here. */
+export function isUnplaced(diffs: readonly Diff[]): boolean {
+  return diffs.some((diff) => diff.excerpt?.unplaced);
 }
 
 /** The excerpts themselves, for a file in which they cannot be found. */
@@ -87,7 +93,7 @@ function applyAll(diffs: readonly Diff[], before: string | null): string | Locat
 
 /** The text before a carried-out change, or undefined when the change is not there any more as it was made. */
 function undo(diff: Diff, text: string | null): string | null | undefined {
-  if (diff.summary) return undefined;
+  if (diff.summary || diff.excerpt?.unplaced) return undefined;
   const { excerpt } = diff;
   const before = diff.before === null ? null : plain(diff.before);
   const after = diff.after === null ? null : plain(diff.after);

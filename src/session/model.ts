@@ -146,6 +146,8 @@ export interface Diff {
 export interface Excerpt {
   readonly beforeLine?: number;
   readonly afterLine?: number;
+  /** The text does not stand in the file, or not only once: nobody here can say what the change makes of it. */
+  readonly unplaced?: true;
 }
 /** line is 1-based. */
 export interface Location {

@@ -135,3 +135,10 @@ test('text goes back in the manner of the file', () => {
   assert.equal(inMannerOf('\uFEFFa', 'x'), 'a');
   assert.equal(plain('\uFEFFa\r\nb'), 'a\nb');
 });
+
+test('an excerpt without a place is not put into a file, nor taken back from one, even where one place looks likely', () => {
+  const unplaced: Diff = { path: 'a', before: 'x', after: 'Y', excerpt: { unplaced: true } };
+  assert.deepEqual(pendingSides([unplaced], 'x\nxy\n'), lost('ambiguous'));
+  assert.deepEqual(doneSides([unplaced], 'Y\nx\n'), lost('changed'));
+  assert.deepEqual(excerptSides([unplaced]), { before: 'x', after: 'Y' });
+});

@@ -46,6 +46,24 @@ test('several hunks of one file are one card with one sum', async () => {
   assert.equal(stage.all('.ask .diff-lines').length, 3);
 });
 
+test('a change without a certain place says so, in the question and among the changed files, where it cannot be taken back', async () => {
+  const unplaced = { path: '/w/a.ts', before: 'e', after: 'E', excerpt: { unplaced: true } } as const;
+  const asked = await Stage.open(session({ ...running, asks: [{ ...edit, detail: { type: 'edit', diffs: [unplaced] } }] }));
+  assert.match(asked.text('.ask .diff'), /excerpt/);
+  assert.match(asked.text('.ask .diff'), /cannot be previewed exactly/);
+  const call = { id: 'c', name: 'edit', title: 'Edit', kind: 'edit', status: 'done', inputText: '', locations: [] } as const;
+  const files = [unplaced, { path: '/w/b.ts', before: 'e', after: 'E' }];
+  const output = files.map((diff) => ({ kind: 'diff', diff }) as const);
+  const done = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'call', id: 'c', call: { ...call, output } }] })] }));
+  assert.deepEqual(
+    done.all('.changes li').map((one) => [/excerpt/.test(one.textContent ?? ''), one.querySelector('[aria-label^="Take back"]') !== null]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  );
+});
+
 test('Escape answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: all }));
   for (const element of stage.all('.ask, .ask button, .ask vscode-button, .composer-text')) {

@@ -1,5 +1,6 @@
 import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn } from '../../src/session/model.ts';
 import { changedFiles, relativePath } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
@@ -23,7 +24,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
           ${counts(diffs)}
           <button class="icon-button" type="button" title=${t('Open diff')} aria-label=${t('Open diff of {0}', visibleText(shown))}
             @click=${() => view.act.review({ turnId: turn.id, path })}>${iconOf('diff')}</button>
-          ${isUnfolded(view.memory, key, false) ? confirm(view, turn.id, path, key) : undo(view, shown, key)}
+          ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : isUnfolded(view.memory, key, false) ? confirm(view, turn.id, path, key) : undo(view, shown, key)}
         </li>`;
       })}
     </ul>

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { type ChangedFile, relativePath } from '../../src/session/select.ts';
 import { type DiffLine, hunksOf } from '../hunks.ts';
@@ -20,9 +21,10 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       </button>
       ${diffs[0]?.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
       ${diffs.at(-1)?.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
-      ${counts(diffs)}
+      ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : nothing} ${counts(diffs)}
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
+    ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
     ${diffs.map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, diff.after ?? diff.before ?? '') : lines(view, `${key}/${at}`, diff)))}
   </div>`;
 }

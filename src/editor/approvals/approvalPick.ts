@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Option } from '../../session/model.ts';
-import { rejection } from '../../session/select.ts';
+import { byPath, rejection } from '../../session/select.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
 export interface ApprovalPickHost {
@@ -119,15 +120,12 @@ function detailRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
     case 'edit':
       return [
         separator(vscode.l10n.t('Files')),
-        ...detail.diffs
-          .map((diff) => diff.path)
-          .filter((path, at, all) => all.indexOf(path) === at)
-          .map((path) => ({
-            label: `$(diff) ${plainLabel(vscode.workspace.asRelativePath(path))}`,
-            description: vscode.l10n.t('Open diff'),
-            alwaysShow: true,
-            open: () => host.openDiff(path),
-          })),
+        ...byPath(detail.diffs).map(({ path, diffs }) => ({
+          label: `$(diff) ${plainLabel(vscode.workspace.asRelativePath(path))}`,
+          description: isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : vscode.l10n.t('Open diff'),
+          alwaysShow: true,
+          open: () => host.openDiff(path),
+        })),
       ];
     case 'mcp': {
       const input = detail.input === undefined ? '' : (JSON.stringify(detail.input, null, 2) ?? '');

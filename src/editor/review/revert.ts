@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { doneSides } from '../../session/diffs.ts';
+import { doneSides, isUnplaced } from '../../session/diffs.ts';
 import type { Session, TurnId } from '../../session/model.ts';
 import { changedFiles } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
@@ -14,6 +14,11 @@ export async function revertFile(session: Session, turnId: TurnId, file: string)
   const changed = turn && mergedFiles(session, changedFiles(turn)).find((one) => one.path === wanted);
   const name = vscode.workspace.asRelativePath(wanted);
   if (!changed) throw new Error(vscode.l10n.t('This turn has not changed {0}.', name));
+  if (isUnplaced(changed.diffs)) {
+    throw new Error(
+      vscode.l10n.t('{0} was not reverted: the agent told of the change by an excerpt that has no certain place in the file.', name),
+    );
+  }
   const located = doneSides(changed.diffs, await presentText(wanted));
   if (!located.ok) {
     throw new Error(

@@ -4,7 +4,7 @@ import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import type { Desk } from '../../live/surface.ts';
-import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
+import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, AskId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
 import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
@@ -91,7 +91,7 @@ export class Review implements Disposable {
     const sides = this.#orExcerpt(located, diffs);
     const left = this.#documents.put(`${key}/before`, wanted, sides.before ?? '');
     const right = this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
-    const title = titleOf(wanted, located.ok ? proposalNote(sides) : vscode.l10n.t('excerpt'), ask);
+    const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides.after ?? '' };
     this.#remember({ subject, left, right });
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false });
@@ -164,7 +164,12 @@ export class Review implements Disposable {
       : this.#documents.put(`${key}/after`, file, sides.after ?? '');
     const subject: Subject = { kind: 'turn', sessionId, turnId, file };
     this.#remember({ subject, left, right });
-    return { subject, left, right, note: located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt; the file has changed since') };
+    return {
+      subject,
+      left,
+      right,
+      note: located.ok ? vscode.l10n.t('changed') : excerptNote(changed.diffs, vscode.l10n.t('excerpt; the file has changed since')),
+    };
   }
 
   #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {
@@ -225,6 +230,10 @@ export function mergedFiles(session: Session, files: readonly ChangedFile[]): re
 function proposalNote({ before, after }: Sides): string {
   if (before === null) return vscode.l10n.t('proposed new file');
   return after === null ? vscode.l10n.t('proposed deletion') : vscode.l10n.t('proposed');
+}
+
+function excerptNote(diffs: readonly Diff[], otherwise = vscode.l10n.t('excerpt')): string {
+  return isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : otherwise;
 }
 
 function titleOf(file: string, note: string, ask?: Approval): string {

@@ -31,7 +31,13 @@ export function locate(items: readonly DiffItem[], current: Current, done: boole
     const late = done ? replaceAll(text, hunks) : undefined;
     if (late !== undefined) return placed(path, text, late, hunks);
   }
-  return hunks.map(({ before, after, at }) => ({ path, before, after, excerpt: at ? { beforeLine: at[0], afterLine: at[1] } : {} }));
+  // Of a file that could not be read, an agent that names lines is believed.
+  return hunks.map(({ before, after, at }) => ({
+    path,
+    before,
+    after,
+    excerpt: { ...(at ? { beforeLine: at[0], afterLine: at[1] } : {}), ...(at && text === undefined ? {} : { unplaced: true as const }) },
+  }));
 }
 
 /** The texts as the agent gave them, before anybody has looked into the file. */

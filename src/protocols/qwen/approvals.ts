@@ -7,7 +7,7 @@ import type { Incoming } from './control.ts';
 import type { TurnCall } from './lostTurn.ts';
 import type { Peer } from './peers.ts';
 import { ALLOW_EDITS, detailOf, optionsOf, REJECT, suggestionOf, titleOf, unattendedMode } from './permission.ts';
-import { type FileText, inputFor, proposalOf, readFileText } from './proposal.ts';
+import { type FileText, inputFor, previewOf, readFileText } from './proposal.ts';
 import { answeredInput, fieldsOf } from './questions.ts';
 import type { CanUseTool, Suggestion } from './toolRequest.ts';
 import { pathOf, type ToolUse, toolUse } from './toolTable.ts';
@@ -188,7 +188,7 @@ export class Approvals {
 
   #propose(pending: Pending, text: FileText): void {
     pending.before = text;
-    pending.diffs = proposalOf(pending.use, text, this.#deps.cwd());
+    pending.diffs = previewOf(pending.use, text, this.#deps.cwd());
     if (pending.request.tool_use_id) this.#before.set(pending.request.tool_use_id, text);
   }
 

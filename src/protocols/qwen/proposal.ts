@@ -49,6 +49,12 @@ export function proposalOf(use: ToolUse, text: FileText, cwd: string): readonly 
   return use.work === 'notebook' ? cellProposal(use.input, path, text) : [];
 }
 
+/** The same before it is allowed: what is not certain of a file that cannot be read is said too. */
+export function previewOf(use: ToolUse, text: FileText, cwd: string): readonly Diff[] {
+  const diffs = proposalOf(use, text, cwd);
+  return text === undefined && use.work !== 'notebook' ? diffs.map((diff) => ({ ...diff, excerpt: { unplaced: true } })) : diffs;
+}
+
 /** The text after some edits; undefined when one of them does not fit exactly. */
 export function applyEdits(text: string | null, edits: readonly Edit[]): string | undefined {
   let now = text;
@@ -79,7 +85,8 @@ function editProposal(edits: readonly Edit[], path: string, text: FileText): rea
   if (edits.length === 0) return [];
   const after = text === undefined ? undefined : applyEdits(text, edits);
   if (after !== undefined && text !== undefined) return [{ path, before: text, after }];
-  return edits.map((one) => ({ path, before: unix(one.old_string), after: unix(one.new_string), excerpt: {} }));
+  const excerpt = text === undefined ? {} : { unplaced: true as const };
+  return edits.map((one) => ({ path, before: unix(one.old_string), after: unix(one.new_string), excerpt }));
 }
 
 function cellProposal(input: Readonly<Record<string, unknown>>, path: string, text: FileText): readonly Diff[] {

@@ -168,7 +168,7 @@ test('29: a fragment is found in its file, also in an unsaved buffer and after t
   const turn = await finish();
   const outputs = callsOf(turn).map((one) => one.output[0]);
   assert.deepEqual(outputs.slice(1), [
-    { kind: 'diff', diff: { path: file, before: 'x', after: 'z', excerpt: {} } },
+    { kind: 'diff', diff: { path: file, before: 'x', after: 'z', excerpt: { unplaced: true } } },
     { kind: 'diff', diff: { path: already, before: 'old\n', after: 'new\n' } },
   ]);
 });

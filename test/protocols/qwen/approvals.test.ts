@@ -44,6 +44,31 @@ test('allow: the diff is made here from the input and the file, the answer has t
   });
 });
 
+test('an edit whose text stands in the file twice, nowhere, or in a file nobody can read, is an excerpt without a place', async (t) => {
+  const ask = async (edit: object, files: Record<string, string>) => {
+    const all = desk(t, { files });
+    await all.start();
+    all.last().say(ready('initialize'));
+    await all.settle();
+    await all.prompt('go');
+    all.last().say(init(), permission('R', 'c1', 'edit', edit));
+    await all.settle();
+    const { detail, editable } = all.approval();
+    const found = [detail.type === 'edit' ? detail.diffs : detail, editable];
+    all.live.dispose();
+    t.mock.timers.reset();
+    return found;
+  };
+  const unplaced = (before: string) => [[{ path: '/w/a.txt', before, after: 'two', excerpt: { unplaced: true } }], undefined];
+  assert.deepEqual(await ask(EDIT, { '/w/a.txt': 'one\none more\n' }), unplaced('one'));
+  assert.deepEqual(await ask({ ...EDIT, old_string: 'none' }, { '/w/a.txt': 'one\n' }), unplaced('none'));
+  assert.deepEqual(await ask(EDIT, {}), unplaced('one'));
+  assert.deepEqual(await ask({ ...EDIT, replace_all: true }, { '/w/a.txt': 'one\none\n' }), [
+    [{ path: '/w/a.txt', before: 'one\none\n', after: 'two\ntwo\n' }],
+    true,
+  ]);
+});
+
 test('deny: the words go to the agent, the call is rejected, the turn goes on', async (t) => {
   const all = await asking(t);
   await all.answer(all.approval(), 'reject', { feedback: 'Not this file' });
