@@ -39,6 +39,16 @@ test('a call says its state in words, not by colour alone', async () => {
   }
 });
 
+test('what waits stands open on its call as long as no question shows it', async () => {
+  const output = [{ kind: 'content', content: { type: 'text', text: 'rm -rf x' } }] as const;
+  const waits = { turns: [turn({ status: 'running', parts: [callPart({ status: 'waiting', output })] })] };
+  const ask = sessions.asking?.asks.find((one) => one.kind === 'approval');
+  const alone = await Stage.open(session(waits));
+  assert.match(alone.text('.call-body'), /rm -rf x/);
+  const asked = await Stage.open(session({ ...waits, asks: ask ? [{ ...ask, callId: 'c1' }] : [] }));
+  assert.deepEqual(asked.all('.call-body'), []);
+});
+
 test('what a sub-agent does stands under its call', async () => {
   const stage = await Stage.open(sessions.everything);
   const toggle = stage.all('.call-toggle').find((one) => one.textContent?.includes('Sub-agent'));

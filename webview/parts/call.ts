@@ -18,7 +18,7 @@ import { terminalView } from './terminal.ts';
 export function callView(view: View, turnId: string, call: ToolCall, steps: number, inside: () => unknown): TemplateResult {
   const key = `${turnId}/${call.id}`;
   const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
-  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(call, steps));
+  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, steps));
   const { cwd } = view.session;
   const title = callTitle(call, cwd);
   const place = call.locations.find((one) => one.path !== cwd);
@@ -53,8 +53,9 @@ function openLabel(path: string, line: number | undefined, view: View): string {
   return t('Open {0}', visibleText(relativePath(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
 }
 
-/** What the person is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question. */
-function usuallyOpen(call: ToolCall, steps: number): boolean {
+/** What the person is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question, if there is one. */
+function usuallyOpen(view: View, call: ToolCall, steps: number): boolean {
+  if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected') return false;
   if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
   // A call without an input is there only for what it shows.

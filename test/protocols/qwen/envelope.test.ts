@@ -1,51 +1,7 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { call, type Desk, type DeskOptions, desk, textOf } from './desk.ts';
-
-type Format = 'stream-json' | 'stream-chunk-json';
-
-/** The same script in both formats: text, calls, annotations, how it ends. */
-function speaker(format: Format) {
-  const line = (choices: readonly object[], more: object = {}) =>
-    format === 'stream-json'
-      ? { object: 'chat.completion', id: 'c', choices, ...more }
-      : { object: 'chat.completion.chunk', id: 'c', choices, ...more };
-  const body = format === 'stream-json' ? 'message' : 'delta';
-  const say = (said: object, finish: string | null, more: object = {}) => line([{ index: 0, [body]: said, finish_reason: finish }], more);
-  return {
-    say,
-    receipt: (metadata: object = {}) =>
-      say({ role: 'assistant' }, null, { metadata: { protocol_version: 1, session_id: 'E', ...metadata } }),
-    text: (content: string, finish: string | null = null) => say({ content }, format === 'stream-json' ? (finish ?? 'stop') : finish),
-    end: (finish = 'stop', more: object = {}) => say({}, finish, more),
-    note: (annotation: object) => say({ annotations: [annotation] }, null),
-    usage: line([], { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } }),
-  };
-}
-
-async function talking(t: TestContext, format: Format = 'stream-json', more: DeskOptions = {}): Promise<Desk> {
-  const all = desk(t, { ...more, options: { dialect: 'envelope', format, ...more.options } });
-  await all.start();
-  all.last().say(speaker(format).receipt());
-  await all.settle();
-  await all.prompt('go');
-  return all;
-}
-const display = (id: string, status: string, result: unknown, more: object = {}) => ({
-  type: 'x-qwen-tool-display',
-  tool_call_id: id,
-  status,
-  result_display: result,
-  ...more,
-});
-const flat = (id: string, name: string, args: unknown, more: object = {}) => ({
-  type: 'control_request',
-  request_id: id,
-  subtype: 'can_use_tool',
-  session_id: 'E',
-  tool: { name, arguments: args },
-  ...more,
-});
+import { test } from 'node:test';
+import { call, type Desk, desk, textOf } from './desk.ts';
+import { display, flat, speaker, talking } from './envelopeDesk.ts';
 
 test('messages and chunks of the same script come to the same', async (t) => {
   const seen: unknown[] = [];
@@ -174,66 +130,6 @@ test('terminal notes: both spellings of spans and of codes, foreign sequences dr
   assert.ok(Object.values(all.now().terminals)[0]?.exit);
 });
 
-test('tool displays: an older one is dropped, an end stands, strings and unknown kinds are shown', async (t) => {
-  const all = await talking(t);
-  all
-    .last()
-    .say(
-      display('x', 'Executing', 'one', { timestamp: 5 }),
-      display('x', 'Pending', 'zero', { timestamp: 4 }),
-      display('x', 'success', { kind: 'string', text: 'two' }, { timestamp: 6 }),
-      display('x', 'Executing', { kind: 'string', text: 'three' }, { timestamp: 7 }),
-      display('y', 'Error', { kind: 'hologram', a: 1 }),
-      display('z', 'Success', { kind: 'todo_list', todos: [{ id: '1', content: 'a', status: 'pending' }] }),
-      display('p', 'Success', { kind: 'plan_summary', message: 'Plan', plan_markdown: '1. x' }),
-      display('k', 'Canceled', { kind: 'task_execution', subagentName: 'finder', status: 'failed' }),
-      display('d', 'Success', { kind: 'file_diff', file_name: 'b', diff: '--- a\n+++ b\n@@ -2,2 +2,2 @@\n k\n-l\n+m\n' }),
-    );
-  await all.settle();
-  assert.equal(call(all.turn(), 'x').status, 'done');
-  assert.deepEqual(call(all.turn(), 'y').output, [{ kind: 'json', value: { kind: 'hologram', a: 1 } }]);
-  assert.equal(all.now().plan?.entries[0]?.text, 'a');
-  assert.match(JSON.stringify(call(all.turn(), 'p').output), /Plan/);
-  assert.equal(textOf(all.turn()), '1. x', 'a plan is there to be read');
-  assert.deepEqual([call(all.turn(), 'k').status, JSON.stringify(call(all.turn(), 'k').output).includes('finder')], ['cancelled', true]);
-  assert.deepEqual(call(all.turn(), 'd').output, [
-    { kind: 'diff', diff: { path: '/w/b', before: 'k\nl', after: 'k\nm', excerpt: { beforeLine: 2, afterLine: 2 } } },
-  ]);
-});
-
-test("a sub-agent's work stands under its call, told anew with every display; what failed says why once", async (t) => {
-  const all = await talking(t);
-  const task = (status: string, calls: readonly object[], more: object = {}) => ({
-    kind: 'task_execution',
-    subagentName: 'finder',
-    status,
-    toolCalls: calls,
-    ...more,
-  });
-  all.last().say(
-    display('k', 'Executing', task('running', [{ callId: '1', name: 'read_file', status: 'executing', args: { path: 'a.txt' } }])),
-    display(
-      'k',
-      'Executing',
-      task('running', [
-        { callId: '1', name: 'read_file', status: 'success', args: { path: 'a.txt' }, resultDisplay: 'text' },
-        { name: 'grep', status: 'error', description: 'x' },
-      ]),
-    ),
-    display('k', 'Success', task('completed', [{ callId: '1', name: 'read_file', status: 'success' }], { result: 'Found it.' })),
-    display('f', 'Error', 'no such host'),
-  );
-  await all.settle();
-  const under = all.turn().parts.filter((part) => part.parent === 'k');
-  assert.deepEqual(
-    under.map((part) =>
-      part.kind === 'call' ? [part.call.title, part.call.status, part.call.output.length] : part.kind === 'text' && part.text,
-    ),
-    [['Read a.txt', 'done', 1], ['grep: x', 'failed', 0], 'Found it.'],
-  );
-  assert.deepEqual([call(all.turn(), 'f').error?.message, call(all.turn(), 'f').output], ['no such host', []]);
-});
-
 test('approvals: flat and nested requests, arguments as object and as text, the verb is approve', async (t) => {
   const all = await talking(t);
   all.last().say(flat('r1', 'run_shell_command', { command: 'npm test' }), {
@@ -276,15 +172,6 @@ test('other requests: hooks are answered, confirmations asked, unknown ones refu
   assert.deepEqual([result('u').subtype, result('t').subtype], ['error', 'error']);
   await all.answer(all.approval(), 'yes');
   assert.deepEqual(result('s').result, { behavior: 'approve', approvedCommands: ['rm -rf x'] });
-});
-
-test('a tool that waits for an approval nobody asked for is pointed at', async (t) => {
-  const all = await talking(t);
-  all.last().say(display('x', 'Confirming', null));
-  await all.settle();
-  assert.equal(call(all.turn(), 'x').status, 'waiting');
-  await all.tick(5_000);
-  assert.match(all.notices().join(), /has not asked for/);
 });
 
 test('an end that is not one: stop and usage in the middle, the turn goes on until it is quiet', async (t) => {
@@ -545,14 +432,32 @@ test('errors: recoverable, failed, cut off, refused replies, fatal, unsupported'
     assert.equal(link.state === 'closed' && link.reason, 'invalid tool input (QWEN_X)');
     assert.deepEqual([all.turn().status, all.processes.length], ['failed', 1]);
   });
-  for (const error of ['unsupported_protocol', { code: 'unsupported_protocol' }, { type: 'unsupported_protocol', message: 'no' }]) {
+  for (const [error, why] of [
+    ['unsupported_protocol', 'The agent does not support version 1 of the protocol, the one this program speaks.'],
+    [{ code: 'unsupported_protocol' }, 'The agent does not support version 1 of the protocol, the one this program speaks.'],
+    [
+      { type: 'unsupported_protocol', message: 'Get a newer one.' },
+      'The agent does not support version 1 of the protocol, the one this program speaks. Get a newer one.',
+    ],
+  ] as const) {
     await t.test(`unsupported ${JSON.stringify(error)}`, async (t) => {
-      const all = await talking(t);
-      all.last().say(say({}, 'error', { metadata: { error } }));
+      const all = desk(t, { options: { dialect: 'envelope' } });
+      await all.start();
+      await all.tick(2_000);
+      await all.prompt('go');
+      all.last().say(say({}, 'error', { metadata: { error } }), { type: 'result/cancel', session_id: 'E', status: 'ok' });
       await all.settle();
-      assert.deepEqual([all.now().link.state, all.processes.length], ['closed', 1]);
+      const { link } = all.now();
+      assert.equal(link.state === 'closed' && link.reason, why);
+      assert.deepEqual([all.turn().status, all.turn().error?.message, all.processes.length], ['failed', why, 1], 'nobody stopped it');
     });
   }
+  await t.test('unsupported, by an agent that said its version', async (t) => {
+    const all = await talking(t);
+    all.last().say(say({}, 'error', { metadata: { error: 'unsupported_protocol' } }));
+    await all.settle();
+    assert.match(all.turn().error?.message ?? '', /protocol has version 1, refuses version 1/);
+  });
 });
 
 test('a version above ours is not talked to; a minor one is', async (t) => {

@@ -3,8 +3,9 @@ import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import type { CallBook } from '../approvals.ts';
 import type { TurnCall } from '../lostTurn.ts';
-import { mcpName, toolUse } from '../toolTable.ts';
-import { shownIn, statusIn } from './display.ts';
+import { mcpName, type ToolUse, toolUse } from '../toolTable.ts';
+import { shownIn, statusIn, waitingFor } from './display.ts';
+import { displayedAs, nameless } from './displayedAs.ts';
 import type { CallPiece, ToolDisplay } from './schema.ts';
 
 interface Known {
@@ -16,6 +17,12 @@ interface Known {
   /** The agent, or we, will say when it ends. */
   watched: boolean;
   whole: boolean;
+  /** The call itself came, with its name; else its displays alone speak of it. */
+  named: boolean;
+  /** What its displays make it out to be. */
+  looks: ToolUse | undefined;
+  /** A person was asked about it. */
+  asked: boolean;
 }
 
 /** The calls of the running turn: their pieces, their displays (qwen.md §4.2, §4.3). */
@@ -41,7 +48,7 @@ export class Calls implements CallBook {
 
   /** The calls of the running turn. */
   get ofTurn(): readonly TurnCall[] {
-    return [...this.#byId].map(([id, { name, args, status }]) => ({ id, use: toolUse(name, parsed(args), this.#cwd), status }));
+    return [...this.#byId].map(([id, call]) => ({ id, use: this.#useOf(call), status: call.status }));
   }
 
   /** The latest open call of a tool. */
@@ -49,28 +56,43 @@ export class Calls implements CallBook {
     return this.open.findLast((id) => this.#byId.get(id)?.name === name);
   }
 
-  ensureCall(id: CallId, name: string, input: unknown, turnId: TurnId): readonly SessionEvent[] {
-    if (this.#byId.has(id)) return [];
+  /** Makes a call known; one that only its displays spoke of gets its name. */
+  ensureCall(id: CallId, name: string | undefined, input: unknown, turnId: TurnId): readonly SessionEvent[] {
+    const known = this.#byId.get(id);
+    if (known && (known.named || name === undefined)) return [];
     const args = input === undefined ? '' : JSON.stringify(input);
-    this.#byId.set(id, { name, args, status: 'pending', shownAt: 0, watched: false, whole: input !== undefined });
-    const use = toolUse(name, input, this.#cwd);
-    const call: ToolCall = {
-      id,
-      name: mcpName(name)?.tool ?? name,
+    const named = name !== undefined;
+    const use = named ? toolUse(name, input, this.#cwd) : nameless(this.#cwd);
+    const told = { name: use.name, args, named, whole: input !== undefined };
+    const status = known?.status ?? 'pending';
+    this.#byId.set(id, { shownAt: 0, watched: false, looks: undefined, asked: false, ...known, ...told, status });
+    const start = {
+      name: mcpName(use.name)?.tool ?? use.name,
       title: use.title,
       kind: use.kind,
-      status: 'pending',
       inputText: args,
       ...(input === undefined ? {} : { input: use.input }),
-      output: [],
-      locations: use.locations,
     };
+    if (known) {
+      // A place its displays named stands as long as the call has none.
+      const place = use.locations.length > 0 ? { locations: use.locations } : {};
+      return [{ type: 'call.changed', turnId, callId: id, change: { ...start, ...place } }];
+    }
+    const call: ToolCall = { id, ...start, status, output: [], locations: use.locations };
     return [{ type: 'part.added', turnId, part: { kind: 'call', id, call } }];
   }
 
   setStatus(id: CallId, status: ToolCall['status']): void {
     const call = this.#byId.get(id);
-    if (call) call.status = status;
+    if (!call) return;
+    call.status = status;
+    call.asked ||= status === 'waiting';
+  }
+
+  /** What a call is called that says it waits while nobody was asked about it. */
+  unasked(id: CallId): string | undefined {
+    const call = this.#byId.get(id);
+    return call?.status === 'waiting' && !call.asked ? this.#useOf(call).title : undefined;
   }
 
   /** A piece of a call, or a whole one. Pieces belong together by index, then by id, else to the call before. */
@@ -79,7 +101,7 @@ export class Calls implements CallBook {
     const id = piece.id ?? byIndex ?? (piece.index == null ? this.#last : undefined) ?? newId();
     if (piece.index != null) this.#byIndex.set(piece.index, id);
     this.#last = id;
-    const events = [...this.ensureCall(id, piece.function?.name ?? 'tool', undefined, turnId)];
+    const events = [...this.ensureCall(id, piece.function?.name ?? undefined, undefined, turnId)];
     const call = this.#byId.get(id);
     const text = piece.function?.arguments ?? '';
     if (!call || text === '' || call.whole) return events;
@@ -93,11 +115,12 @@ export class Calls implements CallBook {
     const events: SessionEvent[] = [];
     const whole: (readonly [CallId, string, unknown])[] = [];
     for (const [id, call] of this.#byId) {
-      if (call.whole) continue;
+      if (call.whole || (!call.named && call.args === '')) continue;
       call.whole = true;
       const input = parsed(call.args);
-      whole.push([id, call.name, input]);
-      const { title, kind, locations, input: plain } = toolUse(call.name, input, this.#cwd);
+      if (call.named) whole.push([id, call.name, input]);
+      const { title, kind, locations } = this.#useOf(call);
+      const { input: plain } = toolUse(call.name, input, this.#cwd);
       events.push({ type: 'call.changed', turnId, callId: id, change: { title, kind, locations, input: plain } });
     }
     this.#byIndex = new Map();
@@ -107,7 +130,7 @@ export class Calls implements CallBook {
   /** A display: it makes the call known, an older one than shown is dropped, an end stands. */
   display(shown: ToolDisplay, turnId: TurnId): readonly SessionEvent[] {
     const id = shown.tool_call_id;
-    const events = [...this.ensureCall(id, 'tool', undefined, turnId)];
+    const events = [...this.ensureCall(id, undefined, undefined, turnId)];
     const call = this.#byId.get(id);
     if (!call) return events;
     const at = shown.timestamp ?? call.shownAt;
@@ -116,13 +139,16 @@ export class Calls implements CallBook {
     call.watched = true;
     const next = shown.pending && !shown.status ? 'pending' : statusIn(shown.status);
     const status = isOver(call.status) ? call.status : (next ?? call.status);
-    const what = shownIn(shown.result_display, this.#cwd, { turnId, callId: id });
+    const what = shownIn(shown.result_display, this.#cwd, { turnId, callId: id }) ?? waitingFor(shown.confirmation, this.#cwd);
     call.status = status;
+    const looks = call.named ? undefined : displayedAs(shown, this.#cwd, call.looks);
+    call.looks = looks;
     const failed = status === 'failed' && what !== undefined;
     const error = failed ? { error: { message: firstText(what.output) } } : {};
     // What went wrong is said once.
     const output = what ? { output: failed ? what.output.filter((one) => one.kind !== 'content') : what.output } : {};
-    events.push({ type: 'call.changed', turnId, callId: id, change: { status, ...output, ...error } }, ...(what?.events ?? []));
+    const face = looks ? { title: looks.title, kind: looks.kind, locations: looks.locations } : {};
+    events.push({ type: 'call.changed', turnId, callId: id, change: { status, ...face, ...output, ...error } }, ...(what?.events ?? []));
     return events;
   }
 
@@ -151,6 +177,10 @@ export class Calls implements CallBook {
     this.#byIndex.clear();
     this.#last = undefined;
     return events;
+  }
+
+  #useOf({ named, name, args, looks }: Known): ToolUse {
+    return named ? toolUse(name, parsed(args), this.#cwd) : (looks ?? nameless(this.#cwd));
   }
 }
 

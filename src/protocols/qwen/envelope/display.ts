@@ -4,8 +4,8 @@ import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import { planEvents } from '../todos.ts';
 import { toolUse } from '../toolTable.ts';
-import { clip } from '../visible.ts';
-import { display } from './schema.ts';
+import { clip, visible } from '../visible.ts';
+import { confirmation, display } from './schema.ts';
 
 const TEXT_KEPT = 256 * 1024;
 const STATUS: Readonly<Record<string, ToolCall['status']>> = {
@@ -42,6 +42,7 @@ export function shownIn(value: unknown, cwd: string, place?: Place): Shown | und
   const parsed = display.safeParse(value);
   if (!parsed.success) return { output: [{ kind: 'json', value }], events: [] };
   const one = parsed.data;
+  if (one.log_scope === 'debug') return undefined;
   switch (one.kind) {
     case 'string':
       return text(one.text ?? '');
@@ -58,6 +59,27 @@ export function shownIn(value: unknown, cwd: string, place?: Place): Shown | und
     default:
       return { output: [{ kind: 'json', value }], events: [] };
   }
+}
+
+/** What a `confirmation` says that waits: the command, the change, what a tool is called with; undefined when it says nothing. */
+export function waitingFor(value: unknown, cwd: string): Shown | undefined {
+  if (typeof value === 'string') return text(visible(value));
+  const one = confirmation.safeParse(value).data;
+  if (!one) return undefined;
+  const file = one.file_path ?? one.filePath ?? one.file_name ?? one.fileName;
+  if (one.command) return text(visible(one.command));
+  if (file) {
+    const change = {
+      file_name: file,
+      diff: one.diff ?? one.file_diff ?? one.fileDiff,
+      original: one.original ?? one.originalContent,
+      modified: one.modified ?? one.newContent,
+    };
+    return { output: fileDiffs(change, cwd).map((diff) => ({ kind: 'diff', diff }) as const), events: [] };
+  }
+  if (one.arguments != null) return { output: [{ kind: 'json', value: one.arguments }], events: [] };
+  const words = one.plan ?? [one.prompt ?? one.message, ...(one.urls ?? [])].filter(Boolean).join('\n');
+  return words === '' ? undefined : text(visible(words));
 }
 
 function text(words: string): Shown {

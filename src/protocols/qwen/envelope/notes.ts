@@ -27,7 +27,7 @@ export class Notes {
   readonly #unknown = new Set<string>();
   #thought: { readonly id: string; turn: string } | undefined;
   #terminal: { readonly id: string; readonly turn: string } | undefined;
-  #confirm: NodeJS.Timeout | undefined;
+  readonly #confirm = new Map<string, NodeJS.Timeout>();
   #terminals = 0;
 
   constructor(deps: NoteDeps) {
@@ -69,7 +69,8 @@ export class Notes {
   }
 
   endTurn(): void {
-    clearTimeout(this.#confirm);
+    for (const timer of this.#confirm.values()) clearTimeout(timer);
+    this.#confirm.clear();
     const terminal = this.#terminal;
     this.#thought = undefined;
     this.#terminal = undefined;
@@ -126,12 +127,16 @@ export class Notes {
     if (!shown) return;
     const turn = this.#deps.turns.needed();
     for (const event of this.#deps.calls.display(shown, turn.id)) this.#deps.emit(event);
-    clearTimeout(this.#confirm);
+    const id = shown.tool_call_id;
+    clearTimeout(this.#confirm.get(id));
+    this.#confirm.delete(id);
     if (shown.status?.toLowerCase() !== 'confirming') return;
-    this.#confirm = setTimeout(() => {
-      if (this.#deps.asking() || this.#deps.turns.running !== turn) return;
-      this.#deps.turns.note('warn', say('A tool waits for an approval that the agent has not asked for.'));
-    }, CONFIRM_LIMIT);
+    const late = () => {
+      const title = this.#deps.calls.unasked(id);
+      if (this.#deps.asking() || this.#deps.turns.running !== turn || title === undefined) return;
+      this.#deps.turns.note('warn', say('"{0}" waits for an approval that the agent has not asked for.', title));
+    };
+    this.#confirm.set(id, setTimeout(late, CONFIRM_LIMIT));
   }
 
   #think(note: { readonly subject?: string | null | undefined; readonly description?: string | null | undefined } | undefined): void {

@@ -53,7 +53,7 @@ export class Requests {
       case 'confirm_shell_commands':
       case 'confirm_action':
       case 'quit_confirmation': {
-        const asked = schema.confirmation.safeParse(payload).data ?? {};
+        const asked = schema.confirmRequest.safeParse(payload).data ?? {};
         const commands = asked.commands ?? [];
         const title =
           asked.title ?? asked.prompt ?? asked.message ?? (subtype === 'quit_confirmation' ? say('End this session?') : say('Go on?'));

@@ -79,8 +79,36 @@ export const toolDisplay = z.object({
 });
 export type ToolDisplay = z.infer<typeof toolDisplay>;
 
+/** What waits for a yes: a command, a file's change, a call of a tool server, a plan (qwen.md §4.3). Both spellings occur. */
+export const confirmation = z.object({
+  title: maybe(z.string()),
+  command: maybe(z.string()),
+  file_name: maybe(word),
+  fileName: maybe(word),
+  file_path: maybe(word),
+  filePath: maybe(word),
+  diff: maybe(z.string()),
+  file_diff: maybe(z.string()),
+  fileDiff: maybe(z.string()),
+  original: maybe(z.string()),
+  originalContent: maybe(z.string()),
+  modified: maybe(z.string()),
+  newContent: maybe(z.string()),
+  server_name: maybe(word),
+  serverName: maybe(word),
+  tool_name: maybe(word),
+  toolName: maybe(word),
+  arguments: z.optional(z.unknown()),
+  plan: maybe(z.string()),
+  prompt: maybe(z.string()),
+  message: maybe(z.string()),
+  urls: maybe(z.array(word).check(z.maxLength(100))),
+});
+
 export const display = z.object({
   kind: word,
+  /** Where it is to be seen: "debug" is for the log. */
+  log_scope: maybe(word),
   text: maybe(z.string()),
   file_name: maybe(word),
   diff: maybe(z.string()),
@@ -145,7 +173,7 @@ export const toolRequest = z.object({
   input: z.optional(z.unknown()),
   metadata: maybe(z.object({ reason: maybe(z.string()), tool_call_id: maybe(id) })),
 });
-export const confirmation = z.object({
+export const confirmRequest = z.object({
   commands: maybe(z.array(z.string()).check(z.maxLength(100))),
   prompt: maybe(z.string()),
   message: maybe(z.string()),
