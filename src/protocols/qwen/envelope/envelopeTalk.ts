@@ -12,11 +12,13 @@ import { YesNo } from '../yesNo.ts';
 import { Answer } from './answer.ts';
 import { Calls } from './calls.ts';
 import { CommandResults } from './commandResults.ts';
-import { faultOf, fingerprintOf, supports } from './faults.ts';
+import { faultOf, fingerprintOf, refusal, supports } from './faults.ts';
 import { Flow } from './flow.ts';
 import { Heartbeat, heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
 import { historyEvents } from './history.ts';
+import { LentTools } from './lentTools.ts';
+import { Names } from './names.ts';
 import { Notes } from './notes.ts';
 import { referencesIn } from './references.ts';
 import { approvalReply, envelopePeer, Requests } from './requests.ts';
@@ -29,6 +31,7 @@ const TRAIL = 1_000;
 /** The envelope dialect: the RFC's OpenAI-shaped lines with their control channel, hints and heartbeat (qwen.md §4). */
 export class EnvelopeTalk implements Talk {
   readonly #setup: TalkSetup;
+  readonly #names: Names;
   readonly #emit: (event: SessionEvent) => void;
   readonly #ground: Ground<Calls>;
   readonly #notes: Notes;
@@ -39,20 +42,21 @@ export class EnvelopeTalk implements Talk {
   readonly #requests: Requests;
   readonly #yesNo: YesNo;
   readonly #commands: CommandResults;
-  #session: string;
-  #prompt = 0;
+  readonly #lent: LentTools;
   #ready = false;
   /** The model has spoken in this turn; a turn was cancelled a moment ago. */
   #heard = false;
   #trailing = false;
   #checked = false;
+  /** The version the agent said it speaks. */
+  #version: string | number | undefined;
   #waits = new Set<NodeJS.Timeout>();
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
     const { scene, emit, write, cwd, options } = setup;
     this.#emit = emit;
-    this.#session = setup.resume ?? '_new';
+    this.#names = new Names(setup.resume, setup.onSession);
     this.#ground = new Ground(setup, { calls: () => new Calls(cwd), reply: approvalReply, peer: envelopePeer, setMode: () => {} });
     const { turns, calls, approvals, tools } = this.#ground;
     this.#yesNo = new YesNo(emit, scene.newId);
@@ -84,16 +88,26 @@ export class EnvelopeTalk implements Talk {
       yesNo: this.#yesNo,
       newId: scene.newId,
       later: (ms, run) => this.#later(ms, run),
-      promptId: () => this.#promptId(),
+      promptId: () => this.#names.prompt,
       request: (request) => this.#request(request),
       loadHistory: (items) => this.#loadHistory(items),
-      quit: () => setup.giveUp(say('The session was ended.'), { again: false, next: ['restart'] }),
+      quit: () => {
+        this.#endTurn('done');
+        setup.giveUp(say('The session was ended.'), { again: false, next: ['restart'] });
+      },
     });
-    this.#hints = new Hints({ write, session: () => this.#session, cwd });
+    this.#lent = new LentTools({
+      ...this.#ground,
+      emit,
+      flow: this.#flow,
+      promptId: () => this.#names.prompt,
+      request: (request) => this.#request(request),
+    });
+    this.#hints = new Hints({ write, session: () => this.#names.session, cwd });
     this.#heart = new Heartbeat({
       every: options.heartbeat,
       patience: options.patience,
-      ask: () => write(heartbeat(this.#sessionOrNone())),
+      ask: () => write(heartbeat(this.#names.sessionIfTold)),
       onSilent: () => this.#liveness({ level: 'warn', text: say('The agent has not answered for a while.'), next: ['restart'] }),
       onBack: () => this.#liveness({ level: 'info', text: say('The agent answers again.') }),
       onDead: () => setup.giveUp(say('The agent did not answer any more.'), { again: true }),
@@ -105,14 +119,14 @@ export class EnvelopeTalk implements Talk {
   start(sent: boolean): void {
     this.#heart.start();
     if (sent) return this.#begin();
-    this.#setup.write(heartbeat(this.#sessionOrNone()));
+    this.#setup.write(heartbeat(this.#names.sessionIfTold));
     this.#later(HANDSHAKE, () => this.#begin());
   }
 
   take(message: AgentMessage): void {
     this.#heart.heard(message.type === 'result/heartbeat');
     const { session_id: session, type, object } = message;
-    if (typeof session === 'string') this.#adopt(session);
+    if (typeof session === 'string') this.#names.adopt(session);
     if (object !== undefined) this.#completion(message);
     else if (type === undefined && message.error !== undefined) this.#fatal(message);
     else if (typeof type === 'string') this.#typed(type, message);
@@ -214,17 +228,6 @@ export class EnvelopeTalk implements Talk {
     this.#waits.add(timer);
   }
 
-  #sessionOrNone(): string {
-    return this.#session === '_new' ? '' : this.#session;
-  }
-
-  /** What the agent calls the session wins. */
-  #adopt(session: string): void {
-    if (session === '' || session === '_new' || session === this.#session) return;
-    this.#session = session;
-    this.#setup.onSession(session);
-  }
-
   #typed(type: string, message: AgentMessage): void {
     const { log } = this.#setup.scene;
     switch (type) {
@@ -258,14 +261,16 @@ export class EnvelopeTalk implements Talk {
     if (!parsed.success) return this.#setup.scene.log.warn(`A line was dropped: ${parsed.error.issues[0]?.path.join('.')}`);
     const line = parsed.data;
     const told = line.metadata ?? fingerprintOf(line.system_fingerprint);
-    if (told?.session_id) this.#adopt(told.session_id);
+    if (told?.session_id) this.#names.adopt(told.session_id);
     if (told?.protocol_version != null && !this.#checked) {
       this.#checked = true;
       if (!supports(told.protocol_version)) {
-        const reason = say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
-        return this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
+        return this.#incompatible(
+          say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version),
+        );
       }
     }
+    this.#version = told?.protocol_version ?? this.#version;
     for (const fault of told?.control_errors ?? []) this.#requests.refused(fault);
     if (line.usage) {
       const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
@@ -274,10 +279,10 @@ export class EnvelopeTalk implements Talk {
     const { anything, anew, finish, whole } = this.#answer.take(line);
     this.#heard ||= anew;
     if (anything) this.#flow.active(anew);
-    this.#runOurs(whole);
+    this.#lent.run(whole);
     if (told?.error) {
       const fault = faultOf(told.error);
-      if (fault.unsupported) return this.#setup.giveUp(fault.message, { again: false, next: ['showLog', 'pickAgent'] });
+      if (fault.unsupported) return this.#incompatible(refusal(told.error, this.#version));
       if (finish === 'error')
         return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
       this.#ground.turns.note('error', fault.message, undefined, fault.next);
@@ -289,31 +294,18 @@ export class EnvelopeTalk implements Talk {
     if (finish && this.#ground.turns.running && counts) this.#flow.finish(finish);
   }
 
+  /** Neither side can do anything about it: what runs has failed, and it is not started again. */
+  #incompatible(reason: string): void {
+    this.#endTurn('failed', { error: { message: reason } });
+    this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
+  }
+
   #fatal(message: AgentMessage): void {
     const parsed = schema.fatal.safeParse(message);
     const fault = parsed.success ? faultOf(parsed.data.error) : { message: say('The agent failed.'), code: undefined };
     const reason = fault.code ? `${fault.message} (${fault.code})` : fault.message;
     this.#endTurn('failed', { error: { message: reason } });
     this.#setup.giveUp(reason, { again: false, next: ['restart', 'showLog'] });
-  }
-
-  /** Calls of editor tools that come as ordinary calls are ours to run; the others are the agent's own (qwen.md §4.4). */
-  #runOurs(whole: readonly (readonly [string, string, unknown])[]): void {
-    for (const [id, name, input] of whole) {
-      const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
-      const turn = this.#ground.turns.running;
-      if (!turn || this.#ground.tools.isServer || !this.#ground.tools.has(tool)) continue;
-      const prompt = this.#promptId();
-      this.#ground.all(this.#ground.calls.began(id, turn.id));
-      void this.#ground.tools.run(tool, input).then(({ ok, text }) => {
-        if (this.#ground.turns.running !== turn) return;
-        this.#ground.all(this.#ground.calls.ended(id, ok, text, turn.id));
-        const response = ok ? { output: text } : { error: text };
-        const parts = [{ type: 'function_response', function_response: { name, response } }];
-        this.#request({ prompt_id: prompt, tool_call_id: id, continuation: true, input: { origin: 'tool_response', parts } });
-        this.#flow.active(false);
-      });
-    }
   }
 
   #ask(turnId: TurnId, content: readonly Content[]): void {
@@ -324,29 +316,25 @@ export class EnvelopeTalk implements Talk {
       return this.#endTurn('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     this.#next();
     const command = referencesIn(prompt.text);
-    this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
+    this.#request({ prompt_id: this.#names.prompt, input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
   }
 
   #command(turnId: TurnId, command: { readonly kind: 'slash'; readonly path: readonly string[]; readonly args: string }): void {
     this.#ground.turns.begin(turnId, [{ type: 'text', text: this.#ground.commandText(command) }]);
     this.#next();
-    this.#request({ prompt_id: this.#promptId(), input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
+    this.#request({ prompt_id: this.#names.prompt, input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
   }
 
   #next(): void {
-    this.#prompt += 1;
+    this.#names.nextPrompt();
     this.#heard = false;
     this.#ground.stopping.over();
     this.#hints.cancel();
   }
 
-  #promptId(): string {
-    return `${this.#session}########${this.#prompt}`;
-  }
-
   /** A chat request: the one message without a `type`. */
   #request(request: object): void {
-    this.#setup.write({ session_id: this.#session, ...request });
+    this.#setup.write({ session_id: this.#names.session, ...request });
   }
 
   #cancel(): void {
@@ -359,26 +347,20 @@ export class EnvelopeTalk implements Talk {
   }
 
   #writeCancel(): void {
-    const prompt = this.#prompt > 0 ? { prompt_id: this.#promptId() } : {};
-    this.#setup.write({ type: 'control/cancel', session_id: this.#sessionOrNone(), ...prompt, reason: 'escape' });
+    const prompt = this.#names.begun ? { prompt_id: this.#names.prompt } : {};
+    this.#setup.write({ type: 'control/cancel', session_id: this.#names.sessionIfTold, ...prompt, reason: 'escape' });
   }
 
   /** Stopped, or nothing was running: either way nothing runs now. */
   #cancelled(result: z.infer<typeof schema.resultCancel> | undefined): void {
     if (!this.#ground.turns.running) return;
     // An answer about a prompt that was left long ago; a peer that counts otherwise than we do is believed while a Stop is open.
-    const earlier = this.#isEarlier(result?.prompt_id);
+    const earlier = this.#names.isEarlier(result?.prompt_id);
     if (earlier) return this.#setup.scene.log.info('A cancel of an earlier prompt was confirmed late; it ends nothing');
     if (result?.status === 'noop' && !this.#ground.turns.running.stopping) return;
     this.#endTurn('cancelled');
     this.#trailing = true;
     this.#later(TRAIL, () => (this.#trailing = false));
-  }
-
-  /** One of the prompts before the running one, by the name we gave it. */
-  #isEarlier(promptId: string | null | undefined): boolean {
-    const told = promptId == null ? undefined : /########(\d+)$/.exec(promptId)?.[1];
-    return told !== undefined && Number(told) < this.#prompt;
   }
 
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {

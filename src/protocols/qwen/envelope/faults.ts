@@ -2,6 +2,8 @@ import { say } from '../../../base/say.ts';
 import type { Fault } from '../../../session/model.ts';
 import { type FaultIn, type Meta, meta } from './schema.ts';
 
+const UNSUPPORTED = 'unsupported_protocol';
+
 /** An error of the agent, whichever shape it has (qwen.md §4.9). */
 export interface AgentFault extends Fault {
   readonly unsupported: boolean;
@@ -11,15 +13,23 @@ export function faultOf(error: FaultIn): AgentFault {
   const { message, code, type, retryable } =
     typeof error === 'string' ? { message: undefined, code: error, type: undefined, retryable: false } : error;
   const word = code ?? type ?? undefined;
-  const unsupported = code === 'unsupported_protocol' || type === 'unsupported_protocol' || message === 'unsupported_protocol';
-  const words =
-    message ?? (unsupported ? say('The agent does not support the protocol version asked for.') : (word ?? say('The agent failed.')));
+  const unsupported = [code, type, message].includes(UNSUPPORTED);
   return {
-    message: words,
+    message: message ?? word ?? say('The agent failed.'),
     ...(word === undefined ? {} : { code: word }),
     ...(retryable ? { next: ['retry'] as const } : {}),
     unsupported,
   };
+}
+
+/** Why it goes no further with an agent that refuses our version: the versions of both sides, as far as they are known, and its own words. */
+export function refusal(error: FaultIn, version: string | number | undefined): string {
+  const words = typeof error === 'string' ? undefined : (error.message ?? undefined);
+  const refused =
+    version === undefined
+      ? say('The agent does not support version 1 of the protocol, the one this program speaks.')
+      : say('The agent, whose protocol has version {0}, refuses version 1, the one this program speaks.', version);
+  return words === undefined || words === UNSUPPORTED ? refused : `${refused} ${words}`;
 }
 
 /** Whether we can talk to an agent of this version: 1 and its minors. */
