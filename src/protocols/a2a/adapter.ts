@@ -165,9 +165,10 @@ class A2aAdapter implements Adapter {
     if (record) this.#newTurn(this.#scene.newId(), [], memory)?.catchUp(record);
   }
 
-  async #news(): Promise<void> {
+  async #news(record: Incoming): Promise<void> {
     const memory = this.#memory;
-    if (!memory || this.#turn || this.#leaving) return;
+    if (!memory || this.#leaving) return;
+    if (this.#turn) return this.#turn.news(record);
     const now = await lookUp(memory).catch(() => undefined);
     if (now) this.#catchUp(memory, now);
   }
@@ -205,7 +206,7 @@ class A2aAdapter implements Adapter {
       return this.#life.own(
         await openPushDoor(
           (taskId) => this.#memory?.task?.id === taskId,
-          () => void this.#news(),
+          (record) => void this.#news(record),
         ),
       );
     } catch (error) {

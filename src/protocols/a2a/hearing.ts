@@ -1,9 +1,10 @@
+import { say } from '../../base/say.ts';
 import type { TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
 import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
 import { type Memory, resumeKey } from './memory.ts';
-import { type Incoming, isOver, type TaskState } from './records.ts';
+import { type Incoming, isAtRest, isOver, type TaskState } from './records.ts';
 import type { Part } from './schema.ts';
 import type { Shown } from './shown.ts';
 
@@ -36,11 +37,15 @@ export class Hearing {
   failure: string | undefined;
   /** The last text that came with a state. */
   lastWords = '';
+  /** The newest time of the agent's clock that was heard of, milliseconds since the epoch. */
+  #heardAt = Number.NEGATIVE_INFINITY;
   records = 0;
   /** A plain message came: the agent keeps no task. */
   answered = false;
   /** Grows with everything that was not known before. */
   progress = 0;
+  /** Calls of other tasks that wanted a confirmation. */
+  readonly #refused = new Set<string>();
   /** Something beside words was shown. */
   anything = false;
 
@@ -49,14 +54,21 @@ export class Hearing {
     this.#earlier = deps.memory.task?.id;
   }
 
+  /** It tells how the task stood at a time that has been heard of. */
+  knows({ timestamp, state, taskId }: Incoming): boolean {
+    if (taskId !== this.#deps.memory.task?.id) return true;
+    return timestamp !== undefined && Date.parse(timestamp) <= this.#heardAt && (state === this.state || !isAtRest(state));
+  }
+
   streamBegan(): void {
     this.#newest += 1;
     this.state = undefined;
   }
 
   /** One record of the stream of that number, counted from 1. */
-  take(record: Incoming, stream: number): void {
+  take(record: Incoming, stream: number, first: boolean): void {
     const { memory } = this.#deps;
+    this.#noteTime(record);
     this.records += 1;
     const before = memory.task;
     if (record.taskId !== undefined && record.kind !== 'message') {
@@ -64,6 +76,9 @@ export class Hearing {
       const gone = isOver(record.state) && record.state !== 'completed';
       if (memory.task === undefined ? !gone : record.kind === 'task') {
         if (before?.id !== record.taskId) memory.task = { id: record.taskId };
+      } else if (first && !gone && before?.id !== record.taskId && stream === this.#newest) {
+        // Some agents begin another task without saying so.
+        memory.task = { id: record.taskId };
       }
     }
     if (record.contextId !== undefined) memory.contextId = record.contextId;
@@ -87,6 +102,7 @@ export class Hearing {
 
   /** What happened while nobody listened: the last state of every call, and words that were not shown. */
   catchUp(record: Incoming): void {
+    this.#noteTime(record);
     this.state = record.state;
     const { failure } = this;
     if (record.state === 'failed' || record.state === 'rejected') this.#status(record, false);
@@ -133,6 +149,11 @@ export class Hearing {
     if (count <= (shown.get(key) ?? 0)) return false;
     shown.set(key, count);
     return true;
+  }
+
+  #noteTime({ timestamp }: Incoming): void {
+    const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+    if (at > this.#heardAt) this.#heardAt = at;
   }
 
   #status(record: Incoming, words: boolean): void {
@@ -185,7 +206,25 @@ export class Hearing {
     const { peer } = this.#deps.memory;
     // A plain agent's messages stand for themselves; the extension's are pieces of one text.
     const apart = of ?? (peer.dialect === 'plain' ? record.messageId : undefined);
-    for (const one of meaningOf(record, event)) this.#show(one, words, record.messageId, apart);
+    for (const one of meaningOf(record, event)) {
+      if (one.type === 'call' && one.call.request && this.#isForeign(record))
+        this.#refuseForeign(one.call.id, one.call.title, record.taskId);
+      else this.#show(one, words, record.messageId, apart);
+    }
+  }
+
+  #isForeign({ taskId }: Incoming): boolean {
+    const { task } = this.#deps.memory;
+    return taskId !== undefined && task !== undefined && taskId !== task.id;
+  }
+
+  /** An answer would go to a task that the person has not seen; nothing is approved there. */
+  #refuseForeign(callId: string, title: string, taskId: string | undefined): void {
+    const { scene, shown } = this.#deps;
+    if (this.#refused.has(callId)) return;
+    this.#refused.add(callId);
+    scene.log.warn(`A confirmation for the task ${taskId ?? ''} came on the stream of another; it was not asked.`);
+    shown.notice('warn', say('The agent asked to allow something in another task, and was not answered: {0}', title));
   }
 
   #show(said: Said, words: boolean, messageId: string | undefined, of?: string): void {

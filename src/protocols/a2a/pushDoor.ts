@@ -2,7 +2,7 @@ import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
-import { toIncoming } from './records.ts';
+import { type Incoming, toIncoming } from './records.ts';
 import { parse } from './rpc.ts';
 import type { Fields } from './words.ts';
 
@@ -22,7 +22,7 @@ export interface PushDoor extends Disposable {
  * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; what a call with it says is only a
  * hint, so `onNews` has to look for itself. `isOurs` judges the id of the task.
  */
-export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: () => void): Promise<PushDoor> {
+export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: (record: Incoming) => void): Promise<PushDoor> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
   const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
@@ -45,7 +45,7 @@ export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: 
     if (!record) return say(400);
     if (record.taskId === undefined || !isOurs(record.taskId)) return say(403);
     say(200);
-    onNews();
+    onNews(record);
   };
   server.listen(0, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {

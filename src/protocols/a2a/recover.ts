@@ -3,6 +3,7 @@ import type { Scene } from '../adapter.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isAtRest, toIncoming } from './records.ts';
 import { pause, RpcError } from './rpc.ts';
+import type { OpenStream } from './streams.ts';
 
 /** How much of a task's history is asked for: without a number servers send none. */
 const HISTORY = 200;
@@ -25,7 +26,9 @@ export interface Recovery {
   readonly retries: readonly number[];
   readonly signal: AbortSignal;
   /** Settles when the stream has ended, with what went wrong. */
-  readonly hear: (open: (take: (result: unknown) => void) => Promise<void>) => Promise<unknown>;
+  readonly hear: (open: OpenStream) => Promise<unknown>;
+  /** Whether a subscription stands. */
+  readonly stands: (on: boolean) => void;
   readonly caughtUp: (record: Incoming) => void;
   readonly resting: () => boolean;
   /** Grows with everything that was not known before. */
@@ -39,10 +42,11 @@ export interface Recovery {
 export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone' | 'lost'> {
   const { scene, memory, retries, signal } = recovery;
   for (let at = 0; at < retries.length; at += 1) {
+    recovery.stands(false);
     await pause((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), AbortSignal.any([signal, scene.signal]));
     if (signal.aborted || scene.signal.aborted) return 'lost';
     const before = recovery.progress();
-    const error = await recovery.hear((take) => subscribe(recovery, take));
+    const error = await recovery.hear((take, signal) => subscribe(recovery, take, signal));
     if (signal.aborted) return 'lost';
     if (recovery.resting()) return 'resting';
     // Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end.
@@ -68,7 +72,7 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
 }
 
 /** The first record is the task as it stands; what follows waits until everything missed has been read from it. */
-async function subscribe(recovery: Recovery, take: (result: unknown) => void): Promise<void> {
+async function subscribe(recovery: Recovery, take: (result: unknown) => void, signal: AbortSignal): Promise<void> {
   const { memory } = recovery;
   let waiting: unknown[] | undefined = [];
   let reading: Promise<void> | undefined;
@@ -78,7 +82,8 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void): P
     waiting = undefined;
     for (const one of held) take(one);
   };
-  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, (result) => {
+  const opened = () => recovery.stands(true);
+  const heard = (result: unknown) => {
     const record = reading === undefined ? toIncoming(result) : undefined;
     if (waiting !== undefined && reading === undefined) {
       if (record?.kind === 'task' && (record.history?.length ?? 0) > 0) {
@@ -90,6 +95,7 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void): P
     }
     if (waiting) waiting.push(result);
     else take(result);
-  });
+  };
+  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, heard, { signal, opened });
   await reading;
 }

@@ -42,6 +42,12 @@ const WAIT_AT_MOST = 60_000;
 const FAREWELL = 1_000;
 const HEAD = 500;
 
+interface StreamOptions {
+  /** Lets go of the body. */
+  readonly signal?: AbortSignal;
+  /** The answer is a stream, and stands. */
+  readonly opened?: () => void;
+}
 export interface RpcTarget {
   readonly endpoint: string;
   readonly wire: '0.3' | '1.0';
@@ -105,7 +111,7 @@ export class Rpc {
   async farewell(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
     const client = new HttpClient();
     const signal = AbortSignal.timeout(FAREWELL);
-    await this.#exchange(client, method, params, 'application/json', () => {}, signal).catch((error: unknown) =>
+    await this.#exchange(client, method, params, 'application/json', () => {}, { signal }).catch((error: unknown) =>
       this.#scene.log.trace(`${method} on the way out: ${messageOf(error)}`),
     );
     client.dispose();
@@ -114,12 +120,18 @@ export class Rpc {
   /**
    * One call whose answers come one after the other; settles when the body has ended. Takes the turn connection when it is free.
    */
-  async stream(method: string, params: Readonly<Record<string, unknown>>, take: (result: unknown) => void): Promise<void> {
+  async stream(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    take: (result: unknown) => void,
+    more: StreamOptions = {},
+  ): Promise<void> {
     const pool = this.#turn;
-    if (pool.uses > 0) return this.#exchange(this.#side, method, params, 'text/event-stream', take);
+    const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
+    if (pool.uses > 0) return this.#exchange(this.#side, method, params, 'text/event-stream', take, own);
     pool.uses += 1;
     try {
-      await this.#exchange(pool.client, method, params, 'text/event-stream', take);
+      await this.#exchange(pool.client, method, params, 'text/event-stream', take, own);
     } finally {
       pool.uses -= 1;
     }
@@ -141,7 +153,7 @@ export class Rpc {
     params: Readonly<Record<string, unknown>>,
     accept: string,
     take: (result: unknown) => void,
-    signal?: AbortSignal,
+    { signal, opened }: StreamOptions = {},
   ): Promise<void> {
     const { target } = this;
     if (!target) throw new Error('There is no agent yet.');
@@ -167,6 +179,7 @@ export class Rpc {
       headersWithin: null,
       ...(signal ? { signal } : {}),
     });
+    if (answer.type === 'text/event-stream') opened?.();
     await this.#read(answer, take);
   }
 

@@ -16,6 +16,8 @@ export interface Timing {
   readonly patience: number;
   /** Without a record after a decision until the agent is asked whether it still waits for it. */
   readonly doubt: number;
+  /** That a stream has to say what a notification said, before it is taken for dead. */
+  readonly news: number;
   /** Before the tries to take up a lost stream. */
   readonly retries: readonly number[];
 }
@@ -24,5 +26,6 @@ export const TIMING: Timing = {
   silence: 10_000,
   patience: 5000,
   doubt: 15_000,
+  news: 3000,
   retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
 };

@@ -8,25 +8,21 @@ import { Hearing } from './hearing.ts';
 import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
 import { confirmation, dataPart, textPart, toMessage } from './messages.ts';
-import { type Incoming, isAtRest, isOver, toIncoming } from './records.ts';
-import { lookUp, resubscribe } from './recover.ts';
+import { Reconnect } from './reconnect.ts';
+import { type Incoming, isAtRest } from './records.ts';
+import { lookUp } from './recover.ts';
 import { pause, RpcError, StatusError, wordsOf } from './rpc.ts';
 import { makeTask, signOfLife } from './shippedTask.ts';
 import { Shown } from './shown.ts';
+import { Silence } from './silence.ts';
 import { likeProposal } from './snapshot.ts';
 import { stopTask } from './stop.ts';
+import { type OpenStream, Streams } from './streams.ts';
 import type { TurnScene } from './timing.ts';
 import { refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
 const TERMINAL = /terminal state/i;
-
-interface Stream {
-  ended: boolean;
-  records: number;
-  /** Nothing is expected of it any more; what it says is still heard. */
-  stale?: true;
-}
 
 /**
  * From a prompt to the moment the task rests with nothing left to decide, over as many streams as that takes: every decision of the person is a
@@ -44,15 +40,17 @@ export class Turn {
   /** What the person said to a call, by its id: said once the turn rests. */
   readonly #followUps = new Map<string, string>();
   readonly #clock: NodeJS.Timeout;
-  #streams: Stream[] = [];
-  #heardAt: number;
+  readonly #streams: Streams;
+  readonly #silence: Silence;
+  readonly #reconnect: Reconnect;
   readonly asking: Asking;
   #ending: (end: TurnEnd) => void = () => {};
   #ended = false;
-  #recovering = false;
   #doubting = false;
   /** When the last decision was sent that nothing was heard of since. */
   #decidedAt: number | undefined;
+  /** When the agent said outside of its streams that there is news, and no stream has said anything since. */
+  #newsAt: number | undefined;
 
   constructor(id: TurnId, deps: TurnScene) {
     const { scene, memory, timing } = deps;
@@ -64,7 +62,22 @@ export class Turn {
     this.#hearing = new Hearing({ scene, memory, turnId: id, calls: this.#calls, shown: this.#shown, decided: (one) => this.#say(one) });
     this.#edits = new LateEdits({ scene, memory, calls: this.#calls, shown: this.#shown });
     this.asking = new Asking(scene, id, this.#stop.signal);
-    this.#heardAt = scene.now();
+    this.#reconnect = new Reconnect({
+      ...deps,
+      turnId: id,
+      hearing: this.#hearing,
+      asking: this.asking,
+      signal: this.#stop.signal,
+      hear: (open) => this.#hear(open),
+    });
+    this.#silence = new Silence(scene, id, timing.silence);
+    this.#streams = new Streams({
+      alive: () => this.#alive(),
+      heard: (record, stream, first) => this.#heard(record, stream, first),
+      // What is being written belongs to the turn.
+      lastWord: () => void this.#edits.written().then(() => this.#settle()),
+      unknown: () => scene.log.trace('A record of a kind that is not known was left out.'),
+    });
     this.#clock = setInterval(() => this.#tick(), timing.ping);
     this.over = new Promise((resolve) => {
       this.#ending = resolve;
@@ -104,8 +117,13 @@ export class Turn {
     else void this.#lost(undefined);
   }
 
+  /** The agent says outside of its streams how things stand: when the streams do not say it soon, they are dead. */
+  news(record: Incoming): void {
+    if (!this.#ended && !this.#hearing.knows(record)) this.#newsAt ??= this.#deps.scene.now();
+  }
+
   /** Hears a stream that somebody else opens. */
-  async listen(open: (take: (result: unknown) => void) => Promise<void>): Promise<void> {
+  async listen(open: OpenStream): Promise<void> {
     this.#closed(await this.#hear(open));
   }
 
@@ -159,7 +177,7 @@ export class Turn {
       await pause(timing.patience, scene.signal);
       return this.#end({ status: 'cancelled' });
     }
-    const told = await stopTask(this.#deps, this.#calls.commandRuns, () => this.#streams.some((one) => !one.ended));
+    const told = await stopTask(this.#deps, this.#calls.commandRuns, () => this.#streams.open);
     if (told) this.#shown.notice('warn', told);
     this.#end({ status: 'cancelled' });
   }
@@ -193,12 +211,13 @@ export class Turn {
     const { memory } = this.#deps;
     memory.known.prompted(params.message);
     const method = memory.peer.streaming ? 'message/stream' : 'message/send';
-    return this.#hear((take) =>
-      memory.rpc.stream(method, params, (result) => {
+    return this.#hear((take, signal) => {
+      const taken = (result: unknown) => {
         onRecord();
         take(result);
-      }),
-    );
+      };
+      return memory.rpc.stream(method, params, taken, { signal });
+    });
   }
 
   /** Nothing was heard on the stream of a decision. */
@@ -210,7 +229,7 @@ export class Turn {
       const over = error.code === -32001 || error.code === -32004 || TERMINAL.test(error.message);
       return over ? this.#refused(error) : void this.#doubt(wordsOf(error));
     }
-    if (this.#calls.waiting > 0 || this.#streams.some((one) => !one.ended)) return void this.#doubt(messageOf(error));
+    if (this.#calls.waiting > 0 || this.#streams.open) return void this.#doubt(messageOf(error));
     void this.#lost(error);
   }
 
@@ -220,7 +239,7 @@ export class Turn {
    */
   async #doubt(why: string | undefined): Promise<void> {
     const { memory, scene } = this.#deps;
-    if (this.#doubting || this.#recovering) return;
+    if (this.#doubting || this.#reconnect.offline) return;
     this.#doubting = true;
     const now = await lookUp(memory).catch((error: unknown) => {
       scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
@@ -233,14 +252,34 @@ export class Turn {
     const waits = now ? now.state === 'input-required' : this.#decidedAt === undefined || why !== undefined;
     if (open.length > 0 && waits) return this.#askAgain(open, why);
     if (!now || (this.#decidedAt !== undefined && why === undefined && !isAtRest(now.state))) return;
-    for (const one of this.#streams) if (!one.ended) one.stale = true;
+    this.#streams.giveUp();
     if (isAtRest(now.state)) this.#settle();
-    else if (!this.#streams.some((one) => !one.ended)) void this.#lost(undefined);
+    else if (!this.#streams.open) void this.#lost(undefined);
+  }
+
+  /** A stream that does not tell what the task holds is let go of (a2a.md §12); one that only had nothing to say is left alone. */
+  async #lookBehind(): Promise<void> {
+    const { memory, scene } = this.#deps;
+    if (this.#doubting || this.#reconnect.offline) return;
+    const heardAt = this.#silence.heardAt;
+    const now = await lookUp(memory).catch((error: unknown) => {
+      scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
+      return undefined;
+    });
+    if (!now || this.#ended || this.#stop.signal.aborted || this.#reconnect.offline || this.#silence.heardAt !== heardAt) return;
+    const before = this.#hearing.progress;
+    this.#hearing.catchUp(now);
+    if (this.#hearing.progress === before && !isAtRest(now.state)) return;
+    this.#silence.heard();
+    const open = this.#streams.open;
+    // Whoever waits for them goes on from what was caught up with.
+    this.#streams.drop();
+    if (!open) this.#closed(undefined);
   }
 
   #askAgain(callIds: readonly string[], why: string | undefined): void {
     this.#decidedAt = undefined;
-    for (const one of this.#streams) if (!one.ended) one.stale = true;
+    this.#streams.giveUp();
     const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
     this.#shown.notice('warn', told);
     if (callIds.every((id) => this.#calls.askAgain(id))) return;
@@ -248,44 +287,26 @@ export class Turn {
   }
 
   /** Settles when the stream has ended, with what went wrong. */
-  async #hear(open: (take: (result: unknown) => void) => Promise<void>): Promise<unknown> {
-    const { scene } = this.#deps;
-    const stream: Stream = { ended: false, records: 0 };
-    this.#streams.push(stream);
+  #hear(open: OpenStream): Promise<unknown> {
     this.#hearing.streamBegan();
-    const mine = this.#streams.length;
-    let error: unknown;
-    try {
-      await open((result) => {
-        const record = toIncoming(result);
-        // What a body holds after its last word was not meant for anybody.
-        if (this.#ended || stream.ended) return;
-        this.#quiet();
-        this.#decidedAt = undefined;
-        if (!record) return scene.log.trace('A record of a kind that is not known was left out.');
-        stream.records += 1;
-        this.#hearing.take(record, mine);
-        const written = this.#edits.written();
-        if (record.final && mine === this.#streams.length) {
-          stream.ended = true;
-          // What is being written belongs to the turn.
-          void written.then(() => this.#settle());
-        }
-      });
-    } catch (thrown) {
-      error = thrown;
-    }
-    const done = stream.ended;
-    stream.ended = true;
-    // After the last word the fate of the connection means nothing.
-    if (done) return undefined;
-    return error ?? (stream.records === 0 ? new Error(say('The agent answered with nothing.')) : undefined);
+    return this.#streams.hear(open);
+  }
+
+  #alive(): void {
+    this.#silence.heard();
+    this.#decidedAt = undefined;
+    this.#newsAt = undefined;
+  }
+
+  #heard(record: Incoming, stream: number, first: boolean): void {
+    this.#hearing.take(record, stream, first);
+    void this.#edits.written();
   }
 
   #closed(error: unknown): void {
     if (this.#ended || this.#stop.signal.aborted) return;
     if (error instanceof RpcError || error instanceof StatusError) return this.#refused(error);
-    if (this.#streams.some((one) => !one.ended && !one.stale)) return;
+    if (this.#streams.awaited) return;
     if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered)
       return void this.#edits.written().then(() => this.#settle());
     void this.#lost(error);
@@ -299,9 +320,8 @@ export class Turn {
 
   /** The newest stream has ended: is the turn over? */
   #settle(): void {
-    if (this.#ended || this.#calls.waiting > 0 || this.asking.waits || this.#recovering) return;
-    const last = this.#streams.at(-1);
-    if (last?.ended === false && !last.stale) return;
+    if (this.#ended || this.#calls.waiting > 0 || this.asking.waits || this.#reconnect.offline) return;
+    if (this.#streams.newestAwaited) return;
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
     if (state === 'input-required' && failure === undefined && !this.#stop.signal.aborted && this.#calls.unheard.length > 0) {
@@ -329,45 +349,10 @@ export class Turn {
   }
 
   async #lost(error: unknown): Promise<void> {
-    const { scene, memory, timing } = this.#deps;
-    if (this.#recovering) return;
-    const why = error === undefined ? say('The connection was lost.') : messageOf(error);
-    const task = memory.task;
-    if (!task || this.#hearing.records === 0) return this.#end({ status: 'failed', error: { message: why, next: ['retry'] } });
-    this.#recovering = true;
-    if (memory.peer.dialect === 'gemini') {
-      const state = await lookUp(memory).catch(() => undefined);
-      this.#recovering = false;
-      const told = state === undefined || memory.newer || isOver(state.state) ? leaveTask(memory) : '';
-      const message = [say('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
-      return this.#end({ status: 'failed', error: { message, next: ['retry', 'continue'] } });
-    }
-    scene.emit({ type: 'turn.activity', turnId: this.id, text: say('The connection was lost; trying to reconnect') });
-    const end = await resubscribe({
-      scene,
-      memory,
-      retries: timing.retries,
-      signal: this.#stop.signal,
-      hear: (open) => this.#hear(open),
-      caughtUp: (record) => this.#hearing.catchUp(record),
-      resting: () => isAtRest(this.#hearing.state),
-      progress: () => this.#hearing.progress,
-    });
-    this.#recovering = false;
-    if (this.#ended || this.#stop.signal.aborted) return;
-    scene.emit({ type: 'turn.activity', turnId: this.id, text: null });
-    if (end === 'resting') return this.#settle();
-    if (end === 'gone') return this.#end({ status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } });
-    const told = say('The agent was not reached again. {0} It may still be at work.', why);
-    if (await this.asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'))) return this.#lost(error);
-    this.#end({ status: 'failed', error: { message: told, next: ['continue'] } });
-  }
-
-  /** Something was heard. */
-  #quiet(): void {
-    const { scene, timing } = this.#deps;
-    if (scene.now() - this.#heardAt >= timing.silence) scene.emit({ type: 'turn.activity', turnId: this.id, text: null });
-    this.#heardAt = scene.now();
+    const end = await this.#reconnect.run(error);
+    if (this.#ended || this.#stop.signal.aborted || end === undefined) return;
+    if (end === 'resting') this.#settle();
+    else this.#end(end);
   }
 
   #tick(): void {
@@ -376,21 +361,23 @@ export class Turn {
       this.#decidedAt = scene.now();
       void this.#doubt(undefined);
     }
+    if (this.#newsAt !== undefined && scene.now() - this.#newsAt >= timing.news) {
+      this.#newsAt = undefined;
+      void this.#lookBehind();
+    }
     if (this.#calls.waiting > 0) {
-      this.#heardAt = scene.now();
+      this.#silence.excused();
       // An open turn connection is the only way to stop a running command later (a2a.md §3).
       if (memory.peer.dialect === 'gemini' && memory.rpc.turnIsFree) signOfLife(memory, scene);
       return;
     }
-    const silent = scene.now() - this.#heardAt;
-    if (silent >= timing.silence && !this.#recovering) {
-      scene.emit({ type: 'turn.activity', turnId: this.id, text: say('Waiting for the agent ({0} s)', Math.round(silent / 1000)) });
-    }
+    if (!this.#reconnect.offline) this.#silence.tell();
   }
 
   #end(end: TurnEnd): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#streams.deafen();
     clearInterval(this.#clock);
     this.#stop.abort();
     this.#deps.memory.past.add('Agent', this.#shown.text);

@@ -1,0 +1,92 @@
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
+import type { TurnId } from '../../session/model.ts';
+import type { Asking } from './asking.ts';
+import type { Hearing } from './hearing.ts';
+import { leaveTask } from './memory.ts';
+import { isAtRest, isOver } from './records.ts';
+import { lookUp, resubscribe } from './recover.ts';
+import type { OpenStream } from './streams.ts';
+import type { TurnScene } from './timing.ts';
+import type { TurnEnd } from './turnEnd.ts';
+
+interface ReconnectScene extends TurnScene {
+  readonly turnId: TurnId;
+  readonly hearing: Hearing;
+  readonly asking: Asking;
+  readonly signal: AbortSignal;
+  readonly hear: (open: OpenStream) => Promise<unknown>;
+}
+
+/** Takes up the task of a turn that nobody is heard of any more, and says so as long as no subscription stands (a2a.md §11). */
+export class Reconnect {
+  readonly #deps: ReconnectScene;
+  #running = false;
+  #offline = false;
+
+  constructor(deps: ReconnectScene) {
+    this.#deps = deps;
+  }
+
+  /** No stream of the task is open, and one is wanted. */
+  get offline(): boolean {
+    return this.#offline;
+  }
+
+  /** The end of the turn, or `resting` when the task has come to rest; undefined when there is nothing left to do. Never rejects. */
+  async run(error: unknown): Promise<TurnEnd | 'resting' | undefined> {
+    if (this.#running) return undefined;
+    const { memory, hearing } = this.#deps;
+    const why = error === undefined ? say('The connection was lost.') : messageOf(error);
+    if (!memory.task || hearing.records === 0) return { status: 'failed', error: { message: why, next: ['retry'] } };
+    this.#running = true;
+    this.#offline = true;
+    try {
+      return await (memory.peer.dialect === 'gemini' ? this.#stopped() : this.#subscribe(why));
+    } finally {
+      this.#running = false;
+      this.#offline = false;
+    }
+  }
+
+  /** Without its connection the shipped server does not go on. */
+  async #stopped(): Promise<TurnEnd> {
+    const { memory } = this.#deps;
+    const state = await lookUp(memory).catch(() => undefined);
+    const told = state === undefined || memory.newer || isOver(state.state) ? leaveTask(memory) : '';
+    const message = [say('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
+    return { status: 'failed', error: { message, next: ['retry', 'continue'] } };
+  }
+
+  async #subscribe(why: string): Promise<TurnEnd | 'resting' | undefined> {
+    const { scene, memory, timing, hearing, asking, signal, hear } = this.#deps;
+    for (;;) {
+      const end = await resubscribe({
+        scene,
+        memory,
+        retries: timing.retries,
+        signal,
+        hear,
+        stands: (on) => this.#stands(on),
+        caughtUp: (record) => hearing.catchUp(record),
+        resting: () => isAtRest(hearing.state),
+        progress: () => hearing.progress,
+      });
+      if (signal.aborted) return undefined;
+      scene.emit({ type: 'turn.activity', turnId: this.#deps.turnId, text: null });
+      if (end === 'resting') return end;
+      if (end === 'gone') return { status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } };
+      const told = say('The agent was not reached again. {0} It may still be at work.', why);
+      const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'));
+      if (!again) return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
+    }
+  }
+
+  #stands(on: boolean): void {
+    const { scene, turnId, signal } = this.#deps;
+    this.#offline = !on;
+    if (!signal.aborted) {
+      scene.emit({ type: 'turn.activity', turnId, text: on ? null : say('The connection was lost; trying to reconnect') });
+    }
+  }
+}
