@@ -10,6 +10,8 @@ import { killLeftBehind, signalTree } from './processTree.ts';
 import { listenOnce, stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
+  /** What a person calls it; its command line where nobody says. */
+  readonly name?: string;
   readonly command: string;
   readonly args: readonly string[];
   /** Added to what the child inherits; an undefined value takes a variable away. */
@@ -159,6 +161,7 @@ function environment(added: ProcessSpec['env']): NodeJS.ProcessEnv {
 
 /** What was started, as a person would write it, cut at a sensible length. */
 function nameOf(spec: ProcessSpec): string {
+  if (spec.name) return spec.name;
   const line = [spec.command, ...spec.args].join(' ');
   return `"${line.length > 200 ? `${line.slice(0, 200)}…` : line}"`;
 }

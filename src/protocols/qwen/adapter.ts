@@ -11,12 +11,13 @@ import { copyIn, copyKey, type ProcessLaunch, processOf } from './commandLine.ts
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
 import { heartbeat } from './envelope/heartbeat.ts';
+import { detailOf, explain, sentenceOf } from './exits.ts';
 import { initializeRequest } from './message/initialize.ts';
 import { MessageTalk } from './message/messageTalk.ts';
 import { readTalkOptions } from './options.ts';
 import { type Peer, peerOf } from './peers.ts';
 import { Kept } from './record/kept.ts';
-import { explain, Restarts, worthRestarting } from './restarts.ts';
+import { Restarts, worthRestarting } from './restarts.ts';
 import type { AgentMessage, Talk, TalkOptions, TalkSetup } from './talk.ts';
 
 /** Bytes in one line (qwen.md §1.7). */
@@ -32,6 +33,7 @@ const FOREIGN_LIMIT = 3;
 /** One process of the agent, from its start to its end. */
 interface Run {
   readonly channel: Channel;
+  readonly spec: ProcessSpec;
   readonly since: number;
   readonly plain: boolean;
   readonly held: AgentMessage[];
@@ -77,7 +79,7 @@ export class QwenAdapter implements Adapter {
     this.#connect = connect;
     this.#launch = launch;
     this.#scene = scene;
-    this.#peer = peerOf(launch.command, launch.args);
+    this.#peer = peerOf(launch.command, launch.args, scene.name);
     const { options, problems } = readTalkOptions(launch.options ?? {}, launch.args);
     this.#options = options;
     this.#key = scene.resume?.key;
@@ -129,7 +131,7 @@ export class QwenAdapter implements Adapter {
     if (this.#disposed) return;
     for (const event of events) this.#say(event);
     if (events.length > 0) return;
-    const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.name);
+    const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.called);
     this.#scene.emit({ type: 'notice', notice: { level: 'info', text } });
   }
 
@@ -138,13 +140,14 @@ export class QwenAdapter implements Adapter {
     const begun = this.#firstTurn !== undefined || this.#scene.resume?.history === true;
     const resume = this.#key === undefined || !begun ? {} : { resume: this.#key };
     const how = { plain, ...resume, ...(upTo === undefined ? {} : { upTo }) };
-    const channel = this.#connect(processOf(this.#launch, this.#peer, this.#options, how), {
+    const spec = processOf(this.#launch, this.#peer, this.#options, how);
+    const channel = this.#connect(spec, {
       log: this.#scene.log,
       patience: PATIENCE,
       limit: LINE_LIMIT,
       onTooLong: () => this.#leaveOut(),
     });
-    const run: Run = { channel, since: performance.now(), plain, held: [], foreign: 0 };
+    const run: Run = { channel, spec, since: performance.now(), plain, held: [], foreign: 0 };
     this.#run = run;
     channel.onMessage((line) => this.#take(run, line));
     channel.onClosed((closed) => this.#closed(run, closed));
@@ -294,7 +297,7 @@ export class QwenAdapter implements Adapter {
       const { reason, again, next, back } = run.verdict;
       run.talk?.end(reason);
       if (back) return this.#resumeAt(back);
-      return again ? this.#restart(reason, said) : this.#end(reason, said, next);
+      return again ? this.#restart(run, reason, said) : this.#end(run, reason, said, next);
     }
     if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
       // A strict peer of the other dialect may die of the first line; then it is asked again without it (qwen.md §2.5).
@@ -302,14 +305,15 @@ export class QwenAdapter implements Adapter {
       return this.#start({ plain: true });
     }
     this.#brokeOff = run.talk?.busy ?? false;
-    run.talk?.end(`${closed.reason}${said ? ` ${said.split('\n').at(-1)}` : ''}`);
-    if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(closed.reason, said);
-    this.#end(closed.reason, said);
+    const reason = sentenceOf(closed);
+    run.talk?.end(reason);
+    if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(run, reason, said);
+    this.#end(run, reason, said);
   }
 
-  #restart(reason: string, said: string): void {
+  #restart(run: Run, reason: string, said: string): void {
     const next = this.#restarts.next(performance.now());
-    if (!next) return this.#end(say('{0} It was started again too often.', reason), said);
+    if (!next) return this.#end(run, say('{0} It was started again too often.', reason), said);
     this.#run = undefined;
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
     this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
@@ -323,12 +327,12 @@ export class QwenAdapter implements Adapter {
     this.#start({ plain: false, ...(upTo === undefined ? {} : { upTo }) });
   }
 
-  #end(reason: string, detail: string, next?: readonly Remedy[]): void {
+  #end(run: Run, reason: string, said: string, next?: readonly Remedy[]): void {
     this.#run = undefined;
     this.#scene.emit({
       type: 'link.closed',
       reason,
-      ...(detail === '' ? {} : { detail }),
+      detail: detailOf(run.spec, said),
       next: next ?? ['restart', 'showLog'],
       at: this.#scene.now(),
     });

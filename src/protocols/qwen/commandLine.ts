@@ -35,7 +35,7 @@ export function processOf(launch: ProcessLaunch, peer: Peer, options: TalkOption
     args.push('--resume', ...(copy === undefined ? [how.resume] : [copy, '--fork-session']));
     if (how.upTo !== undefined) args.push('--resume-session-at', how.upTo);
   }
-  return { command: program.command, args, env: { ...peer.env, ...launch.env }, cwd: launch.cwd };
+  return { name: peer.called, command: program.command, args, env: { ...peer.env, ...launch.env }, cwd: launch.cwd };
 }
 
 const COPY = 'copy:';

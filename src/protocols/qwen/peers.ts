@@ -3,7 +3,10 @@ import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (qwen.md §1.1, §12). */
 export interface Peer {
+  /** What it calls itself. */
   readonly name: string;
+  /** What the person calls it. */
+  readonly called: string;
   /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
   readonly flags: readonly (readonly [flag: string, value: string | null])[];
   readonly env: Readonly<Record<string, string>>;
@@ -40,6 +43,7 @@ const STREAMS = [
 
 export const qwenCode: Peer = {
   name: 'Qwen Code',
+  called: 'Qwen Code',
   // Without a mode the shipped default lets a classifier approve edits.
   flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
   env: { QWEN_CODE_NO_RELAUNCH: '1' },
@@ -64,6 +68,7 @@ export const qwenCode: Peer = {
 
 export const claudeCode: Peer = {
   name: 'Claude Code',
+  called: 'Claude Code',
   flags: [
     ['-p', null],
     ['--verbose', null],
@@ -92,8 +97,10 @@ export const claudeCode: Peer = {
   checkpoints: true,
 };
 
-/** Which product a command line starts, by the names of the program and its script. */
-export function peerOf(command: string, args: readonly string[]): Peer {
+/** Which product a command line starts, by the names of the program and its script; `called` is the person's name for it, if there is one. */
+export function peerOf(command: string, args: readonly string[], called: string | undefined): Peer {
   const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 3);
-  return words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word)) ? claudeCode : qwenCode;
+  const isClaude = words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word));
+  const product = isClaude ? claudeCode : qwenCode;
+  return { ...product, called: called || product.name };
 }

@@ -25,9 +25,3 @@ export function worthRestarting(exit: { readonly code?: number; readonly signal?
   if (exit.code === 0 || FINAL_CODES.includes(exit.code)) return false;
   return exit.signal !== undefined || lived >= TOO_SOON || said.trim() === '';
 }
-
-/** What of stderr explains an end: the reason before a usage text, or the last of it (qwen.md §1.8). */
-export function explain(stderr: string): string {
-  const usage = /^Usage:/m.exec(stderr);
-  return usage ? stderr.slice(0, Math.min(usage.index, 2048)).trim() : stderr.slice(-4096).trim();
-}

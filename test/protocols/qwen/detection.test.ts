@@ -77,7 +77,8 @@ test('a usage text is shown up to where the usage begins, without a second start
   await settle();
   assert.equal(processes.length, 1);
   const { link } = now();
-  assert.deepEqual(link.state === 'closed' && link.detail, 'Unknown argument: --nope');
+  assert.ok(link.state === 'closed' && link.reason.endsWith(' Unknown argument: --nope'));
+  assert.ok(link.detail?.endsWith('\n\nUnknown argument: --nope'));
 });
 
 test('noise before the first line is passed over; silence ends it after 45 seconds', async (t) => {

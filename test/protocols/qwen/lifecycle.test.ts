@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/commandLine.ts';
+import { explain, sentenceOf } from '../../../src/protocols/qwen/exits.ts';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/options.ts';
-import { explain } from '../../../src/protocols/qwen/restarts.ts';
 import { drive, textOf } from '../../agents/drive.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';
@@ -60,7 +60,9 @@ test('a start that fails with words is not tried again: the words are shown', as
   all.last().exit({ code: 1, stderr: 'Session not found: K' });
   await all.settle();
   const { link } = all.now();
-  assert.deepEqual([all.processes.length, link.state === 'closed' && link.detail], [1, 'Session not found: K']);
+  assert.ok(link.state === 'closed');
+  assert.deepEqual([all.processes.length, link.reason], [1, 'It ended with 1. Session not found: K']);
+  assert.match(link.detail ?? '', /^agent --input-format [^\n]+\n\nSession not found: K$/);
 });
 
 test('an agent that ends by itself with code 0 has ended', async (t) => {
@@ -139,6 +141,16 @@ test('options: chunks mean the envelope dialect; what cannot be read is named', 
     [options.dialect, options.patience, options.heartbeat, options.direct, problems.length],
     ['auto', 10_000, 2_000, false, 2],
   );
+});
+
+test('why it ended, in one line: before a usage text, the error of a stack, the last words, or what the code means', () => {
+  const why = (stderr: string, code = 1) => sentenceOf({ reason: 'X ended.', failure: 'ended', code, stderr });
+  assert.equal(why('Unknown argument: --frob\nmore\nUsage: qwen [options]\nError: no'), 'X ended. Unknown argument: --frob');
+  assert.equal(why('a warning\n\u001b[31mTypeError: x is not\u001b[0m\n    at y (z.js:1)\n\nNode.js v24'), 'X ended. TypeError: x is not');
+  assert.equal(why('first\nReached max session turns.\n', 53), 'X ended. Reached max session turns.');
+  assert.equal(why('', 53), 'X ended. It has used up the turns it may take.');
+  assert.equal(why('  \n', 1), 'X ended.');
+  assert.equal(why('y'.repeat(5000)), `X ended. ${'y'.repeat(300)}…`);
 });
 
 test('the first of stderr before a usage text, else the last of it', () => {
@@ -245,7 +257,10 @@ test('output that ends without the process, and a process whose pipe somebody el
     await agent.ready();
     const turn = await agent.ended(agent.begin('go')).catch(() => agent.now().turns[0]);
     assert.equal(turn?.status, 'failed');
-    assert.equal(agent.now().link.state, 'closed');
+    const { link } = agent.now();
+    const reason = 'Qwen Code ended with exit code 53. It has used up the turns it may take.';
+    assert.deepEqual([link.state === 'closed' && link.reason, turn?.error?.message], [reason, reason], 'and no command line');
+    assert.ok(link.state === 'closed' && link.detail?.includes(file), 'which is among the details');
     await agent.stop();
     process.kill(Number(readFileSync(path.join(base, 'pid'), 'utf8')));
   });

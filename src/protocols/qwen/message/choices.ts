@@ -77,7 +77,7 @@ export class Choices {
         kind: 'approval',
         id,
         title: say('Change to mode "{0}"?', name),
-        detail: { type: 'text', text: say('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.name) },
+        detail: { type: 'text', text: say('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.called) },
         wordless: true,
         options: [
           { id: 'yes', label: say('Change to {0}', name), effect: 'allow_once' },

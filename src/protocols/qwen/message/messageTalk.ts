@@ -103,7 +103,7 @@ export class MessageTalk implements Talk {
       })
       .then((reply) => {
         if (reply.ok) this.#initialized(reply.payload);
-        else this.#setup.giveUp(say('{0} did not get ready: {1}', this.#setup.peer.name, reply.message), { again: false });
+        else this.#setup.giveUp(say('{0} did not get ready: {1}', this.#setup.peer.called, reply.message), { again: false });
       });
   }
 
@@ -192,7 +192,7 @@ export class MessageTalk implements Talk {
   #offerToGoOn(): void {
     const { keeps, peer } = this.#setup;
     if (!keeps.history || peer.onlyMessages) return;
-    const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.name);
+    const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.called);
     this.#yesNo.ask({ title, commands: [] }, (yes) => {
       if (!yes) return;
       void this.#outgoing.ask({ subtype: 'continue_last_turn' }).then((reply) => {
@@ -216,7 +216,7 @@ export class MessageTalk implements Talk {
     const prompt = promptOf(content, cwd, peer.takesImages);
     this.#ground.turns.begin(turnId, content);
     this.#spoke = false;
-    if (prompt.left.length > 0) this.#ground.turns.note('warn', say('{0} cannot take: {1}.', peer.name, prompt.left.join(', ')));
+    if (prompt.left.length > 0) this.#ground.turns.note('warn', say('{0} cannot take: {1}.', peer.called, prompt.left.join(', ')));
     if (prompt.text === '' && prompt.images.length === 0) {
       return this.#ground.turns.end('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
     }
