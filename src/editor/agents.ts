@@ -10,6 +10,7 @@ import { loginPath } from '../live/loginPath.ts';
 import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
 import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
+import { versionOf, whereIs } from '../transport/programs.ts';
 import { otherFolders } from './folder.ts';
 import type { Secrets } from './secrets.ts';
 import { addAgent, agentsSetting, defaultAgent, modelSettings, openSettings } from './settings.ts';
@@ -56,6 +57,14 @@ export class Agents {
       ...asked.filter(({ agent }) => !mine.some((one) => one.command === agent.command && one.protocol === agent.protocol)),
       ...(await findAgents(others, searched, VERSIONS_WAIT)),
     ];
+  }
+
+  /** What the program of a profile calls its version: only known agents are asked, another program may do anything at that. Never rejects. */
+  async version({ command }: Profile): Promise<string | undefined> {
+    if (command === undefined || !knownAgents.some((one) => one.command === path.basename(command))) return undefined;
+    const searched = await loginPath();
+    const file = await whereIs(command, searched);
+    return file === undefined ? undefined : versionOf(file, searched);
   }
 
   /** Puts a known agent into the settings, so that its sessions can be gone on with. */

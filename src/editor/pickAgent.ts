@@ -7,21 +7,25 @@ import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
 /** The agents there are, and the way to add one. */
-type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add'>;
+type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version'>;
 type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
- * Quick-pick of the agents: those of the settings, those found on this computer, and known ones that are not here. Undefined when none was
- * chosen, when the person went to the settings, or when the chosen one has to be installed first.
+ * Quick-pick of the agents: at once those of the settings, then those found on this computer, and known ones that are not here. Undefined when
+ * none was chosen, when the person went to the settings, or when the chosen one has to be installed first.
  */
 export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
-  const known = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Looking for agents on this computer…') },
-    () => agents.known(),
+  const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
+  const first = [...ownChoices(agents), settings];
+  const found = agents.known().then(
+    (known) => foundChoices(known),
+    () => [],
   );
-  const chosen = await inputs.pick(choicesOf(agents, known), {
+  const looking = vscode.l10n.t('Looking for agents on this computer…');
+  const chosen = await inputs.pick<Picked>([...first, heading(looking)], {
     title: vscode.l10n.t('New Session'),
     placeholder: vscode.l10n.t('With which agent?'),
+    whole: found.then((others) => [...first, ...others]),
   });
   if (chosen === undefined) return undefined;
   if (chosen === 'settings') {
@@ -34,22 +38,28 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   return undefined;
 }
 
-function choicesOf(agents: PickFrom, known: readonly FoundAgent[]): readonly Choice<Picked>[] {
+function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
   const standard = agents.default().id;
-  const choices: Choice<Picked>[] = agents.all().map((profile) => ({
-    label: plainLabel(profile.name),
-    description: profile.id === standard ? vscode.l10n.t('default') : '',
-    detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
-    value: { profile },
-  }));
+  return agents.all().map((profile): Choice<Picked> => {
+    const mark = profile.id === standard ? vscode.l10n.t('default') : '';
+    return {
+      label: plainLabel(profile.name),
+      description: mark,
+      detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
+      value: { profile },
+      late: agents.version(profile).then((version) => (version ? [version, mark].filter(Boolean).join(' · ') : undefined)),
+    };
+  });
+}
+
+function foundChoices(known: readonly FoundAgent[]): readonly Choice<Picked>[] {
+  const choices: Choice<Picked>[] = [];
   const here = known.filter((one) => one.file !== undefined);
   const away = known.filter((one) => one.file === undefined && one.agent.npm !== undefined);
   if (here.length > 0) choices.push(heading(vscode.l10n.t('Found on this computer')));
   for (const one of here) choices.push(knownChoice(one, one.version ?? '', one.file ?? ''));
   if (away.length > 0) choices.push(heading(vscode.l10n.t('Not installed')));
   for (const one of away) choices.push(knownChoice(one, '', installLine(one)));
-  choices.push(heading(''));
-  choices.push({ label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' });
   return choices;
 }
 

@@ -12,6 +12,10 @@ export interface PickOptions {
   readonly placeholder?: string;
   readonly signal?: AbortSignal;
 }
+export interface ListOptions<T> extends PickOptions {
+  /** The whole list, which begins with what is shown at first: nothing moves under the hand that chooses. Never rejects. */
+  readonly whole?: Promise<readonly Choice<T>[]>;
+}
 export interface InputOptions extends PickOptions {
   readonly value?: string;
   readonly prompt?: string;
@@ -32,14 +36,16 @@ export class QuickInputs implements Disposable {
   }
 
   /** Undefined when nothing was chosen. */
-  pick<T>(choices: readonly Choice<T>[], options: PickOptions): Promise<T | undefined> {
+  pick<T>(choices: readonly Choice<T>[], options: ListOptions<T>): Promise<T | undefined> {
     const pick = vscode.window.createQuickPick<Choice<T>>();
     pick.title = options.title;
     pick.placeholder = options.placeholder;
     pick.matchOnDescription = true;
     pick.matchOnDetail = true;
     pick.items = choices;
+    pick.keepScrollPosition = true;
     fillIn(pick, choices);
+    if (options.whole) replaceLater(pick, options.whole);
     return this.#run(pick, options.signal, () => pick.selectedItems[0]?.value);
   }
 
@@ -107,18 +113,44 @@ export class QuickInputs implements Disposable {
 
 /** Descriptions that come late take their places while the list is open; what is active stays so. */
 function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T>[]): void {
+  const isOpen = openness(pick);
+  for (const choice of choices) {
+    void choice.late?.then((description) => {
+      if (!isOpen() || !description) return;
+      setItems(
+        pick,
+        pick.items.map((one) => (one.value === choice.value ? { ...one, description } : one)),
+      );
+    });
+  }
+}
+
+/** The whole list takes the place of what was shown at first; what is active stays so. */
+function replaceLater<T>(pick: vscode.QuickPick<Choice<T>>, whole: Promise<readonly Choice<T>[]>): void {
+  const isOpen = openness(pick);
+  pick.busy = true;
+  void whole.then((choices) => {
+    if (!isOpen()) return;
+    pick.busy = false;
+    const described = new Map(pick.items.map(({ value, description }) => [value, description]));
+    setItems(
+      pick,
+      choices.map((one) => ({ ...one, description: described.get(one.value) || (one.description ?? '') })),
+    );
+    fillIn(pick, choices);
+  });
+}
+
+function openness(pick: vscode.QuickInput): () => boolean {
   let open = true;
   pick.onDidHide(() => {
     open = false;
   });
-  pick.keepScrollPosition = true;
-  choices.forEach(({ late }, at) => {
-    void late?.then((description) => {
-      if (!open || !description) return;
-      const active = pick.activeItems.map((one) => pick.items.indexOf(one));
-      const items = pick.items.map((one, place) => (place === at ? { ...one, description } : one));
-      pick.items = items;
-      pick.activeItems = active.flatMap((place) => items[place] ?? []);
-    });
-  });
+  return () => open;
+}
+
+function setItems<T>(pick: vscode.QuickPick<Choice<T>>, items: readonly Choice<T>[]): void {
+  const active = pick.activeItems.map((one) => one.value);
+  pick.items = items;
+  pick.activeItems = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));
 }

@@ -198,7 +198,15 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
       ...(event.next === undefined ? {} : { next: event.next }),
     },
     asks: [],
+    terminals: endedTerminals(after.terminals),
   };
+}
+
+/** Commands end with the agent that runs them, or nobody hears of them any more. */
+function endedTerminals(terminals: Session['terminals']): Session['terminals'] {
+  if (Object.values(terminals).every((one) => one.exit)) return terminals;
+  const exit = { code: null, signal: null };
+  return Object.fromEntries(Object.entries(terminals).map(([id, one]) => [id, one.exit ? one : { ...one, exit }]));
 }
 
 /** Nothing is taken back while it still happens. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
-import { type Choice, QuickInputs } from '../../src/editor/quickInputs.ts';
+import { type Choice, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
 import type { FoundAgent } from '../../src/live/findAgents.ts';
 import { type KnownAgent, knownAgents } from '../../src/live/knownAgents.ts';
 import type { Profile } from '../../src/live/profiles.ts';
@@ -28,29 +28,60 @@ describe('the list of agents', () => {
       all: () => [profile('Parley Agent'), own],
       known: async () => found,
       default: () => own,
+      version: async ({ id }: Profile) => (id === 'Mine' ? '3.2.1' : undefined),
       add: async (agent: KnownAgent) => {
         added.push(agent.id);
         return profile(agent.id, agent.command);
       },
     };
-    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
-      rows.push(...choices.map((one) => [one.label, one.description, one.detail].filter(Boolean).join(' | ')).filter(Boolean));
+    const atOnce: string[] = [];
+    const pick = async <T>(first: readonly Choice<T>[], { whole }: ListOptions<T>): Promise<T | undefined> => {
+      atOnce.push(...first.map((one) => one.label));
+      const choices = (await whole) ?? first;
+      for (const one of choices) {
+        const row = [one.label, (await one.late) ?? one.description, one.detail].filter(Boolean).join(' | ');
+        if (row) rows.push(row);
+      }
       return choices.find((one) => one.label.includes(word))?.value;
     };
-    return { chosen: await pickAgent(agents, { pick }), rows, added };
+    return { chosen: await pickAgent(agents, { pick }), rows, atOnce, added };
   };
 
   it('names those of the settings, those on this computer with place and version, and how to get the others', async () => {
     const { rows } = await choose('nobody');
     assert.deepEqual(rows, [
       'Parley Agent | comes with Parley',
-      'Mine | default | /opt/mine',
+      'Mine | 3.2.1 · default | /opt/mine',
+      '$(gear) Add an agent in the settings…',
       'Found on this computer',
       'Gemini CLI | 0.61.0 | /usr/bin/gemini',
       'Not installed',
       'Qwen Code | npm install -g @qwen-code/qwen-code',
-      '$(gear) Add an agent in the settings…',
     ]);
+  });
+
+  it('those of the settings are there at once, the others come when they are found', async () => {
+    const { atOnce } = await choose('nobody');
+    assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…', 'Looking for agents on this computer…']);
+  });
+
+  it('a list that comes whole later keeps what is active', async () => {
+    const inputs = new QuickInputs();
+    let find: (found: readonly Choice<number>[]) => void = () => {};
+    const whole = new Promise<readonly Choice<number>[]>((resolve) => {
+      find = resolve;
+    });
+    const first = [
+      { label: 'One', value: 1 },
+      { label: 'Last', value: 9 },
+    ];
+    const chosen = inputs.pick(first, { title: 'Which?', whole });
+    await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
+    find([...first, { label: 'Found', value: 2 }]);
+    await whole;
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await chosen, 9);
+    inputs.dispose();
   });
 
   it('one click starts one that is there, and puts it into the settings', async () => {

@@ -110,6 +110,7 @@ test('3. when the link closes running turns fail, asks vanish, terminals and the
   assert.equal(session.turns[0]?.endedAt, 9);
   assert.deepEqual(session.asks, []);
   assert.equal(session.terminals.x?.tail, 'out');
+  assert.deepEqual(session.terminals.x?.exit, { code: null, signal: null }, 'nothing runs without its agent');
   assert.equal(session.queue.length, 1);
   assert.deepEqual(session.link, { state: 'closed', reason: 'exit 1', detail: 'stderr', next: ['restart'] });
 });

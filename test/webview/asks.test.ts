@@ -210,6 +210,16 @@ test('a form comes filled in, leaves out what is not required, and can be declin
   ]);
 });
 
+test('each box of a form is named by its field for those who hear it', async () => {
+  const fields: Question['fields'] = [
+    { id: 'name', label: 'Name', free: true, kind: 'text' },
+    { id: 'count', label: 'Count', free: true, kind: 'integer' },
+  ];
+  const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields }] }));
+  const names = stage.all('vscode-text-area, label.plain-field').map((one) => one.textContent?.replace(/\s+/g, ' ').trim());
+  assert.deepEqual(names, ['Name: Your answer', 'Count: Your answer']);
+});
+
 test('a secret is sent and never kept', async () => {
   const state = { saved: undefined as unknown };
   const ask: Question = { ...question, fields: [{ id: 'token', label: 'Token', kind: 'secret', required: true }] };

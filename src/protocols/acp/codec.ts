@@ -82,7 +82,11 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
   usage_update: ({ used, size, cost }) => [
     {
       type: 'usage.set',
-      usage: { ...(used == null ? {} : { used }), ...(size == null || size <= 0 ? {} : { size }), ...(cost == null ? {} : { cost }) },
+      usage: {
+        ...(used == null || used < 0 ? {} : { used }),
+        ...(size == null || size <= 0 ? {} : { size }),
+        ...(cost == null ? {} : { cost }),
+      },
     },
   ],
   notice: ({ severity, title, description }) => [

@@ -84,7 +84,9 @@ export class Settings {
     } else {
       events.push({ type: 'mode.set', mode: null });
     }
-    const options = this.#config.length > 0 ? this.#config.filter((one) => one !== mode).map(toOption) : this.#legacyModels();
+    // A list without choices is nothing to choose from.
+    const shown = this.#config.filter((one) => one !== mode && (one.type === 'boolean' || choicesOf(one).length > 0));
+    const options = this.#config.length > 0 ? shown.map(toOption) : this.#legacyModels();
     events.push({ type: 'options.set', options });
     return events;
   }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
@@ -160,6 +161,9 @@ export class TerminalRequests {
       return await this.#scene.terminals.create(spec);
     } catch (error) {
       const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
+      if (spec.cwd !== undefined && !existsSync(spec.cwd)) {
+        return notStarted(this.#scene.newId(), `${say('The folder {0} does not exist.', spec.cwd)}\n`, 127);
+      }
       // A whole command line in the place of a program.
       if (missing && spec.args !== undefined && /\s/.test(spec.command)) {
         const { args, ...rest } = spec;

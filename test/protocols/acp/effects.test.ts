@@ -428,6 +428,10 @@ test('56: a command that cannot be started is a terminal that says so; a whole l
   const line = await command(made.agent, { command: 'echo a', args: ['b c'] });
   await line.wait();
   assert.equal((await line.output()).output, 'a b c\n');
+  const nowhere = path.join(made.cwd, 'none');
+  const lost = await command(made.agent, { command: 'pwd', cwd: nowhere });
+  assert.deepEqual(await lost.wait(), { exitCode: 127, signal: null });
+  assert.equal((await lost.output()).output, `The folder ${nowhere} does not exist.\n`);
   await finish();
 });
 

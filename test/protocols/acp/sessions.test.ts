@@ -175,6 +175,7 @@ test('11 and 12: config options win over modes, an option of an unknown type is 
     select('mode', 'mode', 'ask', ['ask', 'https://agent.example/modes#code']),
     grouped,
     { id: 'slider', name: 'x', type: 'slider', currentValue: 3 },
+    select('nothing', 'other', 'a', []),
     { id: 'fast', name: 'Fast', type: 'boolean', currentValue: false },
   ];
   agent.handlers['session/new'] = () => ({ sessionId: SESSION, modes, configOptions });

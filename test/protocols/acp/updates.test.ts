@@ -44,6 +44,9 @@ test('18 and 19: usage after the end is taken, a size of 0 is none', async (t) =
   made.agent.update({ sessionUpdate: 'usage_update', used: 1200, size: 0, cost: { amount: 0.5, currency: 'USD' } });
   const { usage } = await driven.until('usage', (session) => session.usage?.used === 1200);
   assert.deepEqual(usage, { input: 5, output: 4, used: 1200, cost: { amount: 0.5, currency: 'USD' } });
+  made.agent.update({ sessionUpdate: 'usage_update', used: -5, size: 8000 });
+  await driven.until('the size', (session) => session.usage?.size === 8000);
+  assert.equal(driven.now().usage?.used, 1200, 'less than nothing is not used');
   assert.equal(driven.now().turns.length, 1);
 });
 
