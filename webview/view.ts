@@ -1,5 +1,4 @@
-import type { Calls } from '../src/bridge/contract.ts';
-import type { Intent } from '../src/session/intents.ts';
+import type { Calls, ViewIntent } from '../src/bridge/contract.ts';
 import type { Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
@@ -12,7 +11,7 @@ export interface View {
 
 /** What the person can set going. Stays the same object for as long as the page lives, so that templates may keep it. */
 export interface Act {
-  intent(intent: Intent): void;
+  intent(intent: ViewIntent): void;
   /** Paths may be relative to the session's folder. */
   open(path: string, line?: number): void;
   openLink(uri: string): void;

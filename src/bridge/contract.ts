@@ -39,13 +39,16 @@ export interface ProfileLine {
   readonly isDefault?: true;
 }
 
+/** What is changed before it is allowed is changed in the editor's diff, not in the view. */
+export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
+
 /** view -> host */
 export type FromView =
   | { readonly type: 'ready' }
   /** The person types in the view just now; said a few times a second at most. */
   | { readonly type: 'typing' }
   | { readonly type: 'resync'; readonly sessionId: SessionId }
-  | { readonly type: 'intent'; readonly sessionId: SessionId; readonly intent: Intent }
+  | { readonly type: 'intent'; readonly sessionId: SessionId; readonly intent: ViewIntent }
   | Call;
 export type Call = {
   readonly [M in keyof Calls]: { readonly type: 'call'; readonly id: number; readonly method: M; readonly params: Calls[M]['params'] };

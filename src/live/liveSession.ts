@@ -135,6 +135,8 @@ export class LiveSession implements DeskSession, Disposable {
       }
       case 'answer':
         return this.#answer(intent.askId, intent.answer);
+      case 'revise':
+        return this.#emit({ type: 'ask.revised', askId: intent.askId, diff: intent.diff });
       case 'setMode':
       case 'setOption':
         return this.#conversation?.adapter.send(intent);
@@ -250,7 +252,8 @@ export class LiveSession implements DeskSession, Disposable {
     // Asked before the event changes it, and only where it matters: most events are growth.
     const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;
-    this.#deps.journal?.record(event);
+    // No ask outlives its agent, and a whole file at every pause in typing is much to write.
+    if (event.type !== 'ask.revised') this.#deps.journal?.record(event);
     switch (event.type) {
       case 'ask.opened':
         return this.#askOpened(event.ask);

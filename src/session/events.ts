@@ -6,6 +6,7 @@ import type {
   CallId,
   Command,
   Content,
+  Diff,
   Fault,
   ModeChoice,
   Notice,
@@ -64,6 +65,8 @@ export type SessionEvent =
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange }
   | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
+  /** The person has changed what is proposed, or, null, has taken that back. */
+  | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diff: Diff | null }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
   | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }
   | { readonly type: 'plan.set'; readonly plan: Plan | null }

@@ -1,4 +1,4 @@
-import type { AskId, Content, TurnId } from './model.ts';
+import type { AskId, Content, Diff, TurnId } from './model.ts';
 
 /** Everything a person may want of a session, from whichever surface. */
 export type Intent =
@@ -19,6 +19,8 @@ export type Intent =
   | { readonly type: 'unqueue'; readonly turnId: TurnId }
   | { readonly type: 'cancel' }
   | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
+  /** What is proposed was changed before the answer; null: it is as it was proposed. */
+  | { readonly type: 'revise'; readonly askId: AskId; readonly diff: Diff | null }
   | { readonly type: 'setMode'; readonly modeId: string }
   /** A boolean for a switch, a choice's value for a choice. */
   | { readonly type: 'setOption'; readonly optionId: string; readonly value: string | boolean };

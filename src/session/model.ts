@@ -179,6 +179,8 @@ export interface Approval {
   readonly options: readonly Option[];
   /** The person may change the proposed text before allowing it. */
   readonly editable?: true;
+  /** What they have made of it so far, whole: an allowance applies this. */
+  readonly revised?: Diff;
   /** Asked by this side, not by the agent: words with a rejection would reach nobody. */
   readonly wordless?: true;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */

@@ -1,5 +1,5 @@
 import type { SessionEvent } from './events.ts';
-import type { AgentInfo, Ask, Notice, Part, QueuedPrompt, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
+import type { AgentInfo, Ask, AskId, Diff, Notice, Part, QueuedPrompt, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
 import { addPart, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
@@ -82,6 +82,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => growInput(turn, event.callId, event.text));
     case 'ask.opened':
       return openAsk(session, event.ask);
+    case 'ask.revised':
+      return reviseAsk(session, event.askId, event.diff);
     case 'ask.closed':
       return withAsks(session, (ask) => ask.id !== event.askId);
     case 'queue.set':
@@ -220,6 +222,14 @@ function openAsk(session: Session, ask: Ask): Session {
   if (session.asks.some((open) => open.id === ask.id)) return session;
   if (ask.turnId !== undefined && session.turns.find((turn) => turn.id === ask.turnId)?.status !== 'running') return session;
   return { ...session, asks: [...session.asks, ask] };
+}
+
+function reviseAsk(session: Session, id: AskId, diff: Diff | null): Session {
+  const at = session.asks.findIndex((ask) => ask.id === id);
+  const ask = session.asks[at];
+  if (ask?.kind !== 'approval' || !ask.editable || (diff === null && !ask.revised)) return session;
+  const { revised: _, ...proposed } = ask;
+  return { ...session, asks: session.asks.with(at, diff === null ? proposed : { ...proposed, revised: diff }) };
 }
 
 function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {

@@ -22,6 +22,7 @@ test(
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
     assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'nothing is written before the answer');
     await window.statusItem('1 approval waits').waitFor();
+    await pick.row('src/main.ts').getByText("− const greeting = 'Hello").waitFor();
     await window.pictures('approval', ['dark', 'light', 'contrast']);
 
     await pick.choose('Approve');

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Calls, FromView } from '../../src/bridge/contract.ts';
+import type { Calls, FromView, ViewIntent } from '../../src/bridge/contract.ts';
 import { readFromView } from '../../src/editor/viewMessages.ts';
-import type { Intent } from '../../src/session/intents.ts';
 
-const intents: { readonly [T in Intent['type']]: Extract<Intent, { type: T }> } = {
+const intents: { readonly [T in ViewIntent['type']]: Extract<ViewIntent, { type: T }> } = {
   prompt: {
     type: 'prompt',
     turnId: 't',

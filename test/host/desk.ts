@@ -52,6 +52,7 @@ export class FakeDesk implements Desk {
   }
 
   #take(id: string, intent: Intent): void {
+    if (intent.type === 'revise') return this.say(id, { type: 'ask.revised', askId: intent.askId, diff: intent.diff });
     if (intent.type !== 'answer') return;
     this.answers.push({ askId: intent.askId, answer: intent.answer });
     this.close(intent.askId, id);

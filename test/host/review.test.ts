@@ -113,6 +113,33 @@ describe('review of changes', () => {
     await settled(() => tabs().length === 0);
   });
 
+  it('what the person makes of a proposal is said to its ask, stays when the diff is opened again, and is taken back', async () => {
+    const before = 'one\ntwo\nthree\n';
+    desk.open(edit('1', [{ path: 'x.txt', before, after: 'one\nTWO\nthree\n' }], true));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const put = async (at: vscode.Range, text: string) => {
+      const change = new vscode.WorkspaceEdit();
+      change.replace(input.modified, at, text);
+      assert.equal(await vscode.workspace.applyEdit(change), true);
+    };
+    const revised = () => {
+      const [ask] = session().asks;
+      return ask?.kind === 'approval' ? ask.revised : undefined;
+    };
+    await put(new vscode.Range(0, 0, 0, 0), 'mine\n');
+    await settled(() => revised() !== undefined);
+    assert.deepEqual(revised(), { path: file, before, after: 'mine\none\nTWO\nthree\n' });
+    assert.equal(await (await vscode.workspace.openTextDocument(input.modified)).save(), true);
+    await review.openAsk('a', '1');
+    assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n', 'as the person left it');
+    await put(new vscode.Range(0, 0, 1, 0), '');
+    await settled(() => revised() === undefined);
+    desk.close('1');
+    await settled(() => tabs().length === 0);
+  });
+
   it('a proposal that is not editable is read-only', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'x' }]));
     await review.openAsk('a', '1');

@@ -48,6 +48,7 @@ test('1. an event that fits nothing gives the same object back', () => {
     { type: 'parts.removed', turnId: 't', partIds: ['a'] },
     { type: 'ask.closed', askId: 'nobody', how: 'answered' },
     { type: 'ask.opened', ask: approval('a', 't') },
+    { type: 'ask.revised', askId: 'nobody', diff: null },
     { type: 'turn.activity', turnId: 't', text: 'x' },
     { type: 'plan.set', plan: null },
     { type: 'mode.set', mode: null },

@@ -130,6 +130,20 @@ test('an edit shows its lines and opens in the editor; any ask can be shown in t
   assert.deepEqual(stage.calls('showAsk'), [{ sessionId: 's1', askId: 'a2' }]);
 });
 
+test('what the person made of a proposal in the editor takes its place in the card, with a mark', async () => {
+  const ask: Approval = { ...edit, editable: true, detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } };
+  const stage = await Stage.open(session({ ...running, asks: [ask] }));
+  await stage.happen({ type: 'ask.revised', askId: ask.id, diff: { path: '/w/a.ts', before: 'a\n', after: 'mine\nb\n' } });
+  assert.deepEqual(
+    stage.all('.ask .line-added .line-text').map((line) => line.textContent),
+    ['mine', 'b'],
+  );
+  assert.equal(stage.text('.ask .tag'), 'edited by you');
+  await stage.happen({ type: 'ask.revised', askId: ask.id, diff: null });
+  assert.equal(stage.all('.ask .tag').length, 0);
+  assert.equal(stage.text('.counts'), '+1 −1');
+});
+
 test('an ask that is gone from the session is gone from the view, and new ones are said aloud', async () => {
   const stage = await Stage.open(session(running));
   await stage.happen({ type: 'ask.opened', ask: command });

@@ -124,8 +124,14 @@ function detailView(view: View, ask: Approval, edited: string | undefined): Temp
         ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
         ${ask.editable ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     case 'edit':
-      return html`${byPath(detail.diffs).map((file, index) =>
-        diffCard(view, `${key}/${index}`, file, () => view.act.review({ askId: ask.id, path: file.path })),
+      return html`${byPath(ask.revised ? [ask.revised] : detail.diffs).map((file, index) =>
+        diffCard(
+          view,
+          `${key}/${index}`,
+          file,
+          () => view.act.review({ askId: ask.id, path: file.path }),
+          ask.revised && t('edited by you'),
+        ),
       )}`;
     case 'mcp':
       return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>

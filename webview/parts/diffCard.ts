@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
+import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { type ChangedFile, relativePath } from '../../src/session/select.ts';
-import { type DiffLine, hunksOf } from '../hunks.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -11,8 +11,8 @@ import { plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
 
-/** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. */
-export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void): TemplateResult {
+/** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark` stands by the path. */
+export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void, mark?: string): TemplateResult {
   const path = relativePath(file, view.session.cwd);
   return html`<div class="diff">
     <div class="diff-head">
@@ -22,6 +22,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       ${diffs[0]?.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
       ${diffs.at(-1)?.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
       ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : nothing} ${counts(diffs)}
+      ${mark === undefined ? nothing : html`<span class="tag">${mark}</span>`}
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
     ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}

@@ -2,8 +2,9 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Option } from '../../session/model.ts';
+import type { Approval, Diff, Option } from '../../session/model.ts';
 import { byPath, rejection } from '../../session/select.ts';
+import { changeSummary } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
 export interface ApprovalPickHost {
@@ -16,8 +17,9 @@ export interface ApprovalPickHost {
   /** Shows a long text whole. */
   openText(title: string, text: string): void;
 }
-export interface PickView extends Disposable {
-  setTitle(title: string): void;
+export interface ApprovalView extends Disposable {
+  /** The same ask, as it is by now. */
+  update(ask: Approval, title: string): void;
 }
 
 interface Row extends vscode.QuickPickItem {
@@ -34,15 +36,22 @@ const AFTER_TYPING = 400;
  * One approval as a quick-pick. The first row, which is the active one, says what is asked and opens it: an Enter meant for elsewhere answers
  * nothing. Typing does not filter, for the same reason. Whatever closes the pick without a chosen option is a dismissal.
  */
-export function showApproval(ask: Approval, title: string, offersFeedback: boolean, host: ApprovalPickHost): PickView {
+export function showApproval(ask: Approval, title: string, offersFeedback: boolean, host: ApprovalPickHost): ApprovalView {
   const life = new Lifetime();
   const pick = life.own(vscode.window.createQuickPick<Row>());
   const buttons = new Map<vscode.QuickInputButton, () => void>();
   const rejecting = rejection(ask);
+  let shown = ask;
+  const rows = (now: Approval) => [
+    ...detailRows(now, host),
+    separator(vscode.l10n.t('Answer')),
+    ...answerRows(now, rejecting, offersFeedback),
+  ];
   pick.title = title;
+  pick.keepScrollPosition = true;
   pick.placeholder = vscode.l10n.t('Choose with the arrow keys and Enter. Esc sets the question aside without answering it.');
   pick.ignoreFocusOut = true;
-  pick.items = [...detailRows(ask, host), separator(vscode.l10n.t('Answer')), ...answerRows(ask, rejecting, offersFeedback)];
+  pick.items = rows(ask);
   for (const [button, run] of titleButtons(ask, host)) buttons.set(button, run);
   pick.buttons = [...buttons.keys()];
   let typedAt = Number.NEGATIVE_INFINITY;
@@ -73,8 +82,14 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
   life.own(pick.onDidHide(() => settle(() => host.dismissed())));
   pick.show();
   return {
-    setTitle: (next) => {
-      pick.title = next;
+    update: (next, nextTitle) => {
+      pick.title = nextTitle;
+      if (next === shown) return;
+      shown = next;
+      const items = rows(next);
+      const active = pick.activeItems.flatMap((one) => items[pick.items.indexOf(one)] ?? []);
+      pick.items = items;
+      pick.activeItems = active;
     },
     dispose: () => settle(() => {}),
   };
@@ -120,9 +135,9 @@ function detailRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
     case 'edit':
       return [
         separator(vscode.l10n.t('Files')),
-        ...byPath(detail.diffs).map(({ path, diffs }) => ({
+        ...byPath(ask.revised ? [ask.revised] : detail.diffs).map(({ path, diffs }) => ({
           label: `$(diff) ${plainLabel(vscode.workspace.asRelativePath(path))}`,
-          description: isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : vscode.l10n.t('Open diff'),
+          ...changeTexts(diffs, ask.revised !== undefined),
           alwaysShow: true,
           open: () => host.openDiff(path),
         })),
@@ -141,6 +156,15 @@ function detailRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
       return unknown;
     }
   }
+}
+
+/** How much changes, and how the change begins: the pick may lie over that part of the diff. */
+function changeTexts(diffs: readonly Diff[], edited: boolean): { readonly description: string; readonly detail?: string } {
+  const { counts, beginning } = changeSummary(diffs);
+  const mark = edited ? vscode.l10n.t('edited by you') : '';
+  const open = isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : vscode.l10n.t('Open diff');
+  const description = [counts, mark, open].filter(Boolean).join(' · ');
+  return beginning === '' ? { description } : { description, detail: beginning };
 }
 
 function textRows(text: string, heading: string, icon: string, open: () => void, last: { readonly detail?: string }): readonly Row[] {

@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Desk, DeskSession } from '../../live/surface.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, AskId, Option, Question, SessionId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, Option, Question, SessionId } from '../../session/model.ts';
 import { askTitle, rejection } from '../../session/select.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { type PickView, showApproval } from './approvalPick.ts';
+import { showApproval } from './approvalPick.ts';
 import { acceptance, plainLabel } from './optionRows.ts';
 import { type QuestionProgress, showQuestion } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
@@ -32,7 +32,7 @@ export class Approvals implements Disposable {
   readonly #queue = new AskQueue();
   #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
-  #view: { readonly key: AskKey; readonly pick: PickView } | undefined;
+  #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
   /** Words are being typed for this one; its pick is away meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
@@ -102,7 +102,7 @@ export class Approvals implements Disposable {
     const key = next && keyOfOpen(next);
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
-    if (this.#view) return this.#view.pick.setTitle(this.#titleOf(next));
+    if (this.#view) return this.#view.update(next.ask, this.#titleOf(next));
     // One of our own inputs is open: this one waits, it does not close what the person is doing.
     if (this.#deps.inputs.busy) return;
     const rest = this.#queue.isWanted(next) ? 0 : this.#deps.restsIn();
@@ -141,7 +141,8 @@ export class Approvals implements Disposable {
     };
     const title = this.#titleOf(one);
     if (ask.kind === 'question') {
-      this.#view = { key, pick: showQuestion(ask, title, this.#progressOf(key), host) };
+      const pick = showQuestion(ask, title, this.#progressOf(key), host);
+      this.#view = { key, pick, update: (_, next) => pick.setTitle(next) };
       return;
     }
     const { diffs } = ask.detail.type === 'edit' ? ask.detail : { diffs: [] };
@@ -154,7 +155,7 @@ export class Approvals implements Disposable {
         void this.#rejectWithWords(one, ask, option);
       },
     });
-    this.#view = { key, pick };
+    this.#view = { key, pick, update: (now, next) => now.kind === 'approval' && pick.update(now, next) };
   }
 
   async #rejectWithWords(one: OpenAsk, ask: Approval, option: Option): Promise<void> {

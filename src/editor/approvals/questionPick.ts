@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
-import { Lifetime } from '../../base/lifetime.ts';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Field, Question } from '../../session/model.ts';
-import type { PickView } from './approvalPick.ts';
 import { choicePick, choicesOf } from './choicePick.ts';
 import { fieldMessage } from './fieldTexts.ts';
 import { plainLabel } from './optionRows.ts';
@@ -13,6 +12,9 @@ export interface QuestionPickHost {
   dismissed(): void;
   openText(title: string, text: string): void;
 }
+export interface QuestionView extends Disposable {
+  setTitle(title: string): void;
+}
 /** What has been answered so far; outlives a dismissal, so that nothing typed is lost. */
 export interface QuestionProgress {
   step: number;
@@ -22,7 +24,7 @@ export interface QuestionProgress {
 }
 
 /** A question as native inputs, one field after another with a way back. Closing one of them answers nothing. */
-export function showQuestion(ask: Question, title: string, progress: QuestionProgress, host: QuestionPickHost): PickView {
+export function showQuestion(ask: Question, title: string, progress: QuestionProgress, host: QuestionPickHost): QuestionView {
   const outer = new Lifetime();
   // A question without fields is one to go on from; it is not answered for the person.
   const fields: readonly Field[] =

@@ -23,13 +23,18 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     this.#registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
   }
 
-  /** `key` keeps texts of one path apart; putting the same key again changes the text in place. */
-  put(key: string, path: string, text: string, editable = false): vscode.Uri {
-    const uri = vscode.Uri.from({
+  /** Where the text of that key is, or would be. */
+  address(key: string, path: string): vscode.Uri {
+    return vscode.Uri.from({
       scheme: this.#scheme,
       path: path.startsWith('/') ? path : `/${path.replaceAll('\\', '/')}`,
       query: key,
     });
+  }
+
+  /** `key` keeps texts of one path apart; putting the same key again changes the text in place. */
+  put(key: string, path: string, text: string, editable = false): vscode.Uri {
+    const uri = this.address(key, path);
     const known = this.#entries.get(uri.toString());
     const bytes = new TextEncoder().encode(text);
     if (known && sameBytes(known.bytes, bytes)) return uri;

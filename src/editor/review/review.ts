@@ -19,7 +19,8 @@ export type Subject =
       readonly askId: AskId;
       readonly file: string;
       readonly editable: boolean;
-      readonly proposed: string;
+      /** The whole sides as they were proposed. */
+      readonly proposed: Sides;
     }
   | { readonly kind: 'turn'; readonly sessionId: SessionId; readonly turnId: TurnId; readonly file: string };
 
@@ -29,6 +30,8 @@ interface Shown {
   readonly right: vscode.Uri;
 }
 
+/** Milliseconds that typing rests before the asks show what it made. */
+const TYPING_RESTS = 200;
 /** Diffs of turns that can be reverted from their editor. */
 const MOST_TURN_DIFFS = 500;
 
@@ -39,6 +42,7 @@ export class Review implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #shown = new Map<string, Shown>();
+  #typing: NodeJS.Timeout | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
   /** A diff has come to the front. */
   readonly onOpened = this.#opened.listen;
@@ -53,6 +57,9 @@ export class Review implements Disposable {
       }),
     );
     this.#life.own(desk.onSessions(() => this.#settle()));
+    this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
+    this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
+    this.#life.onEnd(() => clearTimeout(this.#typing));
     // Tabs that the editor brought back after a reload: their texts are gone.
     closeReviews(() => true).catch((error: unknown) => log.error('A diff of an earlier window could not be closed', error));
   }
@@ -90,9 +97,15 @@ export class Review implements Disposable {
     const editable = ask.editable === true && files.size === 1 && located.ok && located.sides.after !== null;
     const sides = this.#orExcerpt(located, diffs);
     const left = this.#documents.put(`${key}/before`, wanted, sides.before ?? '');
-    const right = this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
+    const id = idOf(left, this.#documents.address(`${key}/after`, wanted));
+    const known = this.#shown.get(id)?.subject;
+    // Opened once more, it is as the person left it.
+    const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
+    const right = kept
+      ? this.#documents.address(`${key}/after`, wanted)
+      : this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
     const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
-    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides.after ?? '' };
+    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides };
     this.#remember({ subject, left, right });
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false });
     if (!this.#stillOpen(sessionId, askId)) this.#settle();
@@ -118,11 +131,10 @@ export class Review implements Disposable {
 
   /** The text of an editable proposal after the person has changed it; undefined when it is as it was proposed. */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
-    for (const { subject, right } of this.#shown.values()) {
-      if (subject.kind !== 'ask' || subject.sessionId !== sessionId || subject.askId !== askId || !subject.editable) continue;
-      const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString());
-      const text = document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right));
-      return plain(text) === plain(subject.proposed) ? undefined : plain(text);
+    for (const shown of this.#shown.values()) {
+      const { subject } = shown;
+      if (subject.kind === 'ask' && subject.sessionId === sessionId && subject.askId === askId && subject.editable)
+        return this.#made(shown);
     }
     return undefined;
   }
@@ -172,6 +184,36 @@ export class Review implements Disposable {
     };
   }
 
+  /** The text of a right side after the person has changed it; undefined when it is as it was proposed. */
+  #made({ subject, right }: Shown): string | undefined {
+    if (subject.kind !== 'ask') return undefined;
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
+    const text = plain(document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right)));
+    return text === plain(subject.proposed.after ?? '') ? undefined : text;
+  }
+
+  /** Something was typed, saved or dropped in a diff: the asks are told once that rests. */
+  #changed(uri: vscode.Uri): void {
+    const wanted = uri.toString();
+    if (![...this.#shown.values()].some(({ subject, right }) => isEditable(subject) && right.toString() === wanted)) return;
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => this.#tellAsks(), TYPING_RESTS);
+  }
+
+  #tellAsks(): void {
+    for (const shown of this.#shown.values()) {
+      const { subject } = shown;
+      if (!isEditable(subject)) continue;
+      const session = this.#desk.get(subject.sessionId);
+      const ask = session && findAsk(session.store.now, subject.askId);
+      if (!session || ask?.kind !== 'approval') continue;
+      const after = this.#made(shown);
+      if (after === ask.revised?.after) continue;
+      const diff = after === undefined ? null : { path: subject.file, before: subject.proposed.before, after };
+      session.send({ type: 'revise', askId: subject.askId, diff });
+    }
+  }
+
   #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {
     return located.ok ? located.sides : excerptSides(diffs);
   }
@@ -203,6 +245,10 @@ export class Review implements Disposable {
       for (const uri of [old.left, old.right]) this.#documents.remove(uri);
     }
   }
+}
+
+function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask' }> {
+  return subject.kind === 'ask' && subject.editable;
 }
 
 function idOf(left: vscode.Uri, right: vscode.Uri): string {

@@ -27,7 +27,9 @@ export class QuickPick {
   /** The labels of all rows in view. */
   async labels(): Promise<readonly string[]> {
     await this.box.locator('.monaco-list-row').first().waitFor();
-    return (await this.box.locator('.monaco-list-row .label-name').allTextContents()).map((text) => text.trim());
+    return (await this.box.locator('.monaco-list-row .quick-input-list-row:first-child .label-name').allTextContents()).map((text) =>
+      text.trim(),
+    );
   }
 
   /** Moves with the arrow keys to the row with this text and presses Enter. Throws when it is not reached. */

@@ -1,5 +1,5 @@
 import { structuredPatch } from 'diff';
-import type { Diff } from '../src/session/model.ts';
+import type { Diff } from './model.ts';
 
 export interface DiffLine {
   readonly sign: ' ' | '+' | '-';

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changeSummary } from '../../../src/editor/approvals/changeSummary.ts';
+
+test('a change in one line: how much, and how it begins, hidden characters written out', () => {
+  const diffs = [{ path: 'a', before: '{\n  "debug": false\n}\n', after: '{\n  "debug": \u202etrue\n}\n' }];
+  assert.deepEqual(changeSummary(diffs), { counts: '+1 −1', beginning: '− "debug": false   + "debug": \\u{202e}true' });
+});
+
+test('a long change is cut, and says so', () => {
+  const { counts, beginning } = changeSummary([{ path: 'a', before: null, after: 'word\n'.repeat(200) }]);
+  assert.equal(counts, '+200 −0');
+  assert.match(beginning, /^\+ word {3}\+ word.*…$/);
+  assert.equal([...beginning].length, 101);
+});
+
+test('sentences about a change and changes too long to compare say nothing', () => {
+  const none = { counts: '', beginning: '' };
+  assert.deepEqual(changeSummary([{ path: 'a', before: null, after: 'It will be better.', summary: true }]), none);
+  assert.deepEqual(changeSummary([{ path: 'a', before: 'a'.repeat(300_000), after: 'b'.repeat(300_000) }]), none);
+});
