@@ -45,6 +45,8 @@ export class ClientTools {
         this.#offers.set(called, { server, tool: name, full, offer });
       }
     } catch (error) {
+      // Where nobody listens there is nobody who lends tools either.
+      if (this.#control.ended) return;
       process.stderr.write(`parley-agent: the tools of "${server}" are not there: ${String(error)}\n`);
     }
   }

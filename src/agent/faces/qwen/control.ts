@@ -26,6 +26,11 @@ export class Control {
     this.#envelope = envelope;
   }
 
+  /** The client hears nothing any more. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   ask(subtype: string, payload: object, how: { readonly signal?: AbortSignal; readonly limit: number }): Promise<unknown> {
     if (this.#ended) return Promise.reject(new Error('Nobody can be asked.'));
     const id = randomUUID();

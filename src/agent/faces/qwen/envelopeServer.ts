@@ -60,7 +60,7 @@ export class EnvelopeServer implements QwenServer {
       tools: this.#tools,
       say: (said) => this.#say(said),
       permission: (callId, name, input, reason) => {
-        this.#lines.display(callId, 'Confirming', null, { confirmation: { type: name } });
+        this.#lines.display(callId, 'Confirming', null, { confirmation: { type: name, ...input } });
         return { tool: { name, arguments: input }, tool_call_id: callId, metadata: { reason } };
       },
       limit: () => APPROVAL_LIMIT,
@@ -107,7 +107,7 @@ export class EnvelopeServer implements QwenServer {
       return this.#fatal('a chat request needs an input', 'QWEN_INVALID_INPUT');
     const input = record(message.input);
     const version = record(message.metadata).protocol_version;
-    if (version !== undefined && version !== PROTOCOL_VERSION) {
+    if (version !== undefined && !/^1(\.|$)/.test(String(version))) {
       this.#lines.metadata({ error: { code: 'unsupported_protocol', message: `Protocol ${String(version)} is not supported.` } });
       this.#lines.finish('error');
       return this.#options.exit(1);
@@ -127,6 +127,10 @@ export class EnvelopeServer implements QwenServer {
 
   async #run(text: string, command: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#greet();
+    if (text.trim() === '') {
+      this.#lines.metadata({ error: { message: 'The prompt is empty.', code: 'QWEN_EMPTY_INPUT', retryable: false } });
+      return this.#lines.finish('stop');
+    }
     const called = commandIn(text);
     this.#commandText = called ? '' : undefined;
     try {

@@ -74,6 +74,7 @@ export class MessageServer implements QwenServer {
   }
 
   take(message: Readonly<Record<string, unknown>>): void {
+    if (typeof message.type !== 'string') return this.#die('Missing required "type" field');
     if (message.type === 'control_request') return void this.#answer(message);
     if (message.type === 'control_response') return void this.#control.take(message);
     if (message.type !== 'user') return;
@@ -87,6 +88,12 @@ export class MessageServer implements QwenServer {
   async end(): Promise<void> {
     this.#control.end();
     await this.#turn;
+  }
+
+  /** Whoever sends such a line is no client of this dialect (qwen.md §1.5). */
+  #die(why: string): void {
+    process.stderr.write(`parley-agent: ${why}\n`);
+    this.#options.exit(1);
   }
 
   /** Prompts one after the other, each with its own beginning and end. */

@@ -10,15 +10,21 @@ type Line = Readonly<Record<string, unknown>>;
 /** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
 export function serveQwen(channel: Channel, options: Serving, write: (message: object) => void): { end(): Promise<void> } {
   let server: QwenServer | undefined;
+  let dialect = options.dialect;
   channel.onMessage((line) => {
     let message: Line;
     try {
       message = record(JSON.parse(line));
     } catch {
-      write({ error: { message: 'A line is not JSON.', type: 'invalid_request_error', param: null, code: 'QWEN_INVALID_JSON' } });
+      // The message dialect has no line for it (qwen.md §3.10).
+      if (dialect === 'message') process.stderr.write('parley-agent: a line is not JSON\n');
+      else write({ error: { message: 'A line is not JSON.', type: 'invalid_request_error', param: null, code: 'QWEN_INVALID_JSON' } });
       return options.exit(1);
     }
-    server ??= serverFor(dialectOf(options, message), { ...options, write });
+    if (!server) {
+      dialect = dialectOf(options, message);
+      server = serverFor(dialect, { ...options, write });
+    }
     server.take(message);
   });
   return { end: async () => server?.end() };
