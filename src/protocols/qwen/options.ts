@@ -8,7 +8,8 @@ const PATIENCE = 10_000;
 
 /**
  * Reads a profile's options: `dialect` (auto, message, envelope), `format` (stream-json, stream-chunk-json), `heartbeatSeconds`,
- * `timeoutSeconds`, `direct` (false runs the command as it is). What cannot be read is left at its default and named in `problems`.
+ * `timeoutSeconds`, `direct` (false runs the command as it is), and for the requests of the envelope dialect `model`, `temperature` and
+ * `tools` (names with commas between). What cannot be read is left at its default and named in `problems`.
  */
 export function readTalkOptions(
   options: LaunchOptions,
@@ -29,6 +30,15 @@ export function readTalkOptions(
     problems.push(say('Option {0}: "{1}" is no number of seconds', name, value));
     return otherwise;
   };
+  const { model, temperature, tools } = options;
+  const warmth = temperature === undefined || temperature.trim() === '' ? Number.NaN : Number(temperature);
+  if (temperature !== undefined && !Number.isFinite(warmth))
+    problems.push(say('Option {0}: "{1}" is no number', 'temperature', temperature));
+  const names = (tools ?? '').split(',').flatMap((name) => name.trim() || []);
+  const overrides = {
+    ...(Number.isFinite(warmth) ? { temperature: warmth } : {}),
+    ...(names.length > 0 ? { tool_overrides: names } : {}),
+  };
   const asked = args[args.indexOf('--output-format') + 1];
   const chunked = args.includes('--output-format') && asked === 'stream-chunk-json';
   const format = oneOf('format', ['stream-json', 'stream-chunk-json'], chunked ? 'stream-chunk-json' : 'stream-json');
@@ -40,6 +50,7 @@ export function readTalkOptions(
       dialect: format === 'stream-chunk-json' ? 'envelope' : dialect,
       heartbeat: seconds('heartbeatSeconds', HEARTBEAT),
       patience: seconds('timeoutSeconds', PATIENCE),
+      request: { ...(model ? { model } : {}), ...(Object.keys(overrides).length > 0 ? { options: overrides } : {}) },
       direct: oneOf('direct', ['true', 'false'], 'true') === 'true',
     },
     problems,

@@ -59,6 +59,8 @@ export interface TalkOptions {
   readonly heartbeat: number;
   /** Milliseconds without a sign of life until the agent counts as unresponsive. */
   readonly patience: number;
+  /** What every chat request of the envelope dialect carries besides the prompt: a model, sampling, the tools allowed (qwen.md §4). */
+  readonly request: object;
   /** Run the program's own script instead of the wrapper that is installed on the PATH. */
   readonly direct: boolean;
 }

@@ -59,6 +59,12 @@ test('a chat request: the session that was told, a prompt id that counts, the di
   });
 });
 
+test('a chat request carries what the profile says of the model, sampling and tools', async (t) => {
+  const all = await talking(t, 'stream-json', { options: { model: 'coder', temperature: '0', tools: 'EditTool' } });
+  const { model, options } = all.last().prompts()[0] ?? {};
+  assert.deepEqual([model, options], ['coder', { temperature: 0, tool_overrides: ['EditTool'] }]);
+});
+
 test('without a handshake the first session is "_new"', async (t) => {
   const all = desk(t, { options: { dialect: 'envelope' } });
   await all.start();
@@ -118,12 +124,20 @@ test('terminal notes: both spellings of spans and of codes, foreign sequences dr
     terminal({ text: 'a\u001b]8;;http://x\u0007b\u001b[2Jc' }),
     terminal({ text: 'no', log_scope: 'debug' }),
     terminal({ channel: 'stderr', source: 'console', console_level: 'warn', text: 'careful' }),
+    terminal({ text: 'said', log_scope: 'system' }),
+    terminal({ source: 'system', exit_code: 3 }),
   );
   await all.settle();
   const [shown] = Object.values(all.now().terminals);
   assert.equal(
     shown?.tail,
-    '\u001b[32mgreen\u001b[0m\u001b[0m\u001b[31;1mred\u001b[0m x\u001b[0m\u001b[34mblue\u001b[0mabc\u001b[90mwarn:\u001b[0m \u001b[31mcareful\u001b[0m',
+    '\u001b[32mgreen\u001b[0m\u001b[0m\u001b[31;1mred\u001b[0m x\u001b[0m\u001b[34mblue\u001b[0mabc\u001b[90mwarn:\u001b[0m \u001b[31mcareful\u001b[0m\u001b[90msystem:\u001b[0m said',
+  );
+  assert.match(all.notices().join(), /ends with exit code 3/);
+  assert.deepEqual(
+    all.logged.filter((line) => line.includes('no')),
+    [],
+    'what is for debugging goes to the finest level of the log',
   );
   all.last().say({ type: 'x-qwen-session-event', event: 'Finished' });
   await all.settle();
@@ -218,6 +232,20 @@ test('Stop: cancel names the prompt; ok ends the turn and its approvals, noop to
   }
 });
 
+test('Stop without an answer: it is said after five seconds; the second one starts the agent anew on the same conversation', async (t) => {
+  const all = await talking(t);
+  await all.cancel();
+  await all.tick(5_000);
+  assert.match(all.notices().join(), /does not stop/);
+  await all.cancel();
+  await all.tick(1_000);
+  assert.equal(all.processes.length, 2);
+  assert.equal(all.turn().status, 'cancelled');
+  all.last().say(speaker('stream-json').receipt());
+  await all.prompt('again');
+  assert.equal(all.last().prompts()[0]?.session_id, 'E');
+});
+
 test('a noop nobody asked for changes nothing', async (t) => {
   const all = await talking(t);
   all.last().say({ type: 'result/cancel', session_id: 'E', prompt_id: 'other', status: 'noop' });
@@ -260,6 +288,10 @@ test('hints: loading then found; the newest request wins; an error says why; sil
   assert.deepEqual(await all.live.hints('', 0), []);
   assert.ok(all.last().told.some((line) => line.type === 'command_hint_cancel' && line.prompt_id === closedId));
   assert.deepEqual(await closed, []);
+  const help = all.live.hints('?', 1);
+  assert.deepEqual([asked()?.trigger, asked()?.text], ['slash', '?']);
+  all.last().say(reply(asked()?.prompt_id, { status: 'ok', suggestions: [{ label: 'help', value: 'help' }] }));
+  assert.equal((await help)[0]?.value, '?help ');
   assert.deepEqual(await all.live.hints('plain text', 5), []);
   assert.equal(all.turn().status, 'running');
 });
@@ -353,6 +385,44 @@ test('a command is sent by its path; what has to be confirmed is sent again with
   assert.deepEqual(Object(all.last().prompts()[1]?.input).command, { ...command, approvedCommands: ['ls'] });
 });
 
+test('quit is asked about: no stays, yes ends the session and the turn is not called stopped', async (t) => {
+  for (const type of ['quit', 'quit_confirmation']) {
+    await t.test(type, async (t) => {
+      const all = await talking(t);
+      const quit = { type: 'result/command', session_id: 'E', command: { kind: 'slash', path: ['quit'], args: '' }, result: { type } };
+      all.last().say(quit);
+      await all.settle();
+      await all.answer(all.approval(), 'no');
+      await all.tick(700);
+      assert.deepEqual([all.now().link.state, all.turn().status], ['ready', 'done']);
+      await all.prompt('/quit');
+      all.last().say(quit);
+      await all.settle();
+      await all.answer(all.approval(), 'yes');
+      const { link } = all.now();
+      assert.deepEqual([link.state === 'closed' && link.reason, all.turn().status], ['The session was ended.', 'done']);
+      assert.ok(all.last().ended);
+      assert.ok(!all.last().told.some((line) => line.type === 'control/cancel'));
+    });
+  }
+});
+
+test('what a command wants confirmed: a yes says how, a no sends nothing and ends the turn', async (t) => {
+  const all = await talking(t);
+  const command = { kind: 'slash', path: ['clean'], args: '' };
+  const confirm = { type: 'result/command', session_id: 'E', command, result: { type: 'confirm_action', prompt: 'Really?' } };
+  all.last().say(confirm);
+  await all.settle();
+  await all.answer(all.approval(), 'yes');
+  assert.deepEqual(Object(all.last().prompts().at(-1)?.input).command, { ...command, confirmationOutcome: 'proceed_once' });
+  const sent = all.last().prompts().length;
+  all.last().say(confirm);
+  await all.settle();
+  await all.answer(all.approval(), 'no');
+  await all.tick(700);
+  assert.deepEqual([all.last().prompts().length, all.turn().status], [sent, 'done']);
+});
+
 test('a submitted prompt that does not begin by itself is sent on', async (t) => {
   const all = await talking(t);
   const parts = [{ type: 'text', text: 'do it' }];
@@ -384,6 +454,33 @@ test('our own tools as ordinary calls are answered with a continuation; calls of
   assert.equal(call(all.turn(), 'a').status, 'done');
 });
 
+test('our own tool that fails says why; one that runs when the turn is stopped answers nothing', async (t) => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const base = { description: '', parameters: { type: 'object' } };
+  const tools = [
+    { ...base, name: 'bad', run: async () => ({ ok: false, text: 'no such file' }) },
+    { ...base, name: 'slow', run: () => held.then(() => ({ ok: true, text: 'late' })) },
+  ];
+  const all = await talking(t, 'stream-json', { tools });
+  const asked = (id: string, name: string) =>
+    speaker('stream-json').say({ tool_calls: [{ id, function: { name, arguments: '{}' } }] }, 'tool_calls');
+  all.last().say(asked('a', 'mcp__ide__bad'));
+  await all.settle();
+  const [answer] = Object(all.last().prompts()[1]?.input).parts;
+  assert.deepEqual(answer.function_response, { name: 'mcp__ide__bad', response: { error: 'no such file' } });
+  assert.equal(call(all.turn(), 'a').status, 'failed');
+  all.last().say(asked('b', 'slow'));
+  await all.settle();
+  await all.cancel();
+  all.last().say({ type: 'result/cancel', session_id: 'E', status: 'ok' });
+  release();
+  await all.settle();
+  assert.deepEqual([all.last().prompts().length, all.turn().status], [2, 'cancelled']);
+});
+
 test('errors: recoverable, failed, cut off, refused replies, fatal, unsupported', async (t) => {
   const { say, text } = speaker('stream-json');
   await t.test('recoverable', async (t) => {
@@ -400,6 +497,20 @@ test('errors: recoverable, failed, cut off, refused replies, fatal, unsupported'
     const all = await talking(t);
     all.last().say(say({ content: '' }, 'stop', { metadata: { error: { message: 'busy', retryable: true } } }));
     await all.tick(600);
+    assert.equal(all.turn().status, 'done');
+  });
+  await t.test('recoverable, while a tool goes on', async (t) => {
+    const all = await talking(t);
+    const tool = { id: 'c', function: { name: 'x', arguments: '{}' } };
+    all.last().say(say({ tool_calls: [tool] }, 'tool_calls', { metadata: { error: { message: 'slow down' } } }));
+    await all.tick(700);
+    assert.deepEqual([all.notices(), all.turn().status], [['slow down'], 'running']);
+  });
+  await t.test('withheld', async (t) => {
+    const all = await talking(t);
+    all.last().say(text('half', 'content_filter'));
+    await all.tick(600);
+    assert.match(all.notices().join(), /withheld/);
     assert.equal(all.turn().status, 'done');
   });
   await t.test('failed', async (t) => {
@@ -487,17 +598,23 @@ test('heartbeat: answered, pushed, deaf then restarted with the conversation', a
     await all.settle();
   }
   assert.equal(beats() - before, 6);
+  all.last().say(speaker('stream-json').text('half an answer', null));
   for (let n = 0; n < 3; n += 1) await all.tick(5_000);
   assert.match(all.notices().join(), /has not answered for a while/);
+  all.live.send({ type: 'prompt', turnId: 'typed', content: [{ type: 'text', text: 'typed meanwhile' }] });
   for (let n = 0; n < 3; n += 1) await all.tick(5_000);
   await all.settle();
   assert.deepEqual([all.turn().status, all.now().link.state], ['failed', 'opening']);
   await all.tick(1_000);
   assert.equal(all.processes.length, 2);
+  assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'E']);
   all.last().say(ok);
   await all.settle();
   await all.prompt('again');
   assert.equal(all.last().prompts()[0]?.session_id, 'E');
+  assert.equal(textOf(all.turn(0)), 'half an answer');
+  const { queue, turns } = all.now();
+  assert.ok(JSON.stringify([queue, turns]).includes('typed meanwhile'), 'what was typed meanwhile is kept');
   assert.doesNotMatch(all.notices().join(), /has not answered/, 'nobody is offered to restart an agent that is well');
 });
 

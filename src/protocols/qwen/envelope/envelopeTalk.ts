@@ -334,7 +334,7 @@ export class EnvelopeTalk implements Talk {
 
   /** A chat request: the one message without a `type`. */
   #request(request: object): void {
-    this.#setup.write({ session_id: this.#names.session, ...request });
+    this.#setup.write({ session_id: this.#names.session, ...this.#setup.options.request, ...request });
   }
 
   #cancel(): void {

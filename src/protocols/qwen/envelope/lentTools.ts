@@ -39,7 +39,8 @@ export class LentTools {
     const prompt = promptId();
     for (const event of calls.began(id, turnId)) emit(event);
     const { ok, text } = await running;
-    if (turns.running?.id !== turnId) return;
+    // After a Stop a continuation would set the agent to work again.
+    if (turns.running?.id !== turnId || turns.running.stopping) return;
     for (const event of calls.ended(id, ok, text, turnId)) emit(event);
     const parts = [{ type: 'function_response', function_response: { name, response: ok ? { output: text } : { error: text } } }];
     request({ prompt_id: prompt, tool_call_id: id, continuation: true, input: { origin: 'tool_response', parts } });
