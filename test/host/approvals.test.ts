@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { Approvals } from '../../src/editor/approvals/approvals.ts';
+import { fieldMessage } from '../../src/editor/approvals/fieldTexts.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeDesk, question } from './desk.ts';
 import { settled } from './settled.ts';
@@ -292,6 +293,15 @@ describe('approvals as quick-picks', () => {
     await press('enter');
     assert.deepEqual(desk.answers, []);
     assert.deepEqual(desk.openAsks(), ['q']);
+  });
+
+  it('choosing several: what is missing is said in the words of what can be done, and a form may leave out what it does not need', async () => {
+    const field = { id: 'f', label: 'Many', many: true, choices: [{ label: 'one' }] } as const;
+    assert.match(fieldMessage(field, []) ?? '', /^Tick at least one first/);
+    assert.match(fieldMessage({ ...field, free: true }, []) ?? '', /or type an answer first/);
+    desk.open(question('q', [{ ...field, kind: 'text' }]));
+    await press('enter');
+    assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: [] } } }]);
   });
 
   it('a question without fields is not answered for the person', async () => {

@@ -10,7 +10,11 @@ export function fieldMessage(field: Field, values: readonly string[]): string | 
     case undefined:
       return undefined;
     case 'missing':
-      return vscode.l10n.t('Type an answer first. Esc sets the question aside.');
+      return field.many && !field.free
+        ? vscode.l10n.t('Tick at least one first. Esc sets the question aside.')
+        : field.many
+          ? vscode.l10n.t('Tick at least one or type an answer first. Esc sets the question aside.')
+          : vscode.l10n.t('Type an answer first. Esc sets the question aside.');
     case 'number':
       return vscode.l10n.t('A number is needed.');
     case 'integer':

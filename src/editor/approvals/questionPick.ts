@@ -133,6 +133,12 @@ export function showQuestion(ask: Question, title: string, progress: QuestionPro
       other: () => go(progress.step, true),
       openText: () => openWhole(field),
     });
+    // What was wrong has been looked at.
+    life.own(
+      pick.onDidChangeSelection(() => {
+        pick.title = titleFor(field);
+      }),
+    );
     buttonsFor(field, life, pick, progress.step > 0 ? () => go(progress.step - 1) : undefined);
     return pick;
   };

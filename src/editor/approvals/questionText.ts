@@ -19,13 +19,20 @@ export function questionRows(
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 
-/** Markdown as a label: a row shows no markup. */
+/** Markdown as a label: a row shows no markup. A link is its words and where it leads. */
 export function withoutMarks(markdown: string): string {
   return markdown
     .replace(/^```.*$/gm, '')
+    .replace(LINK, (_, image: string, words: string, address: string) =>
+      image || words.trim() === address ? words : `${words} (${address})`,
+    )
+    .replace(/<([a-z][a-z0-9+.-]*:[^\s<>]+)>/gi, '$1')
     .replace(/^#{1,6} +/gm, '')
     .replace(/[`*]+/g, '');
 }
+
+// Words without brackets, an address in or without angle brackets, perhaps a title.
+const LINK = /(!?)\[([^\][\n]{0,500})\]\(\s{0,9}<?([^\s<>()]{1,2000})>?(?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)/g;
 
 function wrapped(line: string, width: number): readonly string[] {
   const rows: string[] = [];
