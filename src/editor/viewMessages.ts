@@ -37,6 +37,8 @@ const intent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('steer'), turnId: id, content: contents }),
   z.strictObject({ type: z.literal('unqueue'), turnId: id }),
   z.strictObject({ type: z.literal('cancel') }),
+  z.strictObject({ type: z.literal('stopCall'), callId: id }),
+  z.strictObject({ type: z.literal('stopTerminal'), terminalId: id }),
   z.strictObject({ type: z.literal('answer'), askId: id, answer }),
   z.strictObject({ type: z.literal('setMode'), modeId: id }),
   z.strictObject({ type: z.literal('setOption'), optionId: id, value: z.union([z.boolean(), short]) }),

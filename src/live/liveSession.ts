@@ -137,6 +137,8 @@ export class LiveSession implements DeskSession, Disposable {
         return this.#answer(intent.askId, intent.answer);
       case 'revise':
         return this.#emit({ type: 'ask.revised', askId: intent.askId, diff: intent.diff });
+      case 'stopCall':
+      case 'stopTerminal':
       case 'setMode':
       case 'setOption':
         return this.#conversation?.adapter.send(intent);

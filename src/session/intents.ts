@@ -1,4 +1,4 @@
-import type { AskId, Content, Diff, TurnId } from './model.ts';
+import type { AskId, CallId, Content, Diff, TurnId } from './model.ts';
 
 /** Everything a person may want of a session, from whichever surface. */
 export type Intent =
@@ -18,6 +18,9 @@ export type Intent =
   | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[] }
   | { readonly type: 'unqueue'; readonly turnId: TurnId }
   | { readonly type: 'cancel' }
+  /** Stops one call, or the command of one terminal, that says it can be stopped; the turn goes on. */
+  | { readonly type: 'stopCall'; readonly callId: CallId }
+  | { readonly type: 'stopTerminal'; readonly terminalId: string }
   | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
   /** What is proposed was changed before the answer; null: it is as it was proposed. */
   | { readonly type: 'revise'; readonly askId: AskId; readonly diff: Diff | null }

@@ -123,6 +123,8 @@ export interface ToolCall {
   readonly output: readonly Output[];
   readonly locations: readonly Location[];
   readonly error?: Fault;
+  /** The person can stop it by itself, while the turn goes on. */
+  readonly stops?: boolean;
 }
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other';
 export type Output =
@@ -274,6 +276,8 @@ export interface Terminal {
   /** UTF-16 units cut from the front of the output. */
   readonly dropped: number;
   readonly exit?: { readonly code: number | null; readonly signal: string | null };
+  /** The person can end its command by itself, while the turn goes on. */
+  readonly stops?: boolean;
 }
 export interface BackgroundTask {
   readonly id: string;

@@ -16,6 +16,8 @@ const intents: { readonly [T in ViewIntent['type']]: Extract<ViewIntent, { type:
   steer: { type: 'steer', turnId: 't', content: [] },
   unqueue: { type: 'unqueue', turnId: 't' },
   cancel: { type: 'cancel' },
+  stopCall: { type: 'stopCall', callId: 'c' },
+  stopTerminal: { type: 'stopTerminal', terminalId: 'x' },
   answer: { type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'o', feedback: 'no' } },
   setMode: { type: 'setMode', modeId: 'm' },
   setOption: { type: 'setOption', optionId: 'o', value: true },

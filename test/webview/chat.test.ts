@@ -133,6 +133,26 @@ test('terminal output is shown without control sequences, and the end of it', as
   assert.equal(stage.calls('openTerminal').length, 1);
 });
 
+test('one command, and one call, can be stopped while they run, where the agent takes that', async () => {
+  const call = { id: 'c', name: 'run', title: 'npm test', kind: 'execute', inputText: '', locations: [] } as const;
+  const output = [{ kind: 'terminal', terminalId: 'x' }] as const;
+  const terminal = { id: 'x', command: 'npm test', tail: 'on\n', dropped: 0, stops: true };
+  const at = (status: 'running' | 'done', exit?: { readonly code: number; readonly signal: null }) =>
+    session({
+      turns: [turn({ status: 'running', parts: [{ kind: 'call', id: 'c', call: { ...call, status, output, stops: true } }] })],
+      terminals: { x: { ...terminal, ...(exit ? { exit } : {}) } },
+    });
+  const stage = await Stage.open(at('running'));
+  await stage.press('Stop this command: npm test');
+  await stage.press('Stop only this: npm test');
+  assert.deepEqual(stage.intents, [
+    { type: 'stopTerminal', terminalId: 'x' },
+    { type: 'stopCall', callId: 'c' },
+  ]);
+  const after = await Stage.open(at('done', { code: 0, signal: null }));
+  assert.equal(after.all('button').filter((one) => /^Stop (this command|only this)/.test(one.getAttribute('aria-label') ?? '')).length, 0);
+});
+
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
   assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);

@@ -35,7 +35,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
               @click=${() => view.act.open(place.path, place.line)}>${iconOf('open')}</button>`
           : nothing
       }
-      ${statusView(call)}
+      ${call.stops && !isSettled(call) ? stopView(view, call.id, title) : nothing} ${statusView(call)}
     </div>
     ${
       open
@@ -47,6 +47,11 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
         : nothing
     }
   </div>`;
+}
+
+function stopView(view: View, callId: string, title: string): TemplateResult {
+  return html`<button class="icon-button" type="button" title=${t('Stop only this')} aria-label=${t('Stop only this: {0}', visibleText(title))}
+    @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
 function openLabel(path: string, line: number | undefined, view: View): string {

@@ -4,7 +4,7 @@ import { iconOf } from '../icons.ts';
 import { type Styled, styledLines } from '../sgr.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible } from '../visible.ts';
+import { visible, visibleText } from '../visible.ts';
 
 const TAIL = 4000;
 const LINES = 15;
@@ -29,10 +29,16 @@ export function terminalView(view: View, key: string, terminal: Terminal | undef
     ${shown.length === 0 ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown.map(lineView)}</pre>`}
     <div class="faint terminal-end">
       <span>${exitText(terminal)}</span>
+      ${terminal.stops && !terminal.exit ? stopView(view, terminal) : nothing}
       <button class="icon-button" type="button" title=${t('Open in the terminal panel')} aria-label=${t('Open in the terminal panel')}
         @click=${() => view.act.openTerminal(terminal.id)}>${iconOf('open')}</button>
     </div>
   </div>`;
+}
+
+function stopView(view: View, { id, command }: Terminal): TemplateResult {
+  return html`<button class="icon-button" type="button" title=${t('Stop this command')} aria-label=${t('Stop this command: {0}', visibleText(command))}
+    @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 
 function exitText({ exit }: Terminal): string {

@@ -13,7 +13,7 @@ import { commandsSet } from './codec.ts';
 import type { Dialect } from './dialect.ts';
 import { AUTH_REQUIRED, codeOf, faultOf } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
-import { initialize, type Line, openLine, orAborted, type ProcessLaunch } from './line.ts';
+import { initialize, type Line, leaveLine, openLine, type ProcessLaunch } from './line.ts';
 import { type OpenedSession, openSession } from './opening.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
@@ -21,6 +21,7 @@ import { Prompting } from './prompting.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
 import { requestHandlers } from './requests.ts';
 import { knownVariables, type SignedIn, signIn } from './signIn.ts';
+import { SingleStops } from './singleStops.ts';
 import { TerminalRequests } from './terminalRequests.ts';
 import { type ToolServer, toolServer } from './toolServer.ts';
 import { Traces } from './traces.ts';
@@ -45,6 +46,7 @@ export class AcpAdapter implements Adapter {
   readonly #terminals: TerminalRequests;
   readonly #vigil: Vigil;
   readonly #prompting: Prompting;
+  readonly #single: SingleStops;
   readonly #stop = new AbortController();
   #end: () => void = () => {};
   #line: Line | undefined;
@@ -52,6 +54,8 @@ export class AcpAdapter implements Adapter {
   #sessionId: string | undefined;
   #tools: ToolServer | undefined;
   #env: Readonly<Record<string, string>> = {};
+  /** Stops the sign-in that is under way. */
+  #signing: AbortController | undefined;
 
   constructor(launch: ProcessLaunch, scene: Scene) {
     this.#launch = launch;
@@ -118,6 +122,13 @@ export class AcpAdapter implements Adapter {
       closed: () => this.#line?.closed,
       withSignIn: (run) => this.#withSignIn(run),
     });
+    this.#single = new SingleStops({
+      turns: this.#turns,
+      terminals: this.#terminals,
+      updates: this.#updates,
+      request: async (method, params, answer) => this.#request(method, params, answer, this.#stop.signal),
+      notice: (text) => this.#notice(text),
+    });
     void this.#open();
   }
 
@@ -146,6 +157,10 @@ export class AcpAdapter implements Adapter {
       case 'answer':
         if (!this.#asks.answer(intent.askId, intent.answer)) this.#notice(say('This answer does not fit what was asked.'));
         return;
+      case 'stopCall':
+        return this.#single.call(intent.callId);
+      case 'stopTerminal':
+        return this.#single.terminal(intent.terminalId);
       case 'setMode':
         return void this.#set(this.#settings.requestMode(intent.modeId));
       case 'setOption':
@@ -183,17 +198,7 @@ export class AcpAdapter implements Adapter {
     const line = this.#line;
     if (!line) return this.#end();
     void line.closed.then(() => this.#end());
-    void this.#leave(line);
-  }
-
-  async #leave(line: Line): Promise<void> {
-    // The answers to what was still asked are on their way.
-    await new Promise((resolve) => setImmediate(resolve));
-    if (this.#agent?.can.close && this.#sessionId !== undefined) {
-      const closing = line.connection.request('session/close', { sessionId: this.#sessionId }, z.unknown());
-      await Promise.race([closing.catch(() => undefined), delay(300)]);
-    }
-    line.channel.dispose();
+    void leaveLine(line, this.#agent?.can.close ? this.#sessionId : undefined);
   }
 
   /** Nobody waits for anything any more. */
@@ -291,33 +296,35 @@ export class AcpAdapter implements Adapter {
       return await run();
     } catch (error) {
       if (codeOf(error) !== AUTH_REQUIRED || !this.#agent) throw error;
-      const done = await this.#signIn(this.#agent);
-      if (done.how === 'declined') throw new Error(done.why);
-      if (done.how === 'restart') {
-        this.#env = { ...this.#env, ...done.env };
-        await this.#restart();
-        if (this.#sessionId !== undefined) await this.#openSession({ key: this.#sessionId, history: false });
-      }
-      if (this.#sessionId !== undefined) {
-        this.#updates.live();
-        this.#announce(this.#agent);
+      try {
+        const done = await this.#signIn(this.#agent);
+        if (done.how === 'declined') throw new Error(done.why);
+        if (done.how === 'restart') {
+          this.#env = { ...this.#env, ...done.env };
+          await this.#restart();
+          if (this.#sessionId !== undefined) await this.#openSession({ key: this.#sessionId, history: false });
+        }
+      } finally {
+        // In the middle of a conversation the person can go on with it, whatever became of the sign-in.
+        if (this.#sessionId !== undefined && !this.#stop.signal.aborted) {
+          this.#updates.live();
+          this.#announce(this.#agent);
+        }
       }
       return run();
     }
   }
 
   #signIn(agent: Agent): Promise<SignedIn> {
+    this.#signing = new AbortController();
     return signIn(agent.authMethods, {
       ports: this.#scene.ports,
       asks: this.#asks,
       launch: this.#launch,
-      signal: this.#stop.signal,
+      signal: AbortSignal.any([this.#stop.signal, this.#signing.signal]),
       emit: this.#emit,
-      authenticate: async (methodId) => {
-        const { signal } = this.#stop;
-        if (this.#line)
-          await orAborted(this.#line.connection.request(this.#dialect.authenticate, { methodId }, z.unknown(), signal), signal);
-      },
+      authenticate: async (methodId, signal) =>
+        this.#line?.connection.request(this.#dialect.authenticate, { methodId }, z.unknown(), signal),
     });
   }
 
@@ -335,6 +342,7 @@ export class AcpAdapter implements Adapter {
   }
 
   #cancel(): void {
+    this.#signing?.abort();
     // What the agent does unasked, or its record, is only left: there is nothing to stop.
     if (!this.#prompting.cancel() && this.#turns.current) this.#updates.live();
   }

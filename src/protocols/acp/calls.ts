@@ -23,6 +23,8 @@ export interface CallState {
   refused: boolean;
   /** True while a permission for it is open. */
   asking: boolean;
+  /** The agent takes a request to stop it by itself. */
+  stops: boolean;
   /** What of it has been told last. */
   told: Shown | undefined;
   /** Asked whether what a person is being asked about is still so, whenever there is news of it. */
@@ -50,6 +52,7 @@ export function newCall(id: string): CallState {
     edits: new Map(),
     refused: false,
     asking: false,
+    stops: false,
     told: undefined,
     watchers: new Set(),
   };
@@ -68,6 +71,7 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
     call.content = content;
     takeEdits(call, content);
   }
+  if (news.stops !== undefined) call.stops = news.stops;
   if (news.locations) call.locations = news.locations.map(({ path, line }) => (line == null ? { path } : { path, line }));
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
@@ -127,6 +131,7 @@ export function shown(call: CallState): Shown {
     ...(isEmpty(call.rawInput) ? {} : { input: call.rawInput }),
     output: outputOf(call),
     locations: call.locations,
+    ...(call.stops || call.told?.stops ? { stops: call.stops } : {}),
     ...(status === 'failed' ? { error: { message: failureOf(call) } } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
@@ -54,6 +55,17 @@ export function openLine(
     onClosed(line, why);
   });
   return line;
+}
+
+/** Takes leave: closes the session of that id, where there is one to close, then the channel. */
+export async function leaveLine({ connection, channel }: Line, sessionId: string | undefined): Promise<void> {
+  // The answers to what was still asked are on their way.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (sessionId !== undefined) {
+    const closing = connection.request('session/close', { sessionId }, z.unknown());
+    await Promise.race([closing.catch(() => undefined), delay(300)]);
+  }
+  channel.dispose();
 }
 
 /** Says hello, offering version 2 as well where the profile says so. Rejects when the agent takes too long or speaks another version. */

@@ -45,6 +45,8 @@ export type WireCall = Omit<z.output<typeof toolCall>, 'content'> & {
   readonly added?: readonly ToolContent[];
   /** What it has no more. */
   readonly unset?: readonly ('title' | 'name' | 'rawInput' | 'rawOutput')[];
+  /** It can be stopped by itself, or no more; absent is unchanged. */
+  readonly stops?: boolean | undefined;
 };
 
 const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: soft(text) })) });
@@ -164,6 +166,7 @@ export type Update =
       readonly command?: string | undefined;
       readonly output?: string | undefined;
       readonly data?: string | undefined;
+      readonly stops?: boolean | undefined;
       readonly exit?: { readonly code: number | null; readonly signal: string | null } | undefined;
     };
 export const updateFrame = z.object({ sessionId: id, update: z.looseObject({ sessionUpdate: z.string() }), _meta: meta });

@@ -4,6 +4,7 @@ import type { Approval, Option } from '../../session/model.ts';
 import type { Launch } from '../adapter.ts';
 import type { Ports, VisibleProgram } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
+import { orAborted } from './line.ts';
 import { type AuthMethod, type LoginCommand, loginCommand } from './schema.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
@@ -14,8 +15,8 @@ export interface SignInScene {
   readonly launch: ProcessLaunch;
   readonly signal: AbortSignal;
   readonly emit: (event: SessionEvent) => void;
-  /** The authenticate request of the connection that stands. */
-  readonly authenticate: (methodId: string) => Promise<void>;
+  /** The authenticate request of the connection that stands; the agent is told when the signal fires. */
+  readonly authenticate: (methodId: string, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** What came of it: go on with the same connection, start the agent again (with these variables), or nothing was done. */
@@ -32,15 +33,26 @@ export async function signIn(methods: readonly AuthMethod[], scene: SignInScene)
   }
   const method = await choose(ways, scene);
   if (!method) return { how: 'declined', why: say('The agent wants you to sign in, and no way was chosen.') };
-  scene.emit({ type: 'link.opening', note: say('Signing in: {0}', method.name) });
-  switch (wayOf(method, scene.ports)) {
+  const way = wayOf(method, scene.ports);
+  scene.emit({ type: 'link.opening', note: say('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
+  switch (way) {
     case 'terminal':
       return inTerminal(method, scene);
     case 'variables':
       return byVariables(method, scene);
     default:
-      await scene.authenticate(method.id);
-      return { how: 'here' };
+      return byAgent(method, scene);
+  }
+}
+
+/** The agent has it done, in a browser perhaps, which may take minutes; the person may stop waiting for it. */
+async function byAgent({ id }: AuthMethod, { authenticate, signal }: SignInScene): Promise<SignedIn> {
+  try {
+    await orAborted(authenticate(id, signal), signal);
+    return { how: 'here' };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { how: 'declined', why: say('The sign-in was stopped.') };
   }
 }
 

@@ -59,9 +59,9 @@ export class Subagents {
   }
 }
 
-/** Ids of calls are each session's own. */
-export function ofSubagent<C extends Pick<WireCall, 'toolCallId'>>(sessionId: string, call: C): C {
-  return { ...call, toolCallId: `${sessionId}/${call.toolCallId}` };
+/** Ids of calls are each session's own; to stop one by itself is only offered for the session the person talks to. */
+export function ofSubagent<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
+  return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
 }
 
 function childTurn(turn: TurnMemory, callId: CallId): TurnMemory {

@@ -76,7 +76,7 @@ export class TerminalRequests {
     }
     this.#open.set(handle.id, handle);
     const line = [request.command, ...args].join(' ');
-    this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: line } });
+    this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: line, stops: true } });
     this.#watch(handle);
     this.#scene.started(handle.id, line, handle.exited());
     return { terminalId: handle.id };
@@ -94,6 +94,12 @@ export class TerminalRequests {
   kill(id: string): Record<string, never> {
     this.#find(id).kill();
     return {};
+  }
+
+  /** The person wants this command ended. False: it is none of the client's. */
+  stop(id: string): boolean {
+    this.#open.get(id)?.kill();
+    return this.#open.has(id);
   }
 
   release(id: string): Record<string, never> {

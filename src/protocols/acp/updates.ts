@@ -39,9 +39,9 @@ type Sense = 'live' | 'record' | 'known';
 /** Takes in session/update: before the session has an id, while its record is replayed, in a turn, and after one (acp.md §5-§7). */
 export class Updates {
   readonly subagents = new Subagents();
+  readonly terminals = new AgentTerminals();
   readonly #scene: UpdatesScene;
   readonly #plans = new Plans();
-  readonly #terminals = new AgentTerminals();
   readonly #early: { readonly sessionId: string; readonly params: unknown }[] = [];
   readonly #strange = new Set<string>();
   #sessionId: string | undefined;
@@ -141,7 +141,7 @@ export class Updates {
       turns,
       settings,
       plans: this.#plans,
-      terminals: this.#terminals,
+      terminals: this.terminals,
       messagesStay,
       onCall,
       onMeta: displayTerminal,

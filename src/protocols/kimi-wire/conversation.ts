@@ -181,6 +181,8 @@ export class Conversation {
         return void this.#setMode(intent.modeId === 'plan');
       case 'unqueue':
       case 'setOption':
+      case 'stopCall':
+      case 'stopTerminal':
         return;
     }
   }

@@ -342,3 +342,70 @@ test('what is still asked while the agent starts ends with it', async (t) => {
   await agent.got('authenticate');
   await driven.stop();
 });
+
+test('a sign-in that takes too long can be stopped: the agent is told by $/cancel_request, and the link says why it ended', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  agent.handlers['session/new'] = () => wantsAuth;
+  agent.handlers.authenticate = () => later;
+  const driven = start();
+  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
+  const { id } = await agent.got('authenticate');
+  const { link } = driven.now();
+  assert.ok(link.state === 'opening' && link.stops, 'a way to stop it is shown');
+  driven.live.send({ type: 'cancel' });
+  assert.deepEqual((await agent.got('$/cancel_request')).params, { requestId: id });
+  await assert.rejects(driven.ready(), /sign-in was stopped/);
+});
+
+test('a sign-in that fails in the middle of a conversation fails the prompt, and the person can go on', async (t) => {
+  const { agent, start } = await scene(t);
+  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  agent.handlers.authenticate = () => new Refuse(-32603, 'The browser said no');
+  let prompts = 0;
+  agent.handlers['session/prompt'] = () => {
+    prompts += 1;
+    return prompts === 1 ? wantsAuth : { stopReason: 'end_turn' };
+  };
+  const driven = start();
+  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
+  await driven.ready();
+  const turn = await driven.prompt('hi');
+  assert.equal(turn.status, 'failed');
+  assert.match(turn.error?.message ?? '', /The browser said no/);
+  assert.equal(driven.now().link.state, 'ready');
+  assert.equal((await driven.prompt('again')).status, 'done');
+});
+
+test('signing out is offered where the agent says so; afterwards a prompt leads to signing in again', async (t) => {
+  const made = await scene(t);
+  const { agent, start } = made;
+  agent.is({ agentCapabilities: { auth: { logout: {} } }, authMethods: [{ id: 'oauth', name: 'Log in' }] });
+  let signedIn = true;
+  agent.handlers.logout = () => {
+    signedIn = false;
+    return {};
+  };
+  agent.handlers.authenticate = () => {
+    signedIn = true;
+    return {};
+  };
+  agent.handlers['session/prompt'] = () => (signedIn ? { stopReason: 'end_turn' } : wantsAuth);
+  const driven = start();
+  const { link } = await driven.ready();
+  assert.ok(link.state === 'ready' && link.offers.signOut);
+  await driven.live.signOut();
+  assert.deepEqual((await agent.got('logout')).params, {});
+  const asked: string[] = [];
+  driven.onAsk((ask) => {
+    asked.push(ask.title);
+    return { kind: 'option', optionId: 'oauth' };
+  });
+  assert.equal((await driven.prompt('hi')).status, 'done');
+  assert.equal(asked.length, 1);
+  agent.is({});
+  const other = start();
+  const { link: bare } = await other.ready();
+  assert.ok(bare.state === 'ready' && !bare.offers.signOut);
+  await assert.rejects(other.live.signOut(), /nothing to sign out of/);
+});

@@ -419,6 +419,23 @@ test('53, 54 and 55: kill ends the grandchildren and leaves the output; release 
   await finish();
 });
 
+test('the person ends one command: its whole group goes, the agent is told the signal, the turn runs on', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const [one, other] = [
+    await command(made.agent, { command: 'echo on; sleep 1000; true' }),
+    await command(made.agent, { command: 'echo 2; sleep 1000' }),
+  ];
+  await driven.until('both run', ({ terminals }) => [one, other].every(({ terminalId }) => terminals[terminalId]?.tail));
+  assert.equal(driven.now().terminals[one.terminalId]?.stops, true);
+  driven.live.send({ type: 'stopTerminal', terminalId: 'nobody' });
+  driven.live.send({ type: 'stopTerminal', terminalId: one.terminalId });
+  assert.deepEqual(await one.wait(), { exitCode: null, signal: 'SIGTERM' });
+  await driven.until('its end is shown', ({ terminals }) => terminals[one.terminalId]?.exit?.signal === 'SIGTERM');
+  assert.equal(driven.now().terminals[other.terminalId]?.exit, undefined);
+  assert.equal((await finish()).status, 'done');
+});
+
 test('56: a command that cannot be started is a terminal that says so; a whole line in the place of a program is given to the shell', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);

@@ -41,6 +41,8 @@ const requests2: Readonly<Record<string, string>> = {
   ...requests,
   'auth/login': 'LoginAuthRequest',
   'auth/logout': 'LogoutAuthRequest',
+  'tool_call/cancel': 'CancelToolCallRequest',
+  'terminal/cancel': 'CancelTerminalRequest',
   'session/cancel': 'CancelSessionNotification',
 };
 const answers: Readonly<Record<string, string>> = {

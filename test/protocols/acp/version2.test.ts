@@ -317,6 +317,36 @@ test("63: the agent's own terminals: bytes in pieces, a snapshot, the end", asyn
   assert.deepEqual(driven.now().terminals.x, { id: 'x', command: 'echo', tail: 'all\n', dropped: 0, exit: { code: 1, signal: null } });
 });
 
+test('63: one call, and one command, are stopped by themselves while the agent says that they can be', async (t) => {
+  const { agent, say, driven, finish } = await inTurn2(t);
+  agent.handlers['tool_call/cancel'] = () => ({});
+  agent.handlers['terminal/cancel'] = () => new Refuse(-32602, 'Not now');
+  const cancel = { capabilities: { cancel: {} } };
+  say(
+    { sessionUpdate: 'tool_call_update', toolCallId: 'c', title: 'Long', status: 'in_progress', ...cancel },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'd', title: 'Firm', status: 'in_progress' },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'e', title: 'Firm now', status: 'in_progress', ...cancel },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'e', capabilities: null },
+    { sessionUpdate: 'terminal_update', terminalId: 'x', command: 'sleep', ...cancel },
+    { sessionUpdate: 'terminal_update', terminalId: 'y', command: 'firm' },
+  );
+  const { terminals, turns } = await driven.until('the terminals', (session) => session.terminals.y !== undefined);
+  assert.deepEqual([terminals.x?.stops, terminals.y?.stops ?? false], [true, false]);
+  assert.deepEqual(
+    turns.flatMap(callsOf).map((call) => call.stops ?? false),
+    [true, false, false],
+  );
+  for (const callId of ['d', 'e', 'nobody', 'c']) driven.live.send({ type: 'stopCall', callId });
+  for (const terminalId of ['y', 'nobody', 'x']) driven.live.send({ type: 'stopTerminal', terminalId });
+  assert.deepEqual((await agent.got('tool_call/cancel')).params, { sessionId: SESSION, toolCallId: 'c' });
+  assert.deepEqual((await agent.got('terminal/cancel')).params, { sessionId: SESSION, terminalId: 'x' });
+  await driven.until('word of the refusal', (session) => session.notices.some(({ text }) => text.includes('Not now')));
+  say({ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'cancelled', capabilities: null });
+  const [call] = callsOf(await finish());
+  assert.equal(call?.status, 'cancelled');
+  assert.equal(agent.received.filter(({ method }) => method === 'tool_call/cancel').length, 1);
+});
+
 test('63: permissions about a call, a command, something else or nothing', async (t) => {
   const { agent, driven, finish } = await inTurn2(t);
   const options = [

@@ -50,12 +50,13 @@ const kinds: Readonly<Record<string, (news: object) => Update | undefined>> = {
   terminal_update: (news) => {
     const parsed = terminal.safeParse(news);
     if (!parsed.success) return undefined;
-    const { terminalId, command, output, exitStatus } = parsed.data;
+    const { terminalId, command, output, exitStatus, capabilities: stops } = parsed.data;
     return {
       sessionUpdate: 'terminal',
       terminalId,
       command: command ?? undefined,
       output: output === null ? '' : output?.data,
+      stops,
       exit: exitStatus ? { code: exitStatus.exitCode ?? null, signal: exitStatus.signal ?? null } : undefined,
     };
   },

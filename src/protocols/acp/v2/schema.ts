@@ -34,12 +34,19 @@ const callContent = z.pipe(
   z.transform((pieces) => pieces.flat()),
 );
 
+/** What of it the person may steer; of a wrong shape it is nothing, null takes it away, absent is unchanged. */
+const controls = z.pipe(
+  z.catch(z.nullish(z.object({ cancel: marker })), null),
+  z.transform((given): boolean | undefined => (given === undefined ? undefined : Boolean(given?.cancel))),
+);
+
 /** Null takes away what was said before; what is absent is unchanged. */
 export const call = z.pipe(
-  z.extend(z.omit(toolCall, { content: true }), { content: soft(callContent) }),
+  z.extend(z.omit(toolCall, { content: true }), { content: soft(callContent), capabilities: controls }),
   z.transform(
-    ({ title, name, kind, status, content, locations, rawInput, rawOutput, ...rest }): WireCall => ({
+    ({ capabilities: stops, title, name, kind, status, content, locations, rawInput, rawOutput, ...rest }): WireCall => ({
       ...rest,
+      stops,
       title,
       name,
       kind: kind === null ? 'other' : kind,
@@ -59,7 +66,7 @@ export const callChunk = z.object({ toolCallId: id, content: contentPiece });
 export const message = z.object({ messageId: id, content: soft(listOf(contentBlock)) });
 const bytes = soft(z.object({ data: text }));
 const exitStatus = soft(z.object({ exitCode: soft(z.number()), signal: soft(text) }));
-export const terminal = z.object({ terminalId: id, command: soft(text), output: bytes, exitStatus });
+export const terminal = z.object({ terminalId: id, command: soft(text), output: bytes, exitStatus, capabilities: controls });
 export const terminalChunk = z.object({ terminalId: id, data: text });
 
 const optionHead = { configId: id, name: text, description: soft(text), category: soft(text) };

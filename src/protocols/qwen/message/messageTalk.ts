@@ -143,6 +143,8 @@ export class MessageTalk implements Talk {
         return this.#choices.choose(intent.optionId, intent.value);
       case 'steer':
       case 'unqueue':
+      case 'stopCall':
+      case 'stopTerminal':
         return;
     }
   }
