@@ -153,6 +153,16 @@ test('one command, and one call, can be stopped while they run, where the agent 
   assert.equal(after.all('button').filter((one) => /^Stop (this command|only this)/.test(one.getAttribute('aria-label') ?? '')).length, 0);
 });
 
+test('a call that is over while its command runs on reads as running', async () => {
+  const call = { id: 'c', name: 'run', title: 'npm start', kind: 'execute', inputText: '', locations: [], status: 'done' } as const;
+  const part = { kind: 'call', id: 'c', call: { ...call, output: [{ kind: 'terminal', terminalId: 'x' }] } } as const;
+  const terminal = { id: 'x', command: 'npm start', tail: '', dropped: 0, stops: true };
+  const ended = { ...terminal, exit: { code: 0, signal: null } };
+  const read = async (one: typeof terminal) =>
+    (await Stage.open(session({ turns: [turn({ parts: [part] })], terminals: { x: one } }))).text('.call-status');
+  assert.deepEqual([await read(terminal), await read(ended)], ['Running', 'Done']);
+});
+
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
   assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);

@@ -22,7 +22,8 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
   const { cwd } = view.session;
   const title = callTitle(call, cwd);
   const place = call.locations.find((one) => one.path !== cwd);
-  return html`<div class="call call-${call.status}" role="group" aria-label=${t('Tool call: {0}', title)}>
+  const status = runsOn(view, call) ? 'running' : call.status;
+  return html`<div class="call call-${status}" role="group" aria-label=${t('Tool call: {0}', title)}>
     <div class="call-head">
       <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
         @click=${() => view.act.unfold(key, !open)}>
@@ -35,7 +36,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
               @click=${() => view.act.open(place.path, place.line)}>${iconOf('open')}</button>`
           : nothing
       }
-      ${call.stops && !isSettled(call) ? stopView(view, call.id, title) : nothing} ${statusView(call)}
+      ${call.stops && !isSettled(call) ? stopView(view, call.id, title) : nothing} ${statusView(status)}
     </div>
     ${
       open
@@ -81,10 +82,18 @@ const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
   cancelled: 'stop',
 };
 
-function statusView(call: ToolCall): TemplateResult {
-  const icon = STATUS[call.status];
-  const text = statusText(call.status);
-  const wordy = call.status === 'rejected' || call.status === 'cancelled' || call.status === 'failed';
+/** The call is over for the agent, but the command it shows is not. */
+function runsOn(view: View, call: ToolCall): boolean {
+  if (call.status !== 'done') return false;
+  const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [view.session.terminals[output.terminalId]] : []));
+  // Only of those that can be stopped is it certain that their end is heard of.
+  return commands.some((terminal) => terminal?.stops && !terminal.exit);
+}
+
+function statusView(status: ToolCall['status']): TemplateResult {
+  const icon = STATUS[status];
+  const text = statusText(status);
+  const wordy = status === 'rejected' || status === 'cancelled' || status === 'failed';
   return html`<span class="call-status" title=${text}>
     ${icon ? iconOf(icon) : html`<span class="spinner" aria-hidden="true"></span>`}<span class=${wordy ? '' : 'sr-only'}>${text}</span>
   </span>`;

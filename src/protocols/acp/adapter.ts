@@ -87,6 +87,7 @@ export class AcpAdapter implements Adapter {
       turns: this.#turns,
       placing: this.#placing,
       newId: scene.newId,
+      emit,
       update: (update) => this.#updates.take({ sessionId: this.#sessionId, update }),
     });
     this.#files = new FileRequests({

@@ -1,3 +1,4 @@
+import type { SessionEvent } from '../../session/events.ts';
 import type { Diff, TurnId } from '../../session/model.ts';
 import type { Exit } from '../ports.ts';
 import type { CallState } from './calls.ts';
@@ -12,6 +13,7 @@ export interface TraceScene {
   readonly turns: Turns;
   readonly placing: Placing;
   readonly newId: () => string;
+  readonly emit: (event: SessionEvent) => void;
   /** An update as the agent itself would send it. */
   readonly update: (update: object) => void;
 }
@@ -21,6 +23,8 @@ export class Traces {
   readonly #scene: TraceScene;
   /** Commands that no call has shown yet. */
   readonly #unseen = new Map<string, NodeJS.Timeout>();
+  /** Calls of our own for such commands, by terminal: an agent may yet name the command in a call of its own. */
+  readonly #ours = new Map<string, { readonly turnId: TurnId; readonly callId: string }>();
 
   constructor(scene: TraceScene) {
     this.#scene = scene;
@@ -47,8 +51,9 @@ export class Traces {
       const content = [{ type: 'terminal', terminalId }];
       this.#scene.update({ sessionUpdate: 'tool_call', toolCallId, title: command, kind: 'execute', status: 'in_progress', content });
       const shownIn: TurnId | undefined = this.#scene.turns.current?.id;
+      if (shownIn !== undefined) this.#ours.set(terminalId, { turnId: shownIn, callId: toolCallId });
       void exited.then(({ code }) => {
-        if (this.#scene.turns.current?.id !== shownIn) return;
+        if (this.#scene.turns.current?.id !== shownIn || !this.#scene.turns.current?.calls.has(toolCallId)) return;
         this.#scene.update({ sessionUpdate: 'tool_call_update', toolCallId, status: code === 0 ? 'completed' : 'failed' });
       });
     };
@@ -57,12 +62,24 @@ export class Traces {
 
   /** News of a call of the agent: the commands it shows are seen. */
   heard(call: CallState): void {
-    if (this.#unseen.size === 0) return;
+    if (this.#unseen.size === 0 && this.#ours.size === 0) return;
     for (const item of call.content) {
       if (item.type !== 'terminal') continue;
+      this.#takeBack(item.terminalId, call.id);
       clearTimeout(this.#unseen.get(item.terminalId));
       this.#unseen.delete(item.terminalId);
     }
+  }
+
+  /** What the agent shows itself is not shown twice. */
+  #takeBack(terminalId: string, byCall: string): void {
+    const ours = this.#ours.get(terminalId);
+    const { turns, emit } = this.#scene;
+    if (!ours || ours.callId === byCall) return;
+    this.#ours.delete(terminalId);
+    if (turns.current?.id !== ours.turnId) return;
+    turns.current.calls.delete(ours.callId);
+    emit({ type: 'parts.removed', turnId: ours.turnId, partIds: [ours.callId] });
   }
 
   dispose(): void {

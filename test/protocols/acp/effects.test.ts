@@ -262,6 +262,9 @@ test('a command that no call shows is shown as one of its own, with its output, 
   assert.deepEqual([shows(lone)[0]?.title, shows(lone)[0]?.kind, shows(lone).length], ['echo lone; exit 3', 'execute', 1]);
   assert.equal(shows(seen).length, 1);
   assert.equal(driven.now().terminals[lone]?.tail, 'lone\n');
+  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c2', title: 'Named late', content: [{ type: 'terminal', terminalId: lone }] });
+  await driven.until('the call of the agent in its place', () => shows(lone)[0]?.title === 'Named late');
+  assert.equal(shows(lone).length, 1, 'the agent names it late: it is not shown twice');
   await finish();
   const late = await start('echo late');
   await driven.until('the late command', () => shows(late)[0]?.status === 'done');
