@@ -44,6 +44,8 @@ export type SessionEvent =
       readonly status: 'done' | 'cancelled' | 'failed';
       readonly stop?: string;
       readonly error?: Fault;
+      /** With it the conversation starts over: the view holds nothing of what was said so far, this turn included. */
+      readonly clears?: true;
     }
   /** That turn and all after it were taken back. */
   | { readonly type: 'turns.removed'; readonly from: TurnId }

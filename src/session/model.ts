@@ -92,6 +92,8 @@ export interface Turn {
   readonly activity?: string;
   /** True once the person asked to stop and the agent has not ended the turn yet. */
   readonly stopping?: true;
+  /** The agent, the connection or the window went away in the middle of it. */
+  readonly cutOff?: true;
   /** What the adapter wants back with `Scene.past` and nobody else reads: a protocol's own record of the turn. The view does not get it. */
   readonly kept?: unknown;
 }

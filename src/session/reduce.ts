@@ -156,8 +156,14 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
 function endTurn(session: Session, event: TurnEnded): Session {
   const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event));
   if (next === session) return session;
-  const left = { ...next, queue: [...next.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(next.notices, event.turnId) };
+  const said = event.clears ? startedOver(next) : next;
+  const left = { ...said, queue: [...said.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(said.notices, event.turnId) };
   return withAsks(left, (ask) => ask.turnId !== event.turnId);
+}
+
+function startedOver(session: Session): Session {
+  const { plan: _, ...rest } = session;
+  return { ...rest, turns: [] };
 }
 
 function isPending(part: Part): part is Extract<Part, { kind: 'prompt' }> {
@@ -186,9 +192,10 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   // What helps the link is shown with the link; the turn itself can be said again.
   const error = { message: event.reason, next: ['retry'] as const };
   const running = session.turns.filter((turn) => turn.status === 'running');
+  const cut = running.length === 0 ? session : { ...session, turns: session.turns.map(cutOff) };
   const after = running.reduce(
     (now, turn) => endTurn(now, { type: 'turn.ended', turnId: turn.id, at: event.at, status: 'failed', error }),
-    session,
+    cut,
   );
   const { background: _, ...rest } = after;
   return {
@@ -209,6 +216,10 @@ function endedTerminals(terminals: Session['terminals']): Session['terminals'] {
   if (Object.values(terminals).every((one) => one.exit)) return terminals;
   const exit = { code: null, signal: null };
   return Object.fromEntries(Object.entries(terminals).map(([id, one]) => [id, one.exit ? one : { ...one, exit }]));
+}
+
+function cutOff(turn: Turn): Turn {
+  return turn.status === 'running' ? { ...turn, cutOff: true } : turn;
 }
 
 /** Nothing is taken back while it still happens. */

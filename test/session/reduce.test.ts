@@ -244,3 +244,17 @@ test('two turns that grow out of one keep their own parts in their places', () =
   const without = reduce(other, { type: 'parts.removed', turnId: 'b', partIds: ['p2'] });
   assert.deepEqual(ids(add(add(without, 'right'), 'p2')), ['p1', 'rightright', 'more', 'p2']);
 });
+
+test('a turn with which the conversation starts over takes all turns and the plan along', () => {
+  const session = run(fresh(), began('a'), ended('a'), began('b'), { type: 'plan.set', plan: { entries: [] } });
+  const cleared = run(session, { type: 'turn.ended', turnId: 'b', at: 2, status: 'done', clears: true });
+  assert.deepEqual([cleared.turns, cleared.plan], [[], undefined]);
+});
+
+test('only the turn in which the link closed is marked as cut off', () => {
+  const session = run(fresh(), began('a'), ended('a'), began('b'), { type: 'link.closed', reason: 'gone', at: 3 });
+  assert.deepEqual(
+    session.turns.map((turn) => turn.cutOff),
+    [undefined, true],
+  );
+});

@@ -11,7 +11,7 @@ import { copyIn, copyKey, type ProcessLaunch, processOf } from './commandLine.ts
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
 import { heartbeat } from './envelope/heartbeat.ts';
-import { detailOf, explain, sentenceOf } from './exits.ts';
+import { detailOf, explain, knowsNoSuch, sentenceOf } from './exits.ts';
 import { initializeRequest } from './message/initialize.ts';
 import { MessageTalk } from './message/messageTalk.ts';
 import { readTalkOptions } from './options.ts';
@@ -85,6 +85,7 @@ export class QwenAdapter implements Adapter {
     this.#key = scene.resume?.key;
     this.#kept = new Kept(launch, this.#peer);
     this.#firstTurn = scene.past?.[0]?.id;
+    this.#brokeOff = scene.past?.at(-1)?.cutOff === true;
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -235,7 +236,8 @@ export class QwenAdapter implements Adapter {
 
   #say(event: SessionEvent): void {
     if (event.type === 'turn.began') this.#firstTurn ??= event.turnId;
-    if (event.type === 'turns.removed' && event.from === this.#firstTurn) this.#firstTurn = undefined;
+    const all = event.type === 'turns.removed' ? event.from === this.#firstTurn : event.type === 'turn.ended' && event.clears;
+    if (all) this.#firstTurn = undefined;
     this.#scene.emit(event);
   }
 
@@ -281,7 +283,7 @@ export class QwenAdapter implements Adapter {
     run.verdict = { reason, ...how };
     if (how.again) {
       // It is lost as it stands; what the old process may yet say about it is not heard.
-      this.#brokeOff = run.talk?.busy ?? false;
+      this.#brokeOff ||= run.talk?.busy ?? false;
       run.talk?.end(reason);
     } else run.talk?.leave();
     run.channel.dispose();
@@ -299,12 +301,13 @@ export class QwenAdapter implements Adapter {
       if (back) return this.#resumeAt(back);
       return again ? this.#restart(run, reason, said) : this.#end(run, reason, said, next);
     }
+    if (this.#key !== undefined && run.spec.args.includes('--resume') && knowsNoSuch(closed.stderr)) return this.#beginAnew(run);
     if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
       // A strict peer of the other dialect may die of the first line; then it is asked again without it (qwen.md §2.5).
       this.#scene.log.info('The agent ended at the first question; starting it once more for the envelope dialect');
       return this.#start({ plain: true });
     }
-    this.#brokeOff = run.talk?.busy ?? false;
+    this.#brokeOff ||= run.talk?.busy ?? false;
     const reason = sentenceOf(closed);
     run.talk?.end(reason);
     if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(run, reason, said);
@@ -318,6 +321,20 @@ export class QwenAdapter implements Adapter {
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
     this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
     this.#again = setTimeout(() => this.#start({ plain: false }), next.wait);
+  }
+
+  /** What was to be gone on with is not there, as of a conversation that ended before anything was said in it. */
+  #beginAnew(run: Run): void {
+    this.#scene.log.warn(`${this.#peer.called} does not keep the conversation ${this.#key}`);
+    run.talk?.end('');
+    this.#key = undefined;
+    this.#brokeOff = false;
+    const text = say(
+      '{0} does not keep this conversation any more. What you see above is not known to it; a new conversation begins.',
+      this.#peer.called,
+    );
+    this.#say({ type: 'notice', notice: { level: 'warn', text } });
+    this.#start({ plain: false });
   }
 
   #resumeAt({ upTo, prompt }: { readonly upTo: string | undefined; readonly prompt: Intent }): void {

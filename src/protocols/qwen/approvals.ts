@@ -257,7 +257,14 @@ export class Approvals {
 
   #refuse(id: string, pending: Pending, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     if (this.#pending.get(id) !== pending) return;
-    if (pending.request.tool_use_id && how === 'answered') this.#refused.add(pending.request.tool_use_id);
+    const callId = pending.request.tool_use_id;
+    const turn = this.#deps.turns.running;
+    if (callId && how === 'answered') this.#refused.add(callId);
+    // The agent may never say what became of it.
+    if (callId && turn && how === 'answered' && !this.#applied.has(callId)) {
+      this.#deps.calls.setStatus(callId, 'rejected');
+      this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'rejected' } });
+    }
     this.#send(id, { allow: false, message });
     this.#close(id, pending, how);
   }

@@ -25,6 +25,11 @@ export function sentenceOf(closed: Closed): string {
   return said === undefined ? closed.reason : `${closed.reason} ${said}`;
 }
 
+/** The agent was to go on with a conversation it does not keep, in the words of Qwen Code or Claude Code. */
+export function knowsNoSuch(stderr: string): boolean {
+  return /^No (saved session|conversation) found with/im.test(stderr);
+}
+
 /** Everything there is to know of an end, for who asks: what was started, and what it wrote. */
 export function detailOf(spec: ProcessSpec, said: string): string {
   return [[spec.command, ...spec.args].join(' '), said].filter((text) => text !== '').join('\n\n');

@@ -37,7 +37,10 @@ export class Turns {
     return this.#running ?? this.begin(this.#scene.newId(), []);
   }
 
-  end(status: 'done' | 'cancelled' | 'failed', more: { readonly stop?: string; readonly error?: Fault } = {}): void {
+  end(
+    status: 'done' | 'cancelled' | 'failed',
+    more: { readonly stop?: string; readonly error?: Fault; readonly clears?: true } = {},
+  ): void {
     const turn = this.#running;
     if (!turn) return;
     this.#running = undefined;

@@ -218,11 +218,17 @@ function conversation(name: PeerName): void {
     assert.ok(((last as { nmsgs?: number } | undefined)?.nmsgs ?? 0) > 5, 'the earlier messages are part of the new request');
   });
 
-  test('/clear begins a new conversation under a new key', async () => {
+  test('/clear empties the view; a restart before the next prompt goes on in the new conversation', async () => {
     const key = agent.now().resumeKey;
-    const turn = await agent.prompt('/clear');
+    const turnId = agent.begin('/clear');
+    await agent.until('the cleared view', ({ turns, resumeKey }) => turns.length === 0 && resumeKey !== key);
+    assert.ok(agent.events.some((event) => event.type === 'turn.ended' && event.turnId === turnId && event.status === 'done'));
+    await agent.live.restart();
+    await agent.ready();
+    const turn = await agent.prompt('hello');
     assert.equal(turn.status, 'done', JSON.stringify(turn.error));
-    await agent.prompt('hello');
     assert.notEqual(agent.now().resumeKey, key);
+    const last = (await peer.model.requests()).findLast((request) => request.label?.startsWith('hi'));
+    assert.ok(((last as { nmsgs?: number } | undefined)?.nmsgs ?? 99) < 6, 'nothing of what was said before is part of it');
   });
 }

@@ -73,6 +73,7 @@ test('deny: the words go to the agent, the call is rejected, the turn goes on', 
   const all = await asking(t);
   await all.answer(all.approval(), 'reject', { feedback: 'Not this file' });
   assert.deepEqual(response(all), { behavior: 'deny', message: 'Not this file' });
+  assert.equal(call(all.turn(), 'c1').status, 'rejected', 'also when nothing is said of it any more');
   all.last().say(toolResult('c1', '[Operation Cancelled] Reason: Not this file', true));
   await all.settle();
   assert.equal(call(all.turn(), 'c1').status, 'rejected');

@@ -65,6 +65,27 @@ test('a start that fails with words is not tried again: the words are shown', as
   assert.match(link.detail ?? '', /^agent --input-format [^\n]+\n\nSession not found: K$/);
 });
 
+test('a conversation the agent does not keep: a new one begins, with a word about it, once', async (t) => {
+  const all = desk(t, { resume: 'K', history: true });
+  await all.start();
+  assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'K']);
+  all.last().exit({ code: 1, stderr: 'Ripgrep not available\nNo saved session found with ID K. Run `qwen --resume`.' });
+  await all.settle();
+  assert.ok(!all.last().spec.args.includes('--resume'));
+  assert.deepEqual(
+    all.last().told.map((line) => line.type),
+    ['control_request', 'heartbeat_request'],
+    'and no other dialect is looked for',
+  );
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  assert.equal(all.now().resumeKey, 'S');
+  assert.match(all.notices().join(), /does not keep this conversation any more/);
+  all.last().exit({ code: 1, stderr: 'No saved session found with ID S' });
+  await all.settle();
+  assert.equal(all.now().link.state, 'closed');
+});
+
 test('an agent that ends by itself with code 0 has ended', async (t) => {
   const all = desk(t);
   await all.start();

@@ -227,18 +227,75 @@ test('commands are gathered from all lists; an unknown one is named before it go
   assert.equal(all.turn().status, 'failed');
 });
 
-test('/clear: the new session id is followed and said', async (t) => {
+test('/clear: the view is cleared when its turn is over, and the next start begins the new conversation', async (t) => {
   const all = await talking(t);
-  all
-    .last()
-    .say(
-      l.init(),
-      { ...l.assistant([{ type: 'text', text: 'Cleared' }]), session_id: 'NEW' },
-      { ...l.result({ num_turns: 0 }), session_id: 'NEW' },
-    );
+  all.last().say(l.init(), l.assistant([{ type: 'text', text: 'the first answer' }]), l.result());
   await all.settle();
-  assert.equal(all.now().resumeKey, 'NEW');
+  await all.prompt('/clear', 'clears');
+  await all.prompt('what comes next', 'next');
+  const lane = { session_id: 'NEW' };
+  all.last().say({ ...l.assistant([{ type: 'text', text: 'Cleared' }]), ...lane });
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, all.now().resumeKey], [2, 'NEW'], 'not before it is done');
+  all.last().say({ ...l.result({ num_turns: 0 }), ...lane });
+  await all.settle();
+  assert.deepEqual(
+    all.now().turns.map((turn) => turn.id),
+    ['next'],
+    'what waited is said in the new conversation',
+  );
   assert.match(all.notices().join(), /starts over/);
+  all.last().say({ ...l.result(), ...lane });
+  await all.prompt('/clear');
+  all.last().say({ ...l.init(), session_id: 'NEWER' }, { ...l.result({ num_turns: 0 }), session_id: 'NEWER' });
+  await all.settle();
+  assert.deepEqual(all.now().turns, []);
+  await all.live.restart();
+  await all.settle();
+  assert.ok(!all.last().spec.args.includes('--resume'), 'of which the agent keeps nothing yet');
+});
+
+test('another session id without such a command is followed, and nothing is taken from the view', async (t) => {
+  const all = await talking(t);
+  all.last().say({ ...l.assistant([{ type: 'text', text: 'x' }]), session_id: 'NEW' }, { ...l.result(), session_id: 'NEW' });
+  await all.settle();
+  assert.deepEqual([all.now().resumeKey, all.now().turns.length], ['NEW', 1]);
+  assert.match(all.notices().join(), /starts over/);
+});
+
+test('Claude Code says itself that the conversation starts over', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  all.last().say({ type: 'conversation_reset', session_id: 'S' }, { ...l.init(), session_id: 'NEW' }, { ...l.result(), session_id: 'NEW' });
+  await all.settle();
+  assert.deepEqual([all.now().resumeKey, all.now().turns], ['NEW', []]);
+});
+
+test('words after the end of a turn are shown, and hold nothing up: the turn they make is over when nothing follows', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.init(), l.result(), l.assistant([{ type: 'text', text: 'One more thing.' }]));
+  await all.settle();
+  await all.prompt('next');
+  assert.deepEqual([textOf(all.turn()), all.turn().status, all.now().queue.length], ['One more thing.', 'running', 1]);
+  await all.tick(1_999);
+  assert.equal(all.turn().status, 'running');
+  await all.tick(1);
+  assert.deepEqual(
+    all.now().turns.map((turn) => turn.status),
+    ['done', 'done', 'running'],
+  );
+});
+
+test('a turn the agent announces ends with its result, however long it is silent in it; a Stop it does not know of ends it too', async (t) => {
+  const all = await talking(t);
+  all.last().say(l.init(), l.result(), l.init(), l.assistant([{ type: 'text', text: 'The tests are done.' }]));
+  await all.settle();
+  await all.tick(14_000);
+  assert.equal(all.turn().status, 'running');
+  all.live.send({ type: 'cancel' });
+  all.last().answer('interrupt', { subtype: 'interrupt' });
+  await all.settle();
+  await all.tick(2_000);
+  assert.deepEqual([all.now().turns.length, all.turn().status], [2, 'cancelled']);
 });
 
 test('the mode is changed in the middle of a turn; a refusal says why', async (t) => {
@@ -388,6 +445,14 @@ test('probes that nobody answers: the person is offered a restart', async (t) =>
   for (let n = 0; n < 40; n += 1) await all.tick(5_000);
   assert.match(all.notices().join(), /does not answer any more/);
   assert.equal(all.now().notices.at(-1)?.next?.[0], 'restart');
+  all.last().say(l.roundStart());
+  await all.settle();
+  assert.deepEqual(
+    all.now().notices.map(({ level, text, next }) => [level, text, next]),
+    [['info', 'The agent answers again.', undefined]],
+  );
+  await all.tick(15_000);
+  assert.match(all.turn().activity ?? '', /\(15 s\)/, 'and it is listened to as before');
 });
 
 test('a sub-agent that stands still may be waiting for what it cannot ask', async (t) => {

@@ -25,6 +25,11 @@ const KNOWN: Readonly<Record<string, () => string>> = {
   tools: () => say('Show the tools of the agent'),
 };
 
+/** The prompt is the command that makes the agent forget the conversation, by one of its names. */
+export function clearsIn(prompt: string): boolean {
+  return /^\/(clear|reset|new)(\s|$)/.test(prompt);
+}
+
 /** The commands an agent knows, gathered from several lists; the first description of a name stands. */
 export class Commands {
   #byName = new Map<string, Command>();

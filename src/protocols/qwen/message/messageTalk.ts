@@ -2,17 +2,20 @@ import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
-import type { Content, TurnId } from '../../../session/model.ts';
+import type { Content, Fault, TurnId } from '../../../session/model.ts';
 import { errorText, Outgoing } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import { Ground } from '../ground.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { YesNo } from '../yesNo.ts';
 import { Choices } from './choices.ts';
+import { clearsIn } from './commands.ts';
 import { deltaIn } from './deltas.ts';
 import { GoBack } from './goBack.ts';
+import { offerToGoOn } from './goOn.ts';
 import { initializeRequest } from './initialize.ts';
 import { Introduction } from './introduction.ts';
+import { OwnTurn } from './ownTurn.ts';
 import { promptOf, userContent } from './prompt.ts';
 import { permissionReply, Requests } from './requests.ts';
 import { resultEvents } from './results.ts';
@@ -40,11 +43,16 @@ export class MessageTalk implements Talk {
   readonly #goBack: GoBack;
   readonly #yesNo: YesNo;
   readonly #silence: Silence;
+  readonly #ownTurn: OwnTurn;
   readonly #rows: Readonly<Record<string, (message: AgentMessage) => void>>;
   readonly #unknown = new Set<string>();
   #session = '';
   /** The agent has written something in this turn. */
   #spoke = false;
+  /** What the running turn was begun with; empty for one the agent began. */
+  #prompted = '';
+  /** With the end of the running turn the view is cleared. */
+  #clears = false;
 
   constructor(setup: TalkSetup) {
     this.#setup = setup;
@@ -67,6 +75,7 @@ export class MessageTalk implements Talk {
     this.#yesNo = new YesNo(emit, scene.newId);
     this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
     this.#requests = new Requests({ ...this.#ground, peer, log: scene.log });
+    this.#ownTurn = new OwnTurn(turns, (status) => this.#finish(status));
     this.#silence = new Silence({
       turns,
       excused: () => this.#ground.approvals.waiting || tools.busy,
@@ -75,7 +84,7 @@ export class MessageTalk implements Talk {
         const reply = await this.#outgoing.ask({ subtype: 'supported_commands' }, PROBE_LIMIT);
         return reply.ok || !reply.message.startsWith('No answer');
       },
-      onDead: () => this.#dead(),
+      emit,
     });
     const streamRow = this.#row(schema.streamLine, (line) => this.#stream(line));
     this.#rows = {
@@ -91,7 +100,7 @@ export class MessageTalk implements Talk {
       control_request: (message) => this.#requests.take(message),
       control_response: (message) => void this.#outgoing.take(message),
       control_cancel_request: (message) => this.#ground.approvals.withdraw(String(message.request_id)),
-      conversation_reset: () => this.#ground.turns.note('info', say('The conversation starts over; what was said before is forgotten.')),
+      conversation_reset: () => this.#startOver(true),
     };
   }
 
@@ -109,7 +118,8 @@ export class MessageTalk implements Talk {
 
   take(message: AgentMessage): void {
     const { type, session_id: session } = message;
-    if (type !== 'control_response') this.#silence.heard();
+    if (type === 'control_response') this.#silence.alive();
+    else this.#silence.heard();
     if (typeof session === 'string' && session !== '' && session !== this.#session && type !== 'conversation_reset') this.#moveTo(session);
     const row = typeof type === 'string' && Object.hasOwn(this.#rows, type) ? this.#rows[type] : undefined;
     if (row) return row(message);
@@ -165,6 +175,7 @@ export class MessageTalk implements Talk {
     this.#goBack.cancel();
     this.#yesNo.cancelAll();
     this.#silence.stop();
+    this.#ownTurn.over();
     this.#ground.tools.cancel();
     this.#outgoing.end();
     this.#ground.stopping.over();
@@ -186,37 +197,33 @@ export class MessageTalk implements Talk {
     const session = isRecord(payload) ? payload.session_id : undefined;
     if (typeof session === 'string' && session !== '') this.#moveTo(session);
     this.#introduction.begin(payload);
-    if (this.#setup.brokeOff) this.#offerToGoOn();
+    const { brokeOff, keeps, peer } = this.#setup;
+    if (brokeOff && keeps.history && !peer.onlyMessages) {
+      offerToGoOn(peer.called, { yesNo: this.#yesNo, outgoing: this.#outgoing, turns: this.#ground.turns });
+    }
     this.#setup.onReady();
-  }
-
-  /** A turn that died with the agent can be gone on with where it stopped, by agents that keep it (qwen.md §3.2). */
-  #offerToGoOn(): void {
-    const { keeps, peer } = this.#setup;
-    if (!keeps.history || peer.onlyMessages) return;
-    const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.called);
-    this.#yesNo.ask({ title, commands: [] }, (yes) => {
-      if (!yes) return;
-      void this.#outgoing.ask({ subtype: 'continue_last_turn' }).then((reply) => {
-        const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;
-        if (!accepted) this.#ground.turns.note('info', reply.ok ? say('There was nothing to go on with.') : reply.message);
-      });
-    });
   }
 
   #moveTo(session: string): void {
     const moved = this.#session !== '';
     this.#session = session;
     this.#setup.onSession(session);
-    if (moved && !this.#setup.peer.onlyMessages) {
-      this.#ground.turns.note('info', say('The conversation starts over; what was said before is forgotten.'));
-    }
+    // Claude Code says so in a line of its own.
+    if (moved && !this.#setup.peer.onlyMessages) this.#startOver(clearsIn(this.#prompted));
+  }
+
+  /** `asked`: the person wants what was said before to be gone; the view is cleared as soon as the turn that does it is over (qwen.md §3.9). */
+  #startOver(asked: boolean): void {
+    const { turns } = this.#ground;
+    if (asked && turns.running) this.#clears = true;
+    else turns.note('info', startedOver());
   }
 
   #prompt(turnId: TurnId, content: readonly Content[]): void {
     const { peer, cwd, write } = this.#setup;
     const prompt = promptOf(content, cwd, peer.takesImages);
     this.#ground.turns.begin(turnId, content);
+    this.#prompted = prompt.text;
     this.#spoke = false;
     if (prompt.left.length > 0) this.#ground.turns.note('warn', say('{0} cannot take: {1}.', peer.called, prompt.left.join(', ')));
     if (prompt.text === '' && prompt.images.length === 0) {
@@ -239,16 +246,17 @@ export class MessageTalk implements Talk {
     if (turns.running?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
     if (text !== undefined) this.#emit({ type: 'text.grew', turnId, kind: 'text', partId: turns.newPart(), text });
-    this.#endTurn();
-    if (text !== undefined) turns.end('done');
-    else turns.end('failed', { error: { message: reply.ok ? say('The agent gave no report.') : reply.message } });
+    if (text !== undefined) this.#finish('done');
+    else this.#finish('failed', { error: { message: reply.ok ? say('The agent gave no report.') : reply.message } });
   }
 
   /** The turn a line belongs to; the agent may begin one itself. */
   #turn(): TurnId {
     if (!this.#ground.turns.running) {
       this.#spoke = false;
+      this.#prompted = '';
       this.#ground.turns.needed();
+      this.#ownTurn.begins();
       this.#silence.begin();
     }
     return this.#ground.turns.needed().id;
@@ -256,6 +264,7 @@ export class MessageTalk implements Talk {
 
   #system(line: schema.SystemLine): void {
     const effects = systemEffects(line);
+    if (line.subtype === 'init') this.#ownTurn.announced();
     this.#introduction.hear(effects);
     if (effects.activity !== undefined) this.#ground.turns.activity(effects.activity);
     for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, note.parent);
@@ -267,6 +276,7 @@ export class MessageTalk implements Talk {
     if (event.type.startsWith('content_block') || event.type === 'message_start') {
       this.#spoke = true;
       this.#ground.all(this.#ground.calls.stream(line, this.#turn()));
+      this.#ownTurn.heard(false);
     }
   }
 
@@ -288,6 +298,7 @@ export class MessageTalk implements Talk {
       // Those that may yet need a person's yes wait for it or for their result.
       if (!['edit', 'execute', 'think'].includes(call.use.kind) && call.use.work !== 'ask') this.#progress(block.id);
     }
+    this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
     const used = line.parent_tool_use_id ? undefined : contextTokens(line.message.usage);
     if (used !== undefined) this.#emit({ type: 'usage.set', usage: { used } });
   }
@@ -323,6 +334,7 @@ export class MessageTalk implements Talk {
     this.#ground.approvals.settleCall(callId);
     this.#ground.calls.setStatus(callId, block.is_error ? 'failed' : 'done');
     if (turn) this.#ground.all(resultEvents(block, line, turn.id, how, this.#setup.cwd));
+    this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
   }
 
   #result(line: schema.ResultLine): void {
@@ -345,14 +357,22 @@ export class MessageTalk implements Talk {
     if (names.size > 0)
       this.#ground.turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
     this.#emit({ type: 'usage.set', usage: usageOf(line) });
-    this.#endTurn();
     const { status, ...more } = turnEnd(line, turn.stopping);
-    this.#ground.turns.end(status, more);
+    this.#finish(status, more);
     void this.#introduction.askContext();
+  }
+
+  #finish(status: 'done' | 'cancelled' | 'failed', more: { readonly stop?: string; readonly error?: Fault } = {}): void {
+    this.#endTurn();
+    const clears = this.#clears && status === 'done';
+    this.#clears = false;
+    if (clears) this.#emit({ type: 'notice', notice: { level: 'info', text: startedOver() } });
+    this.#ground.turns.end(status, { ...more, ...(clears ? { clears } : {}) });
   }
 
   /** Nothing of the turn is waited for any more. */
   #endTurn(): void {
+    this.#ownTurn.over();
     this.#silence.stop();
     this.#ground.stopping.over();
     this.#ground.approvals.cancelAll('The turn is over.');
@@ -363,7 +383,7 @@ export class MessageTalk implements Talk {
   #cancel(): void {
     const { stopping, approvals, tools } = this.#ground;
     if (!stopping.press()) return;
-    void this.#outgoing.ask({ subtype: 'interrupt' });
+    void this.#outgoing.ask({ subtype: 'interrupt' }).then((reply) => reply.ok && this.#ownTurn.stopped());
     approvals.cancelAll('The person stopped the turn.');
     tools.cancel();
   }
@@ -373,11 +393,8 @@ export class MessageTalk implements Talk {
     if (open.length === 0) return undefined;
     return open.some(([, call]) => call.parent !== undefined) ? 'subAgent' : 'tool';
   }
+}
 
-  #dead(): void {
-    this.#emit({
-      type: 'notice',
-      notice: { level: 'warn', text: say('The agent does not answer any more.'), next: ['restart'], about: 'silence' },
-    });
-  }
+function startedOver(): string {
+  return say('The conversation starts over; what was said before is forgotten.');
 }

@@ -1,4 +1,5 @@
 import { say } from '../../../base/say.ts';
+import type { SessionEvent } from '../../../session/events.ts';
 import type { Turns } from '../turns.ts';
 
 /** Milliseconds (qwen.md §3.10, §6). */
@@ -15,8 +16,7 @@ export interface SilenceDeps {
   readonly running: () => 'tool' | 'subAgent' | undefined;
   /** Settles true when the agent answered. */
   readonly probe: () => Promise<boolean>;
-  /** Two probes went unanswered. */
-  readonly onDead: () => void;
+  readonly emit: (event: SessionEvent) => void;
 }
 
 /** Says so when nothing has come for a while in a running turn, and finds out whether the agent is still there. */
@@ -28,6 +28,8 @@ export class Silence {
   #missed = 0;
   #probing = false;
   #saying = false;
+  /** It was said that the agent does not answer. */
+  #dead = false;
 
   constructor(deps: SilenceDeps) {
     this.#deps = deps;
@@ -45,9 +47,15 @@ export class Silence {
   heard(): void {
     this.#missed = 0;
     this.#reset();
+    if (this.#dead) this.#back();
     if (!this.#saying) return;
     this.#saying = false;
     this.#deps.turns.activity(null);
+  }
+
+  /** It answered a question of ours, which says nothing of its work. */
+  alive(): void {
+    if (this.#dead) this.#back();
   }
 
   stop(): void {
@@ -85,6 +93,14 @@ export class Silence {
     this.#missed = alive ? 0 : this.#missed + 1;
     if (this.#missed < 2 || this.#timer === undefined) return;
     this.stop();
-    this.#deps.onDead();
+    this.#dead = true;
+    const text = say('The agent does not answer any more.');
+    this.#deps.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], about: 'silence' } });
+  }
+
+  #back(): void {
+    this.#dead = false;
+    this.#deps.emit({ type: 'notice', notice: { level: 'info', text: say('The agent answers again.'), about: 'silence' } });
+    if (this.#deps.turns.running) this.begin();
   }
 }
