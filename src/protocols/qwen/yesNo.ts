@@ -24,7 +24,7 @@ export class YesNo {
   }
 
   ask(
-    question: { readonly title: string; readonly commands: readonly string[]; readonly turnId?: string },
+    question: { readonly title: string; readonly text?: string; readonly commands?: readonly string[]; readonly turnId?: string },
     settle: (yes: boolean) => void,
   ): void {
     const id = this.#newId();
@@ -33,7 +33,8 @@ export class YesNo {
       { id: 'no', label: say('No'), effect: 'reject_once' },
     ];
     this.#open.set(id, { settle });
-    const command = question.commands.join('\n');
+    const command = (question.commands ?? []).join('\n');
+    const text = question.text ?? question.title;
     this.#emit({
       type: 'ask.opened',
       ask: {
@@ -41,7 +42,7 @@ export class YesNo {
         id,
         ...(question.turnId === undefined ? {} : { turnId: question.turnId }),
         title: visible(question.title),
-        detail: command === '' ? { type: 'text', text: visible(question.title) } : { type: 'command', command: visible(command) },
+        detail: command === '' ? { type: 'text', text: visible(text) } : { type: 'command', command: visible(command) },
         options,
         wordless: true,
       },

@@ -315,7 +315,7 @@ test('every kind of command result', async (t) => {
     ],
     [{ type: 'quit' }, (all) => assert.match(all.approval().title, /End this session/)],
     [{ type: 'confirm_shell_commands', commandsToConfirm: ['ls'] }, (all) => assert.equal(all.approval().detail.type, 'command')],
-    [{ type: 'confirm_action', prompt: 'Really?' }, (all) => assert.equal(all.approval().title, 'Really?')],
+    [{ type: 'confirm_action', prompt: 'Really?' }, (all) => assert.deepEqual(all.approval().detail, { type: 'text', text: 'Really?' })],
     [{ type: 'unheard_of', a: 1 }, (all) => assert.match(all.notices().at(-1) ?? '', /unheard_of/)],
   ];
   for (const [result, check] of kinds) {
@@ -330,6 +330,7 @@ test('every kind of command result', async (t) => {
 
 test('a conversation that a command loads takes the place of what was shown, and what waits is sent after it', async (t) => {
   const all = await talking(t);
+  all.last().say(display('z', 'Success', { kind: 'todo_list', todos: [{ id: '1', content: 'a', status: 'pending' }] }));
   all.live.send({ type: 'prompt', turnId: 'queued', content: [{ type: 'text', text: 'later' }] });
   const history = [
     { type: 'user', text: 'first' },
@@ -358,12 +359,12 @@ test('a conversation that a command loads takes the place of what was shown, and
     ]),
     [
       ['first', 'done', 'text,call,text'],
-      ['second', 'done', 'notice,text'],
+      ['second', 'done', 'notice,text,notice'],
       ['later', 'running', ''],
     ],
   );
   assert.equal(link.state, 'ready');
-  assert.deepEqual(all.now().queue, []);
+  assert.deepEqual([all.now().queue, all.now().plan ?? null], [[], null]);
 });
 
 test('a command is sent by its path; what has to be confirmed is sent again with the yes', async (t) => {
@@ -396,12 +397,14 @@ test('quit is asked about: no stays, yes ends the session and the turn is not ca
       await all.tick(700);
       assert.deepEqual([all.now().link.state, all.turn().status], ['ready', 'done']);
       await all.prompt('/quit');
+      all.live.send({ type: 'prompt', turnId: 'queued', content: [{ type: 'text', text: 'later' }] });
       all.last().say(quit);
       await all.settle();
       await all.answer(all.approval(), 'yes');
       const { link } = all.now();
       assert.deepEqual([link.state === 'closed' && link.reason, all.turn().status], ['The session was ended.', 'done']);
       assert.ok(all.last().ended);
+      assert.deepEqual(all.now().queue.length, 1, 'what waits is not sent to an agent that ends');
       assert.ok(!all.last().told.some((line) => line.type === 'control/cancel'));
     });
   }

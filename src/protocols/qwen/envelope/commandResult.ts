@@ -10,7 +10,13 @@ export type CommandOutcome =
   | { readonly does: 'tool'; readonly name: string; readonly args: unknown }
   | { readonly does: 'history'; readonly items: readonly unknown[] }
   | { readonly does: 'quit' }
-  | { readonly does: 'confirm'; readonly title: string; readonly commands: readonly string[]; readonly shell: boolean };
+  | {
+      readonly does: 'confirm';
+      readonly title: string;
+      readonly text?: string;
+      readonly commands: readonly string[];
+      readonly shell: boolean;
+    };
 
 const DIALOGS: Readonly<Record<string, () => string>> = {
   auth: () => say('Sign in with the agent in a terminal; it has no dialog for that here.'),
@@ -56,10 +62,14 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       const commands = [result.commandsToConfirm, result.commands].find(Array.isArray) ?? [];
       return { does: 'confirm', title: say('Run these commands?'), commands: commands.filter(isText), shell: true };
     }
-    case 'confirm_action':
-      return { does: 'confirm', title: text('prompt') ?? text('message') ?? say('Go on?'), commands: [], shell: false };
-    default:
-      return { does: 'say', level: 'info', text: JSON.stringify(result).slice(0, 4000) };
+    case 'confirm_action': {
+      const words = text('prompt') ?? text('message');
+      return { does: 'confirm', title: say('Go on?'), ...(words ? { text: words } : {}), commands: [], shell: false };
+    }
+    default: {
+      const all = JSON.stringify(result).slice(0, 4000);
+      return { does: 'say', level: 'info', text: say('The agent answered in a way this program does not know: {0}', all) };
+    }
   }
 }
 

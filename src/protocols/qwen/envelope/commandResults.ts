@@ -62,12 +62,15 @@ export class CommandResults {
         });
       }
       case 'quit':
-        return yesNo.ask({ title: say('End this session?'), commands: [] }, (yes) => {
-          if (yes) this.#deps.quit();
-          else flow.finish('stop');
-        });
+        return yesNo.ask(
+          { title: say('End this session?'), text: say('The agent ends. What was said stays and can be gone on with.') },
+          (yes) => {
+            if (yes) this.#deps.quit();
+            else flow.finish('stop');
+          },
+        );
       case 'confirm':
-        return yesNo.ask({ title: outcome.title, commands: outcome.commands, ...(turn ? { turnId: turn.id } : {}) }, (yes) => {
+        return yesNo.ask({ ...outcome, ...(turn ? { turnId: turn.id } : {}) }, (yes) => {
           if (!yes) return flow.finish('stop');
           const approved = outcome.shell ? { approvedCommands: outcome.commands } : { confirmationOutcome: 'proceed_once' };
           const command = { ...line.command, ...approved };

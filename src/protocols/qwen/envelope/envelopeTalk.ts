@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
-import type { Content, Notice, TurnId } from '../../../session/model.ts';
+import type { Content, Notice, Remedy, TurnId } from '../../../session/model.ts';
 import type { Hint } from '../../adapter.ts';
 import { Ground } from '../ground.ts';
 import { promptOf } from '../message/prompt.ts';
@@ -91,10 +91,7 @@ export class EnvelopeTalk implements Talk {
       promptId: () => this.#names.prompt,
       request: (request) => this.#request(request),
       loadHistory: (items) => this.#loadHistory(items),
-      quit: () => {
-        this.#endTurn('done');
-        setup.giveUp(say('The session was ended.'), { again: false, next: ['restart'] });
-      },
+      quit: () => this.#over(say('The session was ended.'), ['restart'], 'done'),
     });
     this.#lent = new LentTools({
       ...this.#ground,
@@ -211,8 +208,8 @@ export class EnvelopeTalk implements Talk {
     this.#endTurn('done');
     const first = firstTurn();
     if (first !== undefined) this.#emit({ type: 'turns.removed', from: first });
+    this.#emit({ type: 'plan.set', plan: null });
     this.#ground.all(historyEvents(items, { cwd, at: scene.now(), newId: scene.newId }));
-    this.#emit({ type: 'notice', notice: { level: 'info', text: say('The agent went back to an earlier conversation.') } });
     this.#sayReady();
   }
 
@@ -265,9 +262,8 @@ export class EnvelopeTalk implements Talk {
     if (told?.protocol_version != null && !this.#checked) {
       this.#checked = true;
       if (!supports(told.protocol_version)) {
-        return this.#incompatible(
-          say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version),
-        );
+        const reason = say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
+        return this.#over(reason, ['showLog', 'pickAgent']);
       }
     }
     this.#version = told?.protocol_version ?? this.#version;
@@ -282,7 +278,7 @@ export class EnvelopeTalk implements Talk {
     this.#lent.run(whole);
     if (told?.error) {
       const fault = faultOf(told.error);
-      if (fault.unsupported) return this.#incompatible(refusal(told.error, this.#version));
+      if (fault.unsupported) return this.#over(refusal(told.error, this.#version), ['showLog', 'pickAgent']);
       if (finish === 'error')
         return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
       this.#ground.turns.note('error', fault.message, undefined, fault.next);
@@ -294,18 +290,17 @@ export class EnvelopeTalk implements Talk {
     if (finish && this.#ground.turns.running && counts) this.#flow.finish(finish);
   }
 
-  /** Neither side can do anything about it: what runs has failed, and it is not started again. */
-  #incompatible(reason: string): void {
-    this.#endTurn('failed', { error: { message: reason } });
-    this.#setup.giveUp(reason, { again: false, next: ['showLog', 'pickAgent'] });
+  /** It goes no further with this process. While the link is not ready nothing that waits in the queue is sent to it. */
+  #over(reason: string, next: readonly Remedy[], status: 'done' | 'failed' = 'failed'): void {
+    this.#emit({ type: 'link.opening', note: reason });
+    this.#endTurn(status, status === 'failed' ? { error: { message: reason } } : {});
+    this.#setup.giveUp(reason, { again: false, next });
   }
 
   #fatal(message: AgentMessage): void {
     const parsed = schema.fatal.safeParse(message);
     const fault = parsed.success ? faultOf(parsed.data.error) : { message: say('The agent failed.'), code: undefined };
-    const reason = fault.code ? `${fault.message} (${fault.code})` : fault.message;
-    this.#endTurn('failed', { error: { message: reason } });
-    this.#setup.giveUp(reason, { again: false, next: ['restart', 'showLog'] });
+    this.#over(fault.code ? `${fault.message} (${fault.code})` : fault.message, ['restart', 'showLog']);
   }
 
   #ask(turnId: TurnId, content: readonly Content[]): void {

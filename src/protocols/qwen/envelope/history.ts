@@ -1,3 +1,4 @@
+import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Notice, ToolCall, TurnId } from '../../../session/model.ts';
 import { textOf } from '../content.ts';
@@ -17,12 +18,16 @@ export interface HistoryScene {
 }
 
 /**
- * A conversation that a command brought back, as events: a turn for each thing the person said. Items are those of the agent's own list
+ * A conversation that a command brought back, as events: a turn for each thing the person said, and where it came from. Items are those of the agent's own list
  * (`type`: user, gemini, tool_group, info, error) or plain messages (`role`: user, assistant); others are left out.
  */
 export function historyEvents(items: readonly unknown[], scene: HistoryScene): readonly SessionEvent[] {
   const events: SessionEvent[] = [];
   let turnId: TurnId | undefined;
+  const note = (level: Notice['level'], text: string) => {
+    const notice = { level, text };
+    events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id: scene.newId(), notice } });
+  };
   const end = () => {
     if (turnId !== undefined) events.push({ type: 'turn.ended', turnId, at: scene.at, status: 'done' });
   };
@@ -40,13 +45,12 @@ export function historyEvents(items: readonly unknown[], scene: HistoryScene): r
     if (who === 'user') begin(text);
     else if (who === 'tool_group') events.push(...callEvents(item.tools, turnId ?? begin(''), scene));
     else if (text === '') continue;
-    else if (who in LEVELS) {
-      const notice = { level: LEVELS[who] ?? 'info', text };
-      events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id, notice } });
-    } else if (/^(gemini|gemini_content|qwen|assistant|model)$/.test(who)) {
+    else if (who in LEVELS) note(LEVELS[who] ?? 'info', text);
+    else if (/^(gemini|gemini_content|qwen|assistant|model)$/.test(who)) {
       events.push({ type: 'text.grew', turnId: turnId ?? begin(''), kind: 'text', partId: id, text });
     }
   }
+  note('info', say('The agent went back to this earlier conversation.'));
   end();
   return events;
 }

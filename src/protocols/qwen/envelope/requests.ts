@@ -55,9 +55,9 @@ export class Requests {
       case 'quit_confirmation': {
         const asked = schema.confirmRequest.safeParse(payload).data ?? {};
         const commands = asked.commands ?? [];
-        const title =
-          asked.title ?? asked.prompt ?? asked.message ?? (subtype === 'quit_confirmation' ? say('End this session?') : say('Go on?'));
-        return yesNo.ask({ title, commands, ...(turnId === undefined ? {} : { turnId }) }, (yes) =>
+        const title = asked.title ?? (subtype === 'quit_confirmation' ? say('End this session?') : say('Go on?'));
+        const text = asked.prompt ?? asked.message;
+        return yesNo.ask({ title, ...(text ? { text } : {}), commands, ...(turnId === undefined ? {} : { turnId }) }, (yes) =>
           this.#succeed(id, { behavior: yes ? 'approve' : 'deny', ...(yes && commands.length > 0 ? { approvedCommands: commands } : {}) }),
         );
       }
