@@ -12,28 +12,27 @@ import { runCommand } from './commandRun.ts';
 import { type CommandTree, findCommands } from './commands.ts';
 import { Credentials } from './credentials.ts';
 import { ExtensionFolder, harmless, lend, VARIABLE } from './editorTools.ts';
+import { fetchCard } from './fetchCard.ts';
+import type { LeftTurn } from './kept.ts';
 import { Known } from './known.ts';
-import { comeBack, leaveTask, type Memory, Past, resumeKey } from './memory.ts';
+import { comeBack, type Memory, Past, resumeKey } from './memory.ts';
 import { promptParts } from './messages.ts';
-import { missed } from './missed.ts';
 import { PlainText } from './plainText.ts';
 import { forgetPush, registerPush } from './pushConfig.ts';
 import { openPushDoor } from './pushDoor.ts';
-import { type Incoming, isOver } from './records.ts';
+import type { Incoming } from './records.ts';
 import { lookUp } from './recover.ts';
-import { parse, Rpc, StatusError } from './rpc.ts';
+import { Rpc, StatusError } from './rpc.ts';
 import { type Server, startServer } from './server.ts';
+import { recall, takeUp } from './takeUp.ts';
 import { TIMING, type Timing } from './timing.ts';
 import { Turn } from './turn.ts';
-import { isRecord } from './words.ts';
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and spoken to over loopback. */
 export function openA2a(launch: Launch, scene: Scene, timing: Timing = TIMING): Adapter {
   const growth = new Growth(scene.emit);
   return new A2aAdapter(launch, { ...scene, emit: (event) => growth.emit(event) }, timing);
 }
-
-const CARDS = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
 class A2aAdapter implements Adapter {
   readonly ended: Promise<void>;
@@ -145,7 +144,10 @@ class A2aAdapter implements Adapter {
       modelChanged: () => this.#showOptions(),
       ...(push ? { push } : {}),
     };
-    const now = await this.#takeUp(memory);
+    const left = recall(memory, this.#scene.past ?? []);
+    const found = await takeUp(memory, this.#scene.resume?.key ?? '', left);
+    if (typeof found === 'string') this.#notice('info', found);
+    const now = typeof found === 'string' ? undefined : found;
     if (launch.kind === 'process' && this.#lent && peer.dialect === 'gemini') {
       this.#folder = new ExtensionFolder(launch, this.#lent);
       await this.#folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
@@ -153,16 +155,28 @@ class A2aAdapter implements Adapter {
     if (this.#leaving) return;
     this.#memory = memory;
     this.#tree = tree;
+    // Before anything else is sent that waited for the link.
+    if (now && left) this.#reopen(memory, left, now);
     this.#ready(memory);
     if (now) void registerPush(memory, this.#scene);
-    if (now) this.#catchUp(memory, now);
+    if (now && !left) this.#catchUp(memory, now);
   }
 
   /** What the agent did while nobody listened becomes a turn. */
   #catchUp(memory: Memory, now: Incoming): void {
     if (this.#turn || this.#leaving || memory.peer.dialect === 'gemini') return;
-    const record = missed(memory, now);
-    if (record) this.#newTurn(this.#scene.newId(), [], memory)?.catchUp(record);
+    if (!memory.known.hasNews(now, (text) => memory.past.has(text))) return;
+    this.#newTurn(this.#scene.newId(), [], memory, { goesOn: true })?.catchUp(now);
+  }
+
+  /** The turn that the end of a window broke off goes on: with what was missed, and live where the agent is still at work. */
+  #reopen(memory: Memory, left: LeftTurn, now: Incoming): void {
+    if (!memory.known.isIn(now)) return comeBack(memory);
+    const { turn } = left;
+    this.#scene.emit({ type: 'turns.removed', from: turn.id });
+    const again = this.#newTurn(this.#scene.newId(), turn.prompt, memory, { goesOn: true, at: turn.beganAt });
+    again?.reopen(left);
+    again?.catchUp(now);
   }
 
   async #news(record: Incoming): Promise<void> {
@@ -213,21 +227,6 @@ class A2aAdapter implements Adapter {
       this.#scene.log.info(`No place for notifications: ${messageOf(error)}`);
       return undefined;
     }
-  }
-
-  /** Goes on with the task of an earlier time, where the agent still knows it. */
-  async #takeUp(memory: Memory): Promise<Incoming | undefined> {
-    const key = parse(this.#scene.resume?.key ?? '');
-    if (!isRecord(key)) return undefined;
-    if (typeof key.contextId === 'string') memory.contextId = key.contextId;
-    if (typeof key.taskId !== 'string') return undefined;
-    memory.task = { id: key.taskId };
-    memory.settled = true;
-    const now = await lookUp(memory).catch(() => undefined);
-    if (now && (!isOver(now.state) || now.state === 'completed')) return now;
-    const told = leaveTask(memory);
-    if (!memory.past.empty) this.#notice('info', told);
-    return undefined;
   }
 
   #ready(memory: Memory): void {
@@ -287,13 +286,14 @@ class A2aAdapter implements Adapter {
     if (turn) void runCommand(turn, { memory, tree: this.#tree, scene: this.#scene }, path, args);
   }
 
-  #newTurn(turnId: string, content: readonly Content[], memory: Memory): Turn | undefined {
+  #newTurn(turnId: string, content: readonly Content[], memory: Memory, how: HowItBegins = {}): Turn | undefined {
     const { emit, now, log } = this.#scene;
     if (this.#turn || this.#leaving) {
       log.warn('A prompt came while a turn was running; it is left out.');
       return undefined;
     }
-    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    emit({ type: 'turn.began', turnId, at: how.at ?? now(), prompt: content });
+    if (!how.goesOn) memory.known.begin();
     this.#credentials?.freshen();
     const turn = new Turn(turnId, { scene: this.#scene, memory, timing: this.#timing });
     this.#turn = turn;
@@ -328,24 +328,10 @@ class A2aAdapter implements Adapter {
   }
 }
 
-async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
-  const direct = /\.json$/.test(base);
-  let last: unknown;
-  for (const url of direct ? [base] : CARDS.map((path) => `${base}${path}`)) {
-    try {
-      const answer = await rpc.fetch('GET', url, undefined, 'turn');
-      const value = parse(await answer.text(4 * 1024 * 1024));
-      if (value !== undefined) return value;
-      last = new UnfitAgent(say('There is no A2A agent at {0}: its card is not JSON.', base));
-    } catch (error) {
-      last =
-        error instanceof StatusError && error.status === 404
-          ? new UnfitAgent(say('There is no A2A agent at {0} (status {1}).', base, error.status))
-          : error;
-      if (!(last instanceof UnfitAgent)) throw last;
-    }
-  }
-  throw last;
+interface HowItBegins {
+  /** What was shown last belongs to it, too. */
+  readonly goesOn?: true;
+  readonly at?: number;
 }
 
 /** Seen, not chosen: the agent offers no other. */

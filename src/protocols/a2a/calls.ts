@@ -1,7 +1,7 @@
 import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, CallId, Output, TurnId } from '../../session/model.ts';
+import type { AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
@@ -94,6 +94,26 @@ export class Calls {
 
   status(id: string): Snapshot['status'] | undefined {
     return this.#held.get(id)?.last.status;
+  }
+
+  /** By the agent's id: the part that shows the call, and how it stands. */
+  get shown(): readonly (readonly [string, CallId, Snapshot['status']])[] {
+    return [...this.#held].map(([id, { id: partId, last }]) => [id, partId, last.status]);
+  }
+
+  /** A call that stands in the turn already, as an earlier window left it. */
+  restore(id: string, call: ToolCall, status: Snapshot['status']): void {
+    const { name, title, kind } = call;
+    const last = { id, name, title, kind, status, ...(call.input === undefined ? {} : { input: call.input }) };
+    this.#held.set(id, {
+      id: call.id,
+      dialect: 'rfc',
+      last,
+      answered: false,
+      rejected: call.status === 'rejected',
+      adrift: false,
+      again: 0,
+    });
   }
 
   /** Takes one snapshot; gives back a decision that was made before, for calls of a kind the person always allows. */

@@ -2,6 +2,7 @@ import { say } from '../../base/say.ts';
 import type { TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
+import { OUTPUT } from './known.ts';
 import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
 import { type Memory, resumeKey } from './memory.ts';
 import { type Incoming, isAtRest, isOver, type TaskState } from './records.ts';
@@ -20,7 +21,6 @@ interface HearingScene {
 
 /** A time that tells two records apart. */
 const PRECISE = /\.\d{3,}/;
-const OUTPUT = /^tool-(.+)-output$/;
 
 /** What the records of a turn's streams come to. Two streams of one task carry the same records: words count once. */
 export class Hearing {
@@ -46,6 +46,8 @@ export class Hearing {
   progress = 0;
   /** Calls of other tasks that wanted a confirmation. */
   readonly #refused = new Set<string>();
+  /** Grows with every new thing that has a name of its own, and with every turn of one. */
+  landmarks = 0;
   /** Something beside words was shown. */
   anything = false;
 
@@ -181,6 +183,7 @@ export class Hearing {
     const { id = '' } = record.artifact ?? {};
     if (OUTPUT.test(id) && this.#output(id, record.parts)) return;
     if (!words) return;
+    this.landmarks += 1;
     this.#deps.memory.known.worked(id, wordsOf(record.parts), record.artifact?.append === true);
     if (record.artifact?.append !== true) this.#deps.shown.close();
     this.#said(record, words, id);
@@ -198,7 +201,10 @@ export class Hearing {
     const whole = wordsOf(parts);
     if (callId !== undefined || whole === '' || (this.#deps.memory.known.fresh && this.#isOld(whole))) return false;
     const rest = this.#deps.memory.known.restOfWork(id, whole);
-    if (rest !== '') shown.say('text', rest, undefined, id);
+    if (rest === '') return false;
+    this.progress += 1;
+    this.landmarks += 1;
+    shown.say('text', rest, undefined, id);
     return false;
   }
 
@@ -233,9 +239,12 @@ export class Hearing {
       if (said.newer) memory.newer = true;
       if (said.dialect === 'rfc') memory.camel = said.camel;
       this.anything = true;
-      memory.known.called(said.call.id);
       if (!calls.knows(said.call.id)) shown.close();
-      if (calls.status(said.call.id) !== said.call.status) this.progress += 1;
+      if (calls.status(said.call.id) !== said.call.status) {
+        this.progress += 1;
+        this.landmarks += 1;
+      }
+      memory.known.called(said.call.id, said.call.status);
       const decision = calls.take(said.call, said.dialect);
       if (decision) decided(decision);
       if (said.call.status === 'done' && said.call.diff) memory.past.add('Changed', said.call.diff.path);
@@ -249,10 +258,12 @@ export class Hearing {
         return shown.say(said.type, said.text, messageId, of);
       case 'link':
         this.anything = true;
+        this.landmarks += 1;
         memory.known.attached(messageId);
         return shown.content({ type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) });
       case 'data':
         this.anything = true;
+        this.landmarks += 1;
         memory.known.attached(messageId);
         return shown.content({ type: 'raw', label: 'data', value: said.value });
     }

@@ -1,6 +1,9 @@
+import type { Part } from '../../session/model.ts';
+import type { KeptKnown } from './kept.ts';
 import { meaningOf, type Said } from './meaning.ts';
-import type { Incoming } from './records.ts';
+import { type Incoming, isAtRest } from './records.ts';
 import type { Message } from './schema.ts';
+import type { Snapshot } from './snapshot.ts';
 import { isRecord } from './words.ts';
 
 /** Words of one message that were shown: so many characters, the last of them there among all the turn's words of that kind. */
@@ -12,6 +15,10 @@ type Kind = 'text' | 'thought';
 
 /** Agents give their last 200 messages: older names are not asked for. */
 const KEPT = 200;
+/** What is left behind for a later window, which knows the rest by its place. */
+const LEFT = { names: 50, prompts: 20, prompt: 2000 };
+/** What a call prints, as a work. */
+export const OUTPUT = /^tool-(.+)-output$/;
 
 /** A thing an agent's record of the task holds that was not shown yet. */
 export interface Unseen {
@@ -28,9 +35,13 @@ export class Known {
   #places = new Map<string, Place>();
   #words: Record<Kind, { whole: string; starts: number[] }> = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
   #earlierCalls = new Set<string>();
-  #calls = new Set<string>();
+  #calls = new Map<string, Snapshot['status']>();
   #works = new Map<string, string>();
-  readonly #attached = new Set<string | undefined>();
+  readonly #attached = new Set<string>();
+  /** Parts that show a work, with its id; '' when it was replaced since. */
+  #apart = new Map<string, string>();
+  #restored = false;
+  readonly #earlierPrompts = new Set<string>();
   #prompts = new Set<string>();
   #prompt = '';
 
@@ -38,9 +49,11 @@ export class Known {
   begin(): void {
     for (const [key, { length }] of this.#places) this.#earlier.set(key, (this.#earlier.get(key) ?? 0) + length);
     for (const key of [...this.#earlier.keys()].slice(0, -KEPT)) this.#earlier.delete(key);
-    for (const id of this.#calls) this.#earlierCalls.add(id);
+    for (const id of this.#calls.keys()) this.#earlierCalls.add(id);
+    for (const id of this.#prompts) this.#earlierPrompts.add(id);
     this.#places = new Map();
-    this.#calls = new Set();
+    this.#calls = new Map();
+    this.#apart = new Map();
     this.#words = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
     this.#prompts = new Set();
     this.#prompt = '';
@@ -64,7 +77,7 @@ export class Known {
 
   /** Nothing is known of turns before. */
   get fresh(): boolean {
-    return this.#earlier.size === 0 && this.#earlierCalls.size === 0;
+    return !this.#restored && this.#earlier.size === 0 && this.#earlierCalls.size === 0;
   }
 
   /** What that message had beside words and calls was shown. */
@@ -72,8 +85,64 @@ export class Known {
     if (messageId !== undefined) this.#attached.add(messageId);
   }
 
-  called(id: string): void {
-    this.#calls.add(id);
+  called(id: string, status: Snapshot['status']): void {
+    this.#calls.set(id, status);
+  }
+
+  /** That part shows a work, not a message. */
+  apart(partId: string, work: string): void {
+    this.#apart.set(partId, work);
+  }
+
+  /** What a later window has to know of this turn, besides its parts. */
+  keep(): KeptKnown {
+    const { text, thought } = this.#words;
+    return {
+      prompts: [...this.#prompts].slice(-LEFT.prompts),
+      prompt: this.#prompt.length > LEFT.prompt ? '' : this.#prompt,
+      names: [...this.#places].slice(-LEFT.names).map(([key, { length, end }]) => [key, length, end]),
+      starts: { text: text.starts.slice(-KEPT), thought: thought.starts.slice(-KEPT) },
+      apart: [...this.#apart],
+      attached: [...this.#attached].slice(-LEFT.names),
+    };
+  }
+
+  /** This turn is one that an earlier window showed: as these parts. What was shown after it was kept is known by its place. */
+  restore(kept: KeptKnown, parts: readonly Part[], calls: Iterable<readonly [string, string, Snapshot['status']]>): void {
+    this.#restored = true;
+    this.#prompts = new Set(kept.prompts);
+    this.#prompt = kept.prompt;
+    this.#places = new Map(kept.names.map(([key, length, end]) => [key, { length, end }]));
+    this.#apart = new Map(kept.apart);
+    for (const id of kept.attached) this.#attached.add(id);
+    for (const [id, , status] of calls) this.#calls.set(id, status);
+    for (const kind of ['text', 'thought'] as const) this.#words[kind] = { whole: '', starts: [...kept.starts[kind]] };
+    for (const work of this.#apart.values()) this.#works.delete(work);
+    for (const part of parts) {
+      if (part.kind !== 'text' && part.kind !== 'thought') continue;
+      const work = this.#apart.get(part.id);
+      if (work) this.#works.set(work, (this.#works.get(work) ?? '') + part.text);
+      if (work !== undefined) continue;
+      const words = this.#words[part.kind];
+      words.starts.push(words.whole.length);
+      words.whole += part.text;
+    }
+    for (const { starts } of [this.#words.text, this.#words.thought]) starts.sort((a, b) => a - b);
+  }
+
+  /** The record holds this turn, as far as can be told: what the person said arrived. */
+  isIn(record: Incoming): boolean {
+    if (this.#calls.size > 0 || this.#words.text.whole !== '' || this.#words.thought.whole !== '') return true;
+    return this.#since(record, false).anchored || !(record.history ?? []).some(isUsers);
+  }
+
+  /** The record says that something goes on or has come since, beyond what was shown. */
+  hasNews(record: Incoming, old: (text: string) => boolean): boolean {
+    if (!isAtRest(record.state)) return true;
+    const asks = record.state === 'input-required';
+    const isNew = ({ said }: Unseen) =>
+      said.type !== 'call' || this.#calls.get(said.call.id) !== said.call.status || (asks && said.call.request !== undefined);
+    return this.unseen(record, old).some(isNew);
   }
 
   /** What of a work was not shown yet; from now on it counts as shown. */
@@ -85,6 +154,7 @@ export class Known {
 
   /** A piece of a work was shown. */
   worked(id: string, text: string, append: boolean): void {
+    if (!append) for (const [partId, work] of this.#apart) if (work === id) this.#apart.set(partId, '');
     this.#works.set(id, (append ? (this.#works.get(id) ?? '') : '') + text);
   }
 
@@ -111,7 +181,7 @@ export class Known {
           if (!anchored && skip[said.type] === 0 && this.fresh && old(said.text)) continue;
           const rest = this.#rest(said.type, said.text, messageId, skip, at);
           if (rest !== '') found.push({ said: { ...said, text: rest }, messageId });
-        } else if (!this.#attached.has(messageId)) found.push({ said, messageId });
+        } else if (messageId === undefined || !this.#attached.has(messageId)) found.push({ said, messageId });
       }
     }
     return found;
@@ -121,7 +191,9 @@ export class Known {
   #since(record: Incoming, passing: boolean) {
     const history = record.history ?? [];
     let prompt = history.findIndex((one) => isUsers(one) && this.#prompts.has(one.messageId ?? ''));
-    if (prompt < 0 && this.#prompt !== '')
+    // Where messages keep their names, one of another name is another, whatever it says.
+    const renamed = !history.some((one) => isUsers(one) && this.#earlierPrompts.has(one.messageId ?? ''));
+    if (prompt < 0 && this.#prompt !== '' && renamed)
       prompt = history.findLastIndex((one) => isUsers(one) && wordsOf(one).trim() === this.#prompt.trim());
     const anchored = prompt >= 0;
     const isEarlier = ({ messageId }: Message) => this.#earlier.has(`text ${messageId}`) || this.#earlier.has(`thought ${messageId}`);

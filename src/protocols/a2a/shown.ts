@@ -29,8 +29,15 @@ export class Shown {
     // Works are known by their own names.
     if (messageId !== undefined || of === undefined) this.#known.said(kind, text, messageId);
     if (kind === 'text') this.#whole.push(text);
+    const before = this.#open;
     if (this.#open?.kind !== kind || this.#open.of !== of || kind === 'thought') this.#open = { kind, id: this.#scene.newId(), of };
+    if (messageId === undefined && of !== undefined && this.#open !== before) this.#known.apart(this.#open.id, of);
     this.#scene.emit({ type: 'text.grew', turnId: this.#turnId, kind, partId: this.#open.id, text });
+  }
+
+  /** What was shown last is that part, and may grow. */
+  goOn(id: PartId, of: string | undefined): void {
+    this.#open = { kind: 'text', id, of };
   }
 
   content(content: Content): void {

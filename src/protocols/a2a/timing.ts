@@ -18,6 +18,8 @@ export interface Timing {
   readonly doubt: number;
   /** That a stream has to say what a notification said, before it is taken for dead. */
   readonly news: number;
+  /** That growing words may wait until it is noted down which were shown. */
+  readonly keep: number;
   /** Before the tries to take up a lost stream. */
   readonly retries: readonly number[];
 }
@@ -27,5 +29,6 @@ export const TIMING: Timing = {
   patience: 5000,
   doubt: 15_000,
   news: 3000,
+  keep: 1000,
   retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
 };

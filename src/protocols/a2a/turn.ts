@@ -3,26 +3,27 @@ import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, TurnId } from '../../session/model.ts';
 import { Asking } from './asking.ts';
-import { Calls, type Decision } from './calls.ts';
+import { Calls } from './calls.ts';
+import { Decisions } from './decisions.ts';
 import { Hearing } from './hearing.ts';
+import { Keeping } from './keeping.ts';
+import type { Kept, LeftTurn } from './kept.ts';
 import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
-import { confirmation, dataPart, textPart, toMessage } from './messages.ts';
+import { textPart, toMessage } from './messages.ts';
 import { Reconnect } from './reconnect.ts';
 import { type Incoming, isAtRest } from './records.ts';
 import { lookUp } from './recover.ts';
-import { pause, RpcError, StatusError, wordsOf } from './rpc.ts';
+import { reopen } from './reopen.ts';
+import { pause, RpcError, StatusError } from './rpc.ts';
 import { makeTask, signOfLife } from './shippedTask.ts';
 import { Shown } from './shown.ts';
 import { Silence } from './silence.ts';
-import { likeProposal } from './snapshot.ts';
 import { stopTask } from './stop.ts';
 import { type OpenStream, Streams } from './streams.ts';
 import type { TurnScene } from './timing.ts';
-import { refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
+import { isTerminal, refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
-
-const TERMINAL = /terminal state/i;
 
 /**
  * From a prompt to the moment the task rests with nothing left to decide, over as many streams as that takes: every decision of the person is a
@@ -42,13 +43,12 @@ export class Turn {
   readonly #clock: NodeJS.Timeout;
   readonly #streams: Streams;
   readonly #silence: Silence;
+  readonly #keeping: Keeping;
   readonly #reconnect: Reconnect;
+  readonly #decisions: Decisions;
   readonly asking: Asking;
   #ending: (end: TurnEnd) => void = () => {};
   #ended = false;
-  #doubting = false;
-  /** When the last decision was sent that nothing was heard of since. */
-  #decidedAt: number | undefined;
   /** When the agent said outside of its streams that there is news, and no stream has said anything since. */
   #newsAt: number | undefined;
 
@@ -57,9 +57,15 @@ export class Turn {
     this.id = id;
     this.#deps = deps;
     this.#calls = new Calls(scene, id, memory.remembered);
-    memory.known.begin();
     this.#shown = new Shown(scene, id, memory.known);
-    this.#hearing = new Hearing({ scene, memory, turnId: id, calls: this.#calls, shown: this.#shown, decided: (one) => this.#say(one) });
+    this.#hearing = new Hearing({
+      scene,
+      memory,
+      turnId: id,
+      calls: this.#calls,
+      shown: this.#shown,
+      decided: (one) => this.#decisions.say(one),
+    });
     this.#edits = new LateEdits({ scene, memory, calls: this.#calls, shown: this.#shown });
     this.asking = new Asking(scene, id, this.#stop.signal);
     this.#reconnect = new Reconnect({
@@ -78,7 +84,24 @@ export class Turn {
       lastWord: () => void this.#edits.written().then(() => this.#settle()),
       unknown: () => scene.log.trace('A record of a kind that is not known was left out.'),
     });
+    this.#decisions = new Decisions({
+      ...deps,
+      calls: this.#calls,
+      shown: this.#shown,
+      hearing: this.#hearing,
+      edits: this.#edits,
+      streams: this.#streams,
+      over: () => this.#ended || this.#stop.signal.aborted,
+      open: (params, onRecord) => this.#open(params, onRecord),
+      closed: (error) => this.#closed(error),
+      refused: (error) => this.#refused(error),
+      lost: (error) => void this.#lost(error),
+      settle: () => this.#settle(),
+      end: (end) => this.#end(end),
+      offline: () => this.#reconnect.offline,
+    });
     this.#clock = setInterval(() => this.#tick(), timing.ping);
+    this.#keeping = new Keeping(scene, id, () => this.#toKeep(), timing.keep);
     this.over = new Promise((resolve) => {
       this.#ending = resolve;
     });
@@ -95,7 +118,7 @@ export class Turn {
     // Some agents go on with a completed task, others want a new one (a2a.md §4).
     const refused = error instanceof RpcError && before !== undefined && this.#hearing.records === 0;
     if (!refused || this.#ended) return this.#closed(error);
-    if (TERMINAL.test(error.message) || error.code === -32004) {
+    if (error.code !== -32001 && isTerminal(error)) {
       memory.task = undefined;
       memory.settled = false;
       return this.#closed(await this.#open(toMessage(memory, parts, before.id)));
@@ -109,10 +132,17 @@ export class Turn {
     this.#closed(error);
   }
 
+  /** Stands as an earlier window left it; `catchUp` goes on from there. */
+  reopen(left: LeftTurn): void {
+    reopen(left, { ...this.#deps, turnId: this.id, calls: this.#calls, shown: this.#shown });
+    this.#hearing.anything = left.turn.parts.length > 0;
+  }
+
   /** Shows what happened while nobody listened, and goes on listening where the task goes on. */
   catchUp(record: Incoming): void {
     this.#hearing.records += 1;
     this.#hearing.catchUp(record);
+    this.#keeping.now();
     if (isAtRest(this.#hearing.state)) this.#settle();
     else void this.#lost(undefined);
   }
@@ -139,7 +169,7 @@ export class Turn {
     }
     if (decision.words) this.#followUps.set(decision.call.id, decision.words);
     if (decision.choice.remembered) this.#deps.memory.remembered.add(decision.call);
-    this.#say(decision);
+    this.#decisions.say(decision);
     return true;
   }
 
@@ -155,6 +185,7 @@ export class Turn {
 
   /** The session is left: nothing more is said. */
   leave(): void {
+    this.#keeping.leave();
     this.#end({ status: 'cancelled' });
   }
 
@@ -173,33 +204,13 @@ export class Turn {
     const [first] = waiting;
     // Refusing what waits is the gentle stop of the shipped server: the task stays usable.
     if (first?.choice && memory.peer.dialect === 'gemini') {
-      this.#say(first);
+      this.#decisions.say(first);
       await pause(timing.patience, scene.signal);
       return this.#end({ status: 'cancelled' });
     }
     const told = await stopTask(this.#deps, this.#calls.commandRuns, () => this.#streams.open);
     if (told) this.#shown.notice('warn', told);
     this.#end({ status: 'cancelled' });
-  }
-
-  /** The decision goes to the agent as a stream of its own. */
-  #say(decision: Decision): void {
-    const { memory } = this.#deps;
-    const { call, dialect, choice } = decision;
-    if (!choice) return;
-    let edited: string | undefined;
-    const proposed = call.request?.proposed;
-    if (decision.edited !== undefined && proposed !== undefined) {
-      const text = likeProposal(decision.edited, proposed);
-      if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
-      else if (text !== proposed && call.diff) this.#edits.add(call.id, call.diff.path, text);
-    }
-    this.#decidedAt = this.#deps.scene.now();
-    let arrived = false;
-    const params = toMessage(memory, [dataPart(memory, confirmation(memory, call, dialect, choice.sends, edited))]);
-    void this.#open(params, () => {
-      arrived = true;
-    }).then((error) => (arrived ? this.#closed(error) : this.#undelivered(call.id, error)));
   }
 
   #sayText(text: string): void {
@@ -210,6 +221,7 @@ export class Turn {
   #open(params: Fields, onRecord: () => void = () => {}): Promise<unknown> {
     const { memory } = this.#deps;
     memory.known.prompted(params.message);
+    this.#keeping.now();
     const method = memory.peer.streaming ? 'message/stream' : 'message/send';
     return this.#hear((take, signal) => {
       const taken = (result: unknown) => {
@@ -220,47 +232,10 @@ export class Turn {
     });
   }
 
-  /** Nothing was heard on the stream of a decision. */
-  #undelivered(callId: string, error: unknown): void {
-    if (this.#ended || this.#stop.signal.aborted) return;
-    this.#calls.adrift(callId);
-    if (error instanceof StatusError) return this.#askAgain([callId], wordsOf(error));
-    if (error instanceof RpcError) {
-      const over = error.code === -32001 || error.code === -32004 || TERMINAL.test(error.message);
-      return over ? this.#refused(error) : void this.#doubt(wordsOf(error));
-    }
-    if (this.#calls.waiting > 0 || this.#streams.open) return void this.#doubt(messageOf(error));
-    void this.#lost(error);
-  }
-
-  /**
-   * Decisions of which nothing came: the task is looked at, and what it still waits for is asked of the person once more, never sent again by
-   * itself (a2a.md §9.3).
-   */
-  async #doubt(why: string | undefined): Promise<void> {
-    const { memory, scene } = this.#deps;
-    if (this.#doubting || this.#reconnect.offline) return;
-    this.#doubting = true;
-    const now = await lookUp(memory).catch((error: unknown) => {
-      scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
-      return undefined;
-    });
-    this.#doubting = false;
-    if (this.#ended || this.#stop.signal.aborted) return;
-    if (now) this.#hearing.catchUp(now);
-    const open = this.#calls.unheard;
-    const waits = now ? now.state === 'input-required' : this.#decidedAt === undefined || why !== undefined;
-    if (open.length > 0 && waits) return this.#askAgain(open, why);
-    if (!now || (this.#decidedAt !== undefined && why === undefined && !isAtRest(now.state))) return;
-    this.#streams.giveUp();
-    if (isAtRest(now.state)) this.#settle();
-    else if (!this.#streams.open) void this.#lost(undefined);
-  }
-
   /** A stream that does not tell what the task holds is let go of (a2a.md §12); one that only had nothing to say is left alone. */
   async #lookBehind(): Promise<void> {
     const { memory, scene } = this.#deps;
-    if (this.#doubting || this.#reconnect.offline) return;
+    if (this.#reconnect.offline) return;
     const heardAt = this.#silence.heardAt;
     const now = await lookUp(memory).catch((error: unknown) => {
       scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
@@ -277,15 +252,6 @@ export class Turn {
     if (!open) this.#closed(undefined);
   }
 
-  #askAgain(callIds: readonly string[], why: string | undefined): void {
-    this.#decidedAt = undefined;
-    this.#streams.giveUp();
-    const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
-    this.#shown.notice('warn', told);
-    if (callIds.every((id) => this.#calls.askAgain(id))) return;
-    this.#end({ status: 'failed', error: { message: say('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
-  }
-
   /** Settles when the stream has ended, with what went wrong. */
   #hear(open: OpenStream): Promise<unknown> {
     this.#hearing.streamBegan();
@@ -294,12 +260,15 @@ export class Turn {
 
   #alive(): void {
     this.#silence.heard();
-    this.#decidedAt = undefined;
+    this.#decisions.heard();
     this.#newsAt = undefined;
   }
 
   #heard(record: Incoming, stream: number, first: boolean): void {
+    const { landmarks } = this.#hearing;
     this.#hearing.take(record, stream, first);
+    if (this.#hearing.landmarks > landmarks) this.#keeping.now();
+    else this.#keeping.grew();
     void this.#edits.written();
   }
 
@@ -325,7 +294,7 @@ export class Turn {
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
     if (state === 'input-required' && failure === undefined && !this.#stop.signal.aborted && this.#calls.unheard.length > 0) {
-      if (memory.peer.dialect !== 'gemini') return void this.#doubt(undefined);
+      if (memory.peer.dialect !== 'gemini') return void this.#decisions.doubt(undefined);
       this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
     }
     if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
@@ -355,12 +324,15 @@ export class Turn {
     else this.#end(end);
   }
 
+  #toKeep(): Omit<Kept, 'running'> {
+    const { task, contextId, known } = this.#deps.memory;
+    const calls = this.#calls.shown.map(([id, partId, status]): [string, string, typeof status] => [id, partId, status]);
+    return { ...(task ? { taskId: task.id } : {}), ...(contextId ? { contextId } : {}), known: known.keep(), calls };
+  }
+
   #tick(): void {
     const { scene, memory, timing } = this.#deps;
-    if (this.#decidedAt !== undefined && scene.now() - this.#decidedAt >= timing.doubt && !this.#calls.commandRuns) {
-      this.#decidedAt = scene.now();
-      void this.#doubt(undefined);
-    }
+    this.#decisions.tick();
     if (this.#newsAt !== undefined && scene.now() - this.#newsAt >= timing.news) {
       this.#newsAt = undefined;
       void this.#lookBehind();
@@ -378,6 +350,7 @@ export class Turn {
     if (this.#ended) return;
     this.#ended = true;
     this.#streams.deafen();
+    this.#keeping.end();
     clearInterval(this.#clock);
     this.#stop.abort();
     this.#deps.memory.past.add('Agent', this.#shown.text);

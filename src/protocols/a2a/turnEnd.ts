@@ -11,6 +11,11 @@ export interface TurnEnd {
   readonly error?: Fault;
 }
 
+/** The task takes no more messages, or is gone. */
+export function isTerminal(error: RpcError): boolean {
+  return error.code === -32001 || error.code === -32004 || /terminal state/i.test(error.message);
+}
+
 /** The agent refused what it was asked. */
 export function refusal(error: RpcError | StatusError): TurnEnd {
   const next: readonly Remedy[] = error instanceof StatusError ? ['retry', 'openSettings'] : ['retry', 'showLog'];

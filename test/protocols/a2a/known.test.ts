@@ -117,6 +117,6 @@ test('a window that goes in its first turn knows the task: the next one catches 
   history.push(said('b', 'Done meanwhile.'));
   await session.live.restart();
   const now = await session.until('what was missed', ({ turns }) => turns.at(-1)?.status === 'done');
-  assert.equal(now.turns.map(textOf).join('|'), 'Slow. |Done meanwhile.');
+  assert.equal(now.turns.map(textOf).join('|'), 'Slow. Done meanwhile.');
   assert.equal(agent.requests('message/stream').length, 1);
 });
