@@ -33,7 +33,7 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
     let seen = 0;
     const titles = await person.allowAll(turn, async () => {
       seen += 1;
-      if (await window.pick.row('config.json').getByText('Open diff').count()) {
+      if (await window.pick.rowNamed('config.json').getByText('Open diff').count()) {
         await window.diff.compared();
         assert.ok((await window.diff.original()).some((line) => line.includes('"debug": false')));
         assert.ok((await window.diff.modified()).some((line) => line.includes('"debug": true')));

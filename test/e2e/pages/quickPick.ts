@@ -24,6 +24,12 @@ export class QuickPick {
     return this.box.locator('.monaco-list-row', { hasText: text });
   }
 
+  /** The rows with this text in their label, whatever stands in their details. */
+  rowNamed(text: string): Locator {
+    const label = this.#page.locator('.quick-input-list-row:first-child .label-name', { hasText: text });
+    return this.box.locator('.monaco-list-row', { has: label });
+  }
+
   /** The labels of all rows in view. */
   async labels(): Promise<readonly string[]> {
     await this.box.locator('.monaco-list-row').first().waitFor();
