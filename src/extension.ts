@@ -122,7 +122,7 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(keepContextKeys(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
-  life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
+  life.own(showStatus(sessions, (count, approvals) => chat.setWaiting(count, approvals)));
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
     clearTimeout(rest);

@@ -24,8 +24,8 @@ export class Chat implements Disposable {
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#link?.greetAgain()));
   }
 
-  setWaiting(count: number): void {
-    this.#view.setWaiting(count);
+  setWaiting(count: number, approvals: boolean): void {
+    this.#view.setWaiting(count, approvals);
   }
 
   agentsChanged(): void {

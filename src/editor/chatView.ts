@@ -19,7 +19,7 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
   readonly #root: vscode.Uri;
   readonly #attach: (page: ChatPage) => Disposable;
   #view: vscode.WebviewView | undefined;
-  #waiting = 0;
+  #waiting = { count: 0, approvals: true };
 
   constructor(extensionUri: vscode.Uri, attach: (page: ChatPage) => Disposable) {
     this.#root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
@@ -49,9 +49,9 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
     this.#showWaiting();
   }
 
-  /** The number on the view's icon: how many asks wait. */
-  setWaiting(count: number): void {
-    this.#waiting = count;
+  /** The number on the view's icon: how many asks wait, and whether all of them are approvals. */
+  setWaiting(count: number, approvals: boolean): void {
+    this.#waiting = { count, approvals };
     this.#showWaiting();
   }
 
@@ -65,8 +65,10 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
 
   #showWaiting(): void {
     if (!this.#view) return;
-    const count = this.#waiting;
-    const tooltip = count === 1 ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('{0} approvals wait', count);
+    const { count, approvals } = this.#waiting;
+    const one = approvals ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('1 question waits');
+    const more = approvals ? vscode.l10n.t('{0} approvals wait', count) : vscode.l10n.t('{0} requests wait', count);
+    const tooltip = count === 1 ? one : more;
     this.#view.badge = count > 0 ? { value: count, tooltip } : { value: 0, tooltip: '' };
   }
 

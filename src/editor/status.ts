@@ -9,19 +9,22 @@ import { plainLabel } from './approvals/optionRows.ts';
 const LONGEST = 60;
 
 /** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
-export function showStatus(desk: Desk, waiting: (count: number) => void): Disposable {
+export function showStatus(desk: Desk, waiting: (count: number, approvals: boolean) => void): Disposable {
   const life = new Lifetime();
   const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
   item.name = 'Parley';
   let shown = '';
   let count = -1;
+  let onlyApprovals = true;
   const update = () => {
     const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
     const waitingIn = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []).filter((one) => one.asks.length > 0);
     const asks = waitingIn.reduce((sum, one) => sum + one.asks.length, 0);
-    if (asks !== count) {
+    const approvals = waitingIn.every((one) => one.asks.every((ask) => ask.kind === 'approval'));
+    if (asks !== count || approvals !== onlyApprovals) {
       count = asks;
-      waiting(asks);
+      onlyApprovals = approvals;
+      waiting(asks, approvals);
     }
     const words = session ? (describeWaiting(waitingIn) ?? describe(session)) : '';
     if (words === shown) return;

@@ -88,11 +88,13 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
       if (!said) return take(result);
       first = said;
       if (said.status === 'failed_to_start') return;
-      if (said.id) memory.task = { id: said.id };
+      if (!said.id) return;
+      memory.task = { id: said.id };
+      if (said.id !== memory.aside?.task?.id) memory.known.ownTask();
     });
     if (first?.status === 'failed_to_start') throw new Error(first.message || say('The command could not be started.'));
     // Nothing but the answer came: the rest is told to those who subscribe.
-    if (first && streamed === 1) await memory.rpc.stream('tasks/resubscribe', { id: first.id }, take);
+    return streamed === 1 && first?.id !== undefined;
   });
 }
 
@@ -118,6 +120,7 @@ async function overRest(turn: Turn, { memory }: CommandScene, path: readonly str
       );
       await answer.read((chunk) => reader.push(chunk));
       reader.end();
+      return false;
     });
   }
   const value = parse(await answer.text(8 * 1024 * 1024));

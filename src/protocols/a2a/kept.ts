@@ -16,6 +16,8 @@ const known = z.object({
   apart: z.array(z.tuple([z.string(), z.string()])),
   /** Messages whose files and data were shown. */
   attached: z.array(z.string()),
+  /** The task holds nothing but this turn. */
+  own: z.boolean(),
 });
 const shape = z.object({
   /** False once the turn has come to its own end. */

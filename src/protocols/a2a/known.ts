@@ -41,6 +41,8 @@ export class Known {
   /** Parts that show a work, with its id; '' when it was replaced since. */
   #apart = new Map<string, string>();
   #restored = false;
+  /** The task holds nothing but this turn. */
+  #own = false;
   readonly #earlierPrompts = new Set<string>();
   #prompts = new Set<string>();
   #prompt = '';
@@ -57,6 +59,12 @@ export class Known {
     this.#words = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
     this.#prompts = new Set();
     this.#prompt = '';
+    this.#own = false;
+  }
+
+  /** This turn has a task to itself: all that the agent's record of it holds is of this turn. */
+  ownTask(): void {
+    this.#own = true;
   }
 
   /** What the person says in this turn: the agent's record of the turn comes after it. */
@@ -104,6 +112,7 @@ export class Known {
       starts: { text: text.starts.slice(-KEPT), thought: thought.starts.slice(-KEPT) },
       apart: [...this.#apart],
       attached: [...this.#attached].slice(-LEFT.names),
+      own: this.#own,
     };
   }
 
@@ -112,6 +121,7 @@ export class Known {
     this.#restored = true;
     this.#prompts = new Set(kept.prompts);
     this.#prompt = kept.prompt;
+    this.#own = kept.own;
     this.#places = new Map(kept.names.map(([key, length, end]) => [key, { length, end }]));
     this.#apart = new Map(kept.apart);
     for (const id of kept.attached) this.#attached.add(id);
@@ -195,7 +205,7 @@ export class Known {
     const renamed = !history.some((one) => isUsers(one) && this.#earlierPrompts.has(one.messageId ?? ''));
     if (prompt < 0 && this.#prompt !== '' && renamed)
       prompt = history.findLastIndex((one) => isUsers(one) && wordsOf(one).trim() === this.#prompt.trim());
-    const anchored = prompt >= 0;
+    const anchored = prompt >= 0 || this.#own;
     const isEarlier = ({ messageId }: Message) => this.#earlier.has(`text ${messageId}`) || this.#earlier.has(`thought ${messageId}`);
     const from = anchored ? prompt + 1 : history.findLastIndex((one) => !isUsers(one) && isEarlier(one)) + 1;
     const skipped = !anchored && passing && !this.fresh;

@@ -23,6 +23,8 @@ export class Reconnect {
   readonly #deps: ReconnectScene;
   #running = false;
   #offline = false;
+  /** There was no line yet that could be lost. */
+  #first = false;
 
   constructor(deps: ReconnectScene) {
     this.#deps = deps;
@@ -33,14 +35,15 @@ export class Reconnect {
     return this.#offline;
   }
 
-  /** The end of the turn, or `resting` when the task has come to rest; undefined when there is nothing left to do. Never rejects. */
-  async run(error: unknown): Promise<TurnEnd | 'resting' | undefined> {
+  /** `follow`: no connection was lost, the task is only not subscribed to yet. The end of the turn, or `resting` when the task has come to rest; undefined when there is nothing left to do. Never rejects. */
+  async run(error: unknown, how: 'lost' | 'follow'): Promise<TurnEnd | 'resting' | undefined> {
     if (this.#running) return undefined;
     const { memory, hearing } = this.#deps;
     const why = error === undefined ? say('The connection was lost.') : messageOf(error);
     if (!memory.task || hearing.records === 0) return { status: 'failed', error: { message: why, next: ['retry'] } };
     this.#running = true;
     this.#offline = true;
+    this.#first = how === 'follow';
     try {
       return await (memory.peer.dialect === 'gemini' ? this.#stopped() : this.#subscribe(why));
     } finally {
@@ -85,8 +88,9 @@ export class Reconnect {
   #stands(on: boolean): void {
     const { scene, turnId, signal } = this.#deps;
     this.#offline = !on;
-    if (!signal.aborted) {
-      scene.emit({ type: 'turn.activity', turnId, text: on ? null : say('The connection was lost; trying to reconnect') });
-    }
+    const quiet = this.#first;
+    this.#first = false;
+    if (quiet || signal.aborted) return;
+    scene.emit({ type: 'turn.activity', turnId, text: on ? null : say('The connection was lost; trying to reconnect') });
   }
 }

@@ -144,7 +144,7 @@ export class Turn {
     this.#hearing.catchUp(record);
     this.#keeping.now();
     if (isAtRest(this.#hearing.state)) this.#settle();
-    else void this.#lost(undefined);
+    else void this.#lost(undefined, 'follow');
   }
 
   /** The agent says outside of its streams how things stand: when the streams do not say it soon, they are dead. */
@@ -152,9 +152,16 @@ export class Turn {
     if (!this.#ended && !this.#hearing.knows(record)) this.#newsAt ??= this.#deps.scene.now();
   }
 
-  /** Hears a stream that somebody else opens. */
-  async listen(open: OpenStream): Promise<void> {
-    this.#closed(await this.#hear(open));
+  /** Hears a stream that somebody else opens; where that gives true, it only named the task, which is then followed. */
+  async listen(open: (...stream: Parameters<OpenStream>) => Promise<boolean>): Promise<void> {
+    let named = false;
+    const error = await this.#hear(async (take, signal) => {
+      named = await open(take, signal);
+    });
+    if (!named) return this.#closed(error);
+    this.#hearing.records += 1;
+    this.#keeping.now();
+    void this.#lost(undefined, 'follow');
   }
 
   /** False when there is no such ask in this turn. */
@@ -317,8 +324,8 @@ export class Turn {
     else this.stop();
   }
 
-  async #lost(error: unknown): Promise<void> {
-    const end = await this.#reconnect.run(error);
+  async #lost(error: unknown, how: 'lost' | 'follow' = 'lost'): Promise<void> {
+    const end = await this.#reconnect.run(error, how);
     if (this.#ended || this.#stop.signal.aborted || end === undefined) return;
     if (end === 'resting') this.#settle();
     else this.#end(end);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callsOf } from '../../../src/session/select.ts';
-import { asks, data, fakeAgent, type Json, over, status, text } from '../../fakes/a2a.ts';
+import { asks, data, fakeAgent, type Json, over, type Reply, status, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
 const own = (record: Json): Json => ({ ...record, taskId: 'exec-1', contextId: 'c9' });
@@ -83,3 +83,69 @@ for (const waits of ['AWAITING_SHELL_CONFIRMATION', 'AWAITING_ACTION_CONFIRMATIO
       ['exec-1'],
     );
   });
+
+for (const [how, resubscribed] of [
+  ['a subscription that tells the whole task', (reply: Reply, whole: Json) => reply.record(whole)],
+  ['a subscription that tells the task without what was said', (reply: Reply) => reply.record(ofCommand('completed'))],
+  ['a refusal, since it is over', undefined],
+] as const)
+  test(`a command that is over before it is subscribed to is shown from its task: ${how}`, async (t) => {
+    const ran = data({ tool_call_id: 'k7', status: 'SUCCEEDED', tool_name: 'ls', output: { text: 'ok' } });
+    const whole = ofCommand('completed', { history: [words([ran]), { ...words([text('Hello.')]), messageId: 'f' }] });
+    const agent = await fakeAgent(t, {
+      on: {
+        'commands/get': (_, reply) => reply.json({ commands: [{ name: 'mem', description: 'd' }] }),
+        'message/stream': (_, reply) => {
+          reply.record(status('working', 'TEXT_CONTENT', [text('Hello.')], { messageId: 'a' }));
+          reply.record(over('input-required'));
+          reply.end();
+        },
+        'command/execute': (_, reply) => reply.json({ execution_id: 'exec-1', status: 'STARTED', message: '' }),
+        'tasks/resubscribe': (_, reply) => {
+          if (!resubscribed) return reply.error(-32004, 'The task is over.');
+          resubscribed(reply, whole);
+          reply.end();
+        },
+        'tasks/get': (_, reply) => reply.json(whole),
+      },
+    });
+    const session = talk(t, agent.url);
+    await session.opened();
+    await session.prompt('hi');
+    session.live.send({ type: 'command', turnId: 'cmd', path: ['mem'], args: '' });
+    const turn = await session.ended('cmd');
+    assert.deepEqual([turn.status, textOf(turn), callsOf(turn).map((call) => call.status)], ['done', 'Hello.', ['done']]);
+    assert.ok(turn.parts.every((part) => part.kind !== 'notice'));
+    assert.equal(agent.requests('command/execute').length, 1);
+  });
+
+test('a window that goes while a command runs: the next one goes on with the command, and then with the conversation', async (t) => {
+  const history = [words([text('Half ')])];
+  let state = 'working';
+  const agent = await fakeAgent(t, {
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [{ name: 'mem', description: 'd' }] }),
+      'message/stream': (_, reply) => {
+        reply.record(status('working', 'TEXT_CONTENT', [text('Hello.')], { messageId: 'a' }));
+        reply.record(over('input-required'));
+        reply.end();
+      },
+      'command/execute': (_, reply) => reply.json({ execution_id: 'exec-1', status: 'STARTED', message: '' }),
+      'tasks/resubscribe': (_, reply) => reply.record(ofCommand(state, { history })),
+      'tasks/get': (_, reply) => reply.json(ofCommand(state, { history })),
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  await session.prompt('hi');
+  session.live.send({ type: 'command', turnId: 'cmd', path: ['mem'], args: '' });
+  await session.until('its words', (now) => now.turns[1]?.parts.length === 1);
+  state = 'completed';
+  history.push({ ...words([text('and whole.')]), messageId: 'f' });
+  await session.live.restart();
+  const now = await session.until('the end', ({ turns }) => turns[1]?.status === 'done');
+  assert.deepEqual(now.turns.map(textOf), ['Hello.', 'Half and whole.']);
+  await session.prompt('next');
+  assert.equal(message(agent.requests('message/stream')[1]?.params ?? {}).taskId, 't1');
+  assert.equal(agent.requests('command/execute').length, 1);
+});
