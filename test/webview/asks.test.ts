@@ -64,6 +64,23 @@ test('a change without a certain place says so, in the question and among the ch
   );
 });
 
+test('what is asked about and does not fit is marked as long as more lies below, and a button leads there', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  const box = stage.find('.ask-detail');
+  assert.ok(!box.classList.contains('cut'));
+  const sizes = { scrollHeight: 300, clientHeight: 100 };
+  for (const [name, value] of Object.entries(sizes)) Object.defineProperty(box, name, { value });
+  const cut = () => {
+    box.dispatchEvent(new window.Event('scroll') as never);
+    return box.classList.contains('cut');
+  };
+  assert.equal(cut(), true);
+  await stage.press('More below');
+  assert.equal(box.scrollTop, 80);
+  box.scrollTop = 200;
+  assert.equal(cut(), false);
+});
+
 test('Escape answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: all }));
   for (const element of stage.all('.ask, .ask button, .ask vscode-button, .composer-text')) {

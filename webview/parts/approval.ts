@@ -7,6 +7,7 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
 import { pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
+import { scrolling } from './moreBelow.ts';
 import { plainText } from './plainText.ts';
 import { timeLeftView } from './timeLeft.ts';
 
@@ -26,7 +27,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
     <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
     ${timeLeftView(ask.until)}
-    <div class="ask-detail">${detailView(view, ask, given[EDITED]?.[0])}</div>
+    ${scrolling(detailView(view, ask, given[EDITED]?.[0]))}
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
     <div class="actions">
       ${ask.options.map(

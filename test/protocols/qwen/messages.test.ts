@@ -352,6 +352,53 @@ test('models and effort are options; the reply decides', async (t) => {
   assert.equal(next?.kind === 'choice' && next.current, 'b');
 });
 
+test('how a turn ended is said in words, never by a code', async (t) => {
+  const all = await talking(t);
+  const endsAs = async (more: object) => {
+    all.last().say(l.result(more));
+    await all.settle();
+    const { status, stop, error } = all.turn();
+    await all.prompt('next');
+    return [status, stop, error];
+  };
+  const failed = { is_error: true, subtype: 'error_during_execution' };
+  assert.deepEqual(await endsAs({ ...failed, error: { message: '[API Error: 500]' } }), [
+    'failed',
+    undefined,
+    { message: '[API Error: 500]', next: ['retry'] },
+  ]);
+  assert.deepEqual(await endsAs(failed), ['failed', undefined, { message: 'The turn failed.', next: ['retry'] }]);
+  const limit = { message: 'The agent has used up the turns it may take.', next: ['continue'] };
+  assert.deepEqual(await endsAs({ is_error: true, subtype: 'error_max_turns', terminal_reason: 'max_turns' }), [
+    'failed',
+    undefined,
+    limit,
+  ]);
+  assert.deepEqual(await endsAs({ ...failed, terminal_reason: 'aborted_tools' }), ['cancelled', undefined, undefined]);
+  assert.deepEqual(await endsAs({ terminal_reason: 'prompt_too_long' }), [
+    'done',
+    'The conversation has become too long for the model.',
+    undefined,
+  ]);
+  assert.deepEqual(await endsAs({ terminal_reason: 'some_new_end' }), ['done', 'some new end', undefined]);
+});
+
+test('words for the model are no part of what a call is shown to have said', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const told = 'The file /w/a has been updated. (file state is current in your context — no need to Read it back)';
+  all
+    .last()
+    .say(
+      l.assistant([l.use('c', 'Write', { file_path: '/w/a', content: 'x' }), l.use('d', 'Read', { file_path: '/w/a' })]),
+      l.toolResult('c', told),
+      l.toolResult('d', 'x\n<system-reminder>\nConsider this.\n</system-reminder>\n'),
+    );
+  await all.settle();
+  const said = (id: string) => call(all.turn(), id).output.flatMap((one) => (one.kind === 'content' ? [one.content] : []));
+  assert.deepEqual(said('c'), [{ type: 'text', text: 'The file /w/a has been updated.' }]);
+  assert.deepEqual(said('d'), [{ type: 'text', text: 'x' }]);
+});
+
 test('what was refused without asking is named', async (t) => {
   const all = await talking(t);
   all.last().say(l.result({ permission_denials: [{ tool_name: 'edit', tool_use_id: 'x', tool_input: {} }] }));
@@ -401,7 +448,10 @@ test('background tasks are lines; when one makes the agent speak by itself, that
       l.result(),
     );
   await all.settle();
-  assert.match(all.notices().join('|'), /In the background: tests.*|Background task completed/);
+  assert.match(
+    all.notices().join('|'),
+    /Done in the background: …\|.*In the background: tests|In the background: tests.*\|Done in the background: …/,
+  );
   assert.deepEqual([all.now().turns.length, all.turn().status, textOf(all.turn())], [2, 'done', 'The tests are done.']);
 });
 

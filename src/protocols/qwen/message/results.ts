@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
-import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
+import type { CallId, Content, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import { contentOf, textOf } from '../content.ts';
 import { applyEdits, type FileText, proposalOf } from '../proposal.ts';
 import { planEvents } from '../todos.ts';
@@ -44,13 +44,24 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
   const output: readonly Output[] = [
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
-    ...contentOf(block.content).map((content) => ({ kind: 'content', content }) as const),
+    ...contentOf(block.content)
+      .flatMap(forPeople)
+      .map((content) => ({ kind: 'content', content }) as const),
   ];
   const error = status === 'failed' ? { error: { message: textOf(block.content).slice(0, 2000) || say('It failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
   ];
+}
+
+/** Claude Code adds words for the model to some results. */
+const FOR_THE_MODEL = /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)/g;
+
+function forPeople(content: Content): readonly Content[] {
+  if (content.type !== 'text' || !/<system-reminder>|file state is current/.test(content.text)) return [content];
+  const text = content.text.replaceAll(FOR_THE_MODEL, '').trimEnd();
+  return text === '' ? [] : [{ type: 'text', text }];
 }
 
 function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {

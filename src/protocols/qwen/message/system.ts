@@ -36,7 +36,7 @@ export function systemEffects(line: SystemLine): SystemEffects {
     case 'task_started':
       return note(say('In the background: {0}', text || '…'));
     case 'task_notification':
-      return note(say('Background task {0} {1}', line.status ?? '', text).trim());
+      return note(taskWords(line.status ?? '', text), line.status === 'failed' ? 'warn' : 'info');
     case 'model_fallback':
       return note(text || say('Another model was taken because the chosen one failed.'), 'warn');
     case 'permission_denied':
@@ -49,6 +49,13 @@ export function systemEffects(line: SystemLine): SystemEffects {
     default:
       return { mode, notes: [] };
   }
+}
+
+function taskWords(status: string, text: string): string {
+  const what = text || '…';
+  if (status === 'completed') return say('Done in the background: {0}', what);
+  if (status === 'failed') return say('Failed in the background: {0}', what);
+  return say('Ended in the background: {0}', what);
 }
 
 /** The words of a line: its own, or those in its data. */

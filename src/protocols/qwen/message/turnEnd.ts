@@ -10,21 +10,46 @@ export interface TurnEnd {
 
 /** How a turn ended, by its `result` line. */
 export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
-  const reason = line.terminal_reason ?? line.subtype ?? undefined;
-  const stop = reason === undefined || reason === 'success' || reason === 'completed' ? {} : { stop: reason };
-  if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...stop };
-  const message = line.error?.message ?? line.result ?? line.errors?.[0] ?? say('The turn failed.');
-  if (stopping || line.terminal_reason?.startsWith('aborted') || message === 'Operation cancelled.')
-    // That it was aborted is what `cancelled` says.
-    return { status: 'cancelled', ...(reason?.startsWith('aborted') || reason === 'error_during_execution' ? {} : stop) };
-  if (line.subtype === 'error_max_turns') {
-    return {
-      status: 'failed',
-      ...stop,
-      error: { message: say('The agent has used up the turns it may take.'), code: line.subtype, next: ['continue'] },
-    };
+  const reason = line.terminal_reason ?? line.subtype ?? '';
+  const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
+  if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
+  const told = line.error?.message ?? line.result ?? line.errors?.[0];
+  // That it was aborted is what `cancelled` says.
+  if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
+    return { status: 'cancelled', ...(known ? { stop: known } : {}) };
+  if (LIMITS.some((limit) => limit === line.subtype)) {
+    return { status: 'failed', error: { message: known ?? say('The turn failed.'), next: ['continue'] } };
   }
-  return { status: 'failed', ...stop, error: { message, ...(line.subtype ? { code: line.subtype } : {}), next: ['retry'] } };
+  return { status: 'failed', error: { message: told ?? known ?? say('The turn failed.'), next: ['retry'] } };
+}
+
+const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
+
+/** Why a turn ended, in words; nothing for what says no more than how it ended. A reason nobody here knows is told in its own words. */
+function reasonWords(reason: string): string | undefined {
+  switch (reason) {
+    case '':
+    case 'success':
+    case 'completed':
+    case 'error_during_execution':
+    case 'model_error':
+      return undefined;
+    case 'max_turns':
+    case 'error_max_turns':
+      return say('The agent has used up the turns it may take.');
+    case 'error_max_budget_usd':
+      return say('The agent has used up its budget.');
+    case 'prompt_too_long':
+      return say('The conversation has become too long for the model.');
+    case 'blocking_limit':
+    case 'rapid_refill_breaker':
+      return say('The agent has come to a limit of its service.');
+    case 'hook_stopped':
+    case 'stop_hook_prevented':
+      return say('A hook of the agent has ended the turn.');
+    default:
+      return reason.startsWith('aborted') ? undefined : reason.replaceAll('_', ' ').slice(0, 200);
+  }
 }
 
 function isError(subtype: string | null | undefined): boolean {
