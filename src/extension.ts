@@ -94,12 +94,13 @@ export function activate(context: vscode.ExtensionContext): void {
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
+      wayBack: () => (chat.focused ? () => void chat.focus().catch(failed('The chat could not be focused')) : undefined),
     }),
   );
   let table: CommandTable | undefined;
   const terminals = life.own(new TerminalPanel(sessions));
   const answers = chatAnswers({ sessions, agents, approvals, review, starter, terminals, newId: randomUUID, run: (id) => table?.[id]() });
-  const chat = life.own(
+  const chat: Chat = life.own(
     new Chat(context.extensionUri, {
       desk: sessions,
       answers,

@@ -10,4 +10,7 @@ root.className = 'app';
 document.body.append(root);
 const host = new Host();
 new Chat(host, root);
+window.addEventListener('focus', () => host.post({ type: 'focused', on: true }));
+window.addEventListener('blur', () => host.post({ type: 'focused', on: false }));
+if (document.hasFocus()) host.post({ type: 'focused', on: true });
 reportTyping(root, () => host.post({ type: 'typing' }));

@@ -171,6 +171,7 @@ export class Chat {
   }
 
   #switch(session: Session): void {
+    if (this.#shownSession === '') this.#ui.adopt(session.id);
     this.#shownSession = session.id;
     this.#shownTurns = TURNS_AT_ONCE;
     this.#scroller?.stop();

@@ -46,6 +46,15 @@ export class Ui {
     this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
   }
 
+  /** What was typed while there was no session goes on in the one that came, unless something is under way there. */
+  adopt(id: SessionId): void {
+    const { draft, attachments, mentions } = this.memory('');
+    const there = this.memory(id);
+    if ((draft === '' && attachments.length === 0) || there.draft !== '' || there.attachments.length > 0) return;
+    this.change('', { draft: '', attachments: [], mentions: {} });
+    this.change(id, { draft, attachments, mentions });
+  }
+
   forgetScroll(id: SessionId): void {
     const { scroll: _, ...rest } = this.memory(id);
     this.#memories.set(id, rest);

@@ -47,6 +47,8 @@ export type FromView =
   | { readonly type: 'ready' }
   /** The person types in the view just now; said a few times a second at most. */
   | { readonly type: 'typing' }
+  /** The view got the keyboard, or lost it. */
+  | { readonly type: 'focused'; readonly on: boolean }
   | { readonly type: 'resync'; readonly sessionId: SessionId }
   | { readonly type: 'intent'; readonly sessionId: SessionId; readonly intent: ViewIntent }
   | Call;

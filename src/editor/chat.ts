@@ -32,6 +32,10 @@ export class Chat implements Disposable {
     this.#link?.greetAgain();
   }
 
+  get focused(): boolean {
+    return this.#link?.focused ?? false;
+  }
+
   async focus(): Promise<void> {
     await this.#view.reveal();
     this.#link?.focus();

@@ -35,6 +35,7 @@ export class ChatLink implements Disposable {
   readonly #life = new Lifetime();
   readonly #outbox: Outbox;
   #greeted = false;
+  #focused = false;
   #calls = 0;
   #list = '';
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -63,6 +64,11 @@ export class ChatLink implements Disposable {
   /** Puts something into the composer, as soon as there is one. */
   insert(content: Content): void {
     this.#postLater({ type: 'insert', content });
+  }
+
+  /** The person's keys go to the page. */
+  get focused(): boolean {
+    return this.#focused;
   }
 
   focus(): void {
@@ -112,6 +118,9 @@ export class ChatLink implements Disposable {
         return this.#ready();
       case 'typing':
         return this.#deps.typing.noted();
+      case 'focused':
+        this.#focused = message.on;
+        return;
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();
         return;
@@ -171,6 +180,7 @@ export class ChatLink implements Disposable {
   #visibility(): void {
     if (this.#page.visible) return;
     this.#greeted = false;
+    this.#focused = false;
     this.#outbox.listen(false);
   }
 

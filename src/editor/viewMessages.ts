@@ -66,6 +66,7 @@ const calls = z.discriminatedUnion('method', [
 const message = z.union([
   z.strictObject({ type: z.literal('ready') }),
   z.strictObject({ type: z.literal('typing') }),
+  z.strictObject({ type: z.literal('focused'), on: z.boolean() }),
   z.strictObject({ type: z.literal('resync'), sessionId: id }),
   z.strictObject({ type: z.literal('intent'), sessionId: id, intent }),
   calls,

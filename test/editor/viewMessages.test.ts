@@ -43,6 +43,7 @@ test('every message of the contract is understood as it is', () => {
   const messages: FromView[] = [
     { type: 'ready' },
     { type: 'typing' },
+    { type: 'focused', on: true },
     { type: 'resync', sessionId: 's' },
     ...Object.values(intents).map((intent) => ({ type: 'intent', sessionId: 's', intent }) as const),
     ...Object.entries(calls).map(([method, params]) => ({ type: 'call', id: 1, method, params }) as FromView),

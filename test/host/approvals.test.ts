@@ -23,9 +23,14 @@ describe('approvals as quick-picks', () => {
   let popUp: boolean;
   let rest: number;
   let edited: string | undefined;
+  let inChat: boolean;
+  let back: number;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) await vscode.commands.executeCommand(key[name]);
+  };
+  const goBack = () => {
+    back += 1;
   };
   const start = (...ids: readonly string[]) => {
     desk = new FakeDesk('/project', ...ids);
@@ -39,6 +44,7 @@ describe('approvals as quick-picks', () => {
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         openText: () => {},
         edited: async () => edited,
+        wayBack: () => (inChat ? goBack : undefined),
       }),
     );
   };
@@ -49,6 +55,8 @@ describe('approvals as quick-picks', () => {
     popUp = true;
     rest = 0;
     edited = undefined;
+    inChat = false;
+    back = 0;
     await press('escape');
     start('a');
   });
@@ -169,7 +177,7 @@ describe('approvals as quick-picks', () => {
     desk = new FakeDesk('/project', 'a');
     const inputs = life.own(new QuickInputs());
     const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, restsIn: () => 0, openDiff: () => {}, openText: () => {} };
-    life.own(new Approvals({ ...deps, edited: async () => undefined }));
+    life.own(new Approvals({ ...deps, edited: async () => undefined, wayBack: () => undefined }));
     const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
     desk.open(command('1'));
     await press('enter');
@@ -222,6 +230,25 @@ describe('approvals as quick-picks', () => {
     await press('enter', 'down', 'enter');
     assert.deepEqual(diffs, ['1 /project/x.ts', '1 /project/y.ts']);
     assert.deepEqual(desk.answers, []);
+  });
+
+  it('after the last answer the person is back in the chat they came from, and where something else took the place nobody is', async () => {
+    inChat = true;
+    desk.open(command('1'));
+    desk.open(command('2'));
+    inChat = false; // the pick has the keyboard now
+    await press('down', 'enter');
+    assert.equal(back, 0, 'the next pick is there');
+    await press('down', 'enter');
+    await settled(() => back === 1);
+    inChat = true;
+    desk.open(command('3'));
+    inChat = false;
+    await press('palette', 'escape');
+    approvals.showPending();
+    await press('down', 'enter');
+    await settled(() => desk.answers.length === 3);
+    assert.equal(back, 1);
   });
 
   it('Accept takes what holds once, and nothing where there is no such option', async () => {

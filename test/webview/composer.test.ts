@@ -323,3 +323,24 @@ test('Escape stops nothing where nothing runs', async () => {
   assert.equal(await idle.key('Escape'), false);
   assert.deepEqual(idle.intents, []);
 });
+
+test('what is being typed when the first session comes goes on in it, and takes no other draft away', async () => {
+  const come = async (stage: Stage, id: string) => {
+    stage.post({ type: 'sessions', list: [], active: id, profiles: [] });
+    stage.post({ type: 'snapshot', sessionId: id, seq: 0, session: session({ id }) });
+    await stage.settle();
+  };
+  const stage = await Stage.open(undefined);
+  await stage.type('Half a sent');
+  await come(stage, 's9');
+  assert.equal(stage.composer.value, 'Half a sent');
+  await come(stage, 's10');
+  assert.equal(stage.composer.value, '', 'it belongs to one session');
+  const memories = [
+    ['', { draft: 'of nobody' }],
+    ['s9', { draft: 'of its own' }],
+  ];
+  const again = await Stage.open(undefined, { state: { saved: { memories } } });
+  await come(again, 's9');
+  assert.equal(again.composer.value, 'of its own');
+});

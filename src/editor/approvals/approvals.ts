@@ -21,6 +21,8 @@ export interface ApprovalsDeps {
   /** Milliseconds until the person does not type any more; an ask that appears by itself waits for it. */
   readonly restsIn: () => number;
   readonly openText: (title: string, text: string) => void;
+  /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. */
+  readonly wayBack: () => (() => void) | undefined;
   /** What the person made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
 }
@@ -33,6 +35,7 @@ export class Approvals implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
+  #back: (() => void) | undefined;
   /** Words are being typed for this one; its pick is away meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
@@ -122,19 +125,23 @@ export class Approvals implements Disposable {
   #takeDown(): void {
     const view = this.#view;
     this.#view = undefined;
+    this.#back = undefined;
     view?.pick.dispose();
   }
 
   #put(one: OpenAsk, key: AskKey): void {
     this.#queue.show(one);
     const { ask, sessionId } = one;
+    this.#back ??= this.#deps.wayBack();
     const host = {
       answer: (answer: Answer) => {
         this.#view = undefined;
-        void this.#answer(one, answer);
+        void this.#answer(one, answer).then(() => this.#goBack());
       },
+      // Whoever opens something else over it is there by now.
       dismissed: () => {
         this.#view = undefined;
+        this.#back = undefined;
         this.#queue.dismissed();
       },
       openText: this.#deps.openText,
@@ -171,7 +178,18 @@ export class Approvals implements Disposable {
     this.#feedback = undefined;
     if (this.#life.ended || stop.signal.aborted) return;
     if (feedback === undefined) this.show(one.sessionId, ask.id);
-    else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
+    else {
+      await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
+      this.#goBack();
+    }
+  }
+
+  /** After an answer in a pick the person goes on where they were, unless the next pick is there. */
+  #goBack(): void {
+    if (this.#view || this.#life.ended) return;
+    const back = this.#back;
+    this.#back = undefined;
+    back?.();
   }
 
   async #answer(one: OpenAsk, answer: Answer): Promise<void> {
