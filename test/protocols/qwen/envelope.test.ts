@@ -680,6 +680,21 @@ test('a cancel of an earlier prompt that is confirmed late does not end the next
   assert.equal(all.turn().status, 'cancelled');
 });
 
+test('what trickles in after a cancel begins no turn of its own; later the agent may speak by itself', async (t) => {
+  const all = await talking(t);
+  const { text, note } = speaker('stream-json');
+  all.last().say(display('x', 'Executing', null), text('before '));
+  await all.cancel();
+  all.last().say({ type: 'result/cancel', session_id: 'E', status: 'ok' });
+  all.last().say(text('late'), note(display('x', 'Canceled', null)), display('y', 'Pending', null));
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, all.turn().status, call(all.turn(), 'x').status], [1, 'cancelled', 'cancelled']);
+  await all.tick(1_000);
+  all.last().say(text('A task in the background is done.'));
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, textOf(all.turn())], [2, 'A task in the background is done.']);
+});
+
 test('a request that cannot be read is refused and logged, whatever its id is', async (t) => {
   const all = await talking(t);
   all

@@ -44,9 +44,10 @@ export class EnvelopeTalk implements Talk {
   readonly #commands: CommandResults;
   readonly #lent: LentTools;
   #ready = false;
-  /** The model has spoken in this turn; a turn was cancelled a moment ago. */
+  /** The model has spoken in this turn. */
   #heard = false;
-  #trailing = false;
+  /** When a turn was last cancelled, as the scene's clock says. */
+  #cancelledAt = Number.NEGATIVE_INFINITY;
   #checked = false;
   /** The version the agent said it speaks. */
   #version: string | number | undefined;
@@ -248,6 +249,7 @@ export class EnvelopeTalk implements Talk {
       }
       default:
         if (!type.startsWith('x-qwen-')) return log.info(`A line of an unknown type "${type.slice(0, 100)}" is ignored`);
+        if (this.#late()) return;
         this.#notes.take(message, '');
         return this.#flow.active(false);
     }
@@ -272,6 +274,7 @@ export class EnvelopeTalk implements Talk {
       const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
       this.#emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
     }
+    if (this.#late()) return;
     const { anything, anew, finish, whole } = this.#answer.take(line);
     this.#heard ||= anew;
     if (anything) this.#flow.active(anew);
@@ -354,8 +357,18 @@ export class EnvelopeTalk implements Talk {
     if (earlier) return this.#setup.scene.log.info('A cancel of an earlier prompt was confirmed late; it ends nothing');
     if (result?.status === 'noop' && !this.#ground.turns.running.stopping) return;
     this.#endTurn('cancelled');
-    this.#trailing = true;
-    this.#later(TRAIL, () => (this.#trailing = false));
+  }
+
+  /** A turn was cancelled a moment ago: what still trickles in belongs to it. */
+  get #trailing(): boolean {
+    return this.#setup.scene.now() - this.#cancelledAt < TRAIL;
+  }
+
+  /** Nothing shows any more what trickles in after the end of the turn it belongs to. */
+  #late(): boolean {
+    if (this.#ground.turns.running || !this.#trailing) return false;
+    this.#setup.scene.log.info('A line of the turn that was stopped came late; it is not shown');
+    return true;
   }
 
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {
@@ -367,6 +380,7 @@ export class EnvelopeTalk implements Talk {
     this.#flow.reset();
     this.#notes.endTurn();
     this.#answer.endTurn();
+    if (turn && status === 'cancelled') this.#cancelledAt = this.#setup.scene.now();
     if (turn) this.#ground.all(this.#ground.calls.endTurn(turn.id, status === 'done'));
     this.#ground.turns.end(status, more);
   }
