@@ -163,6 +163,30 @@ test('a call that is over while its command runs on reads as running', async () 
   assert.deepEqual([await read(terminal), await read(ended)], ['Running', 'Done']);
 });
 
+test('whatever arrives between two frames is drawn once', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
+  const { session: before } = stage;
+  assert.ok(before?.turns[0]);
+  const [{ id: turnId }] = before.turns;
+  const native = globalThis.requestAnimationFrame;
+  let frames = 0;
+  globalThis.requestAnimationFrame = (callback) => {
+    frames += 1;
+    return native(callback);
+  };
+  try {
+    for (let seq = 1; seq <= 500; seq += 1) {
+      const grew = { type: 'text.grew', turnId, kind: 'text', partId: 'p', text: `${seq} ` } as const;
+      stage.post({ type: 'patch', sessionId: before.id, from: seq, seq, events: [grew] });
+    }
+    assert.equal(frames, 1);
+  } finally {
+    globalThis.requestAnimationFrame = native;
+  }
+  await stage.settle();
+  assert.match(stage.text('[data-turn]'), /499 500/);
+});
+
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
   assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);

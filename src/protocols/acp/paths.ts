@@ -6,7 +6,16 @@ export type Place = 'inside' | 'guarded' | 'outside';
 
 /** Folders inside a workspace that steer the editor or the version control: writing there runs things later. */
 const GUARDED = new Set(['.git', '.hg', '.svn', '.vscode']);
-const foldsCase = process.platform === 'win32' || process.platform === 'darwin';
+
+/** How paths read on a system. */
+export interface PathRules {
+  readonly relative: (from: string, to: string) => string;
+  readonly isAbsolute: (path: string) => boolean;
+  readonly sep: string;
+  /** Names that differ in case only are the same. */
+  readonly foldsCase: boolean;
+}
+const native: PathRules = { ...path, foldsCase: process.platform === 'win32' || process.platform === 'darwin' };
 
 /** Throws when the path is none that could be meant: relative, or with a NUL in it. */
 export async function placeOf(target: string, roots: readonly string[]): Promise<Place> {
@@ -14,9 +23,9 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
   if (!path.isAbsolute(target)) throw new Error(`The path is not absolute: ${target}`);
   const real = await realPath(path.resolve(target));
   for (const root of roots) {
-    const below = path.relative(folded(await realPath(root)), folded(real));
+    const below = pathBelow(await realPath(root), real);
     if (below === '') return 'inside';
-    if (leadsOut(below)) continue;
+    if (below === undefined) continue;
     return below.split(path.sep).some((part) => GUARDED.has(part.toLowerCase())) ? 'guarded' : 'inside';
   }
   return 'outside';
@@ -24,11 +33,14 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
 
 /** True when a person who reads the path sees that it is in none of these folders. */
 export function looksOutside(target: string, roots: readonly string[]): boolean {
-  return roots.every((root) => leadsOut(path.relative(folded(root), folded(target))));
+  return roots.every((root) => pathBelow(root, target) === undefined);
 }
 
-function leadsOut(below: string): boolean {
-  return below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below);
+/** The way from a folder to something in it, '' for the folder itself; undefined when the target is elsewhere, on another drive for example. */
+export function pathBelow(root: string, target: string, { relative, isAbsolute, sep, foldsCase }: PathRules = native): string | undefined {
+  const folded = (text: string) => (foldsCase ? text.toLowerCase() : text);
+  const below = relative(folded(root), folded(target));
+  return below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below) ? undefined : below;
 }
 
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
@@ -42,8 +54,4 @@ async function realPath(target: string, links = 0): Promise<string> {
     const leadsTo = links < 40 ? await readlink(here).catch(() => undefined) : undefined;
     return leadsTo === undefined ? here : realPath(path.resolve(path.dirname(here), leadsTo), links + 1);
   }
-}
-
-function folded(text: string): string {
-  return foldsCase ? text.toLowerCase() : text;
 }
