@@ -9,10 +9,10 @@ import type { OpenStream } from './streams.ts';
 const HISTORY = 200;
 
 /** The task as the agent keeps it; undefined when it keeps none. Rejects when the agent cannot be reached. */
-export async function lookUp(memory: Memory): Promise<Incoming | undefined> {
+export async function lookUp(memory: Memory, over?: 'fresh'): Promise<Incoming | undefined> {
   if (!memory.task) return undefined;
   try {
-    return toIncoming(await memory.rpc.call('tasks/get', { id: memory.task.id, historyLength: HISTORY }));
+    return toIncoming(await memory.rpc.call('tasks/get', { id: memory.task.id, historyLength: HISTORY }, over));
   } catch (error) {
     if (error instanceof RpcError && error.code === -32001) return undefined;
     throw error;

@@ -98,12 +98,20 @@ export class Rpc {
     this.#life.dispose();
   }
 
-  /** One call with one answer. Rejects with RpcError, StatusError or HttpFailure. */
-  async call(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> {
+  /**
+   * One call with one answer, over a held connection or, where those may be dead, a new one (`fresh`). Rejects with RpcError, StatusError or
+   * HttpFailure.
+   */
+  async call(method: string, params: Readonly<Record<string, unknown>>, over: 'held' | 'fresh' = 'held'): Promise<unknown> {
     let result: unknown;
-    await this.#exchange(this.#side, method, params, 'application/json, text/event-stream', (one) => {
-      result = one;
-    });
+    const client = over === 'fresh' ? new HttpClient() : this.#side;
+    try {
+      await this.#exchange(client, method, params, 'application/json, text/event-stream', (one) => {
+        result = one;
+      });
+    } finally {
+      if (over === 'fresh') client.dispose();
+    }
     return result;
   }
 

@@ -244,7 +244,7 @@ export class Turn {
     const { memory, scene } = this.#deps;
     if (this.#reconnect.offline) return;
     const heardAt = this.#silence.heardAt;
-    const now = await lookUp(memory).catch((error: unknown) => {
+    const now = await lookUp(memory, 'fresh').catch((error: unknown) => {
       scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
       return undefined;
     });
@@ -256,6 +256,8 @@ export class Turn {
     const open = this.#streams.open;
     // Whoever waits for them goes on from what was caught up with.
     this.#streams.drop();
+    // Connections that were held meanwhile may be as dead.
+    memory.rpc.hangUp();
     if (!open) this.#closed(undefined);
   }
 
