@@ -1,5 +1,19 @@
 import type { SessionEvent } from './events.ts';
-import type { AgentInfo, Ask, AskId, Diff, Notice, Part, QueuedPrompt, Session, SessionId, Terminal, Turn, TurnId } from './model.ts';
+import type {
+  AgentInfo,
+  Ask,
+  AskId,
+  Diff,
+  Notice,
+  Part,
+  QueuedPrompt,
+  Remedy,
+  Session,
+  SessionId,
+  Terminal,
+  Turn,
+  TurnId,
+} from './model.ts';
 import { addPart, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
@@ -189,8 +203,9 @@ function withoutTurn(notices: readonly Notice[], turnId: TurnId): readonly Notic
 
 function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.closed' }>): Session {
   if (session.link.state === 'closed') return session;
-  // What helps the link is shown with the link; the turn itself can be said again.
-  const error = { message: event.reason, next: ['retry'] as const };
+  // What helps the link is shown with the link; the turn itself can be said again, or gone on with by an agent that keeps it.
+  const next: readonly Remedy[] = session.resumeKey === undefined ? ['retry'] : ['retry', 'continue'];
+  const error = { message: event.reason, next };
   const running = session.turns.filter((turn) => turn.status === 'running');
   const cut = running.length === 0 ? session : { ...session, turns: session.turns.map(cutOff) };
   const after = running.reduce(

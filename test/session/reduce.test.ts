@@ -258,3 +258,8 @@ test('only the turn in which the link closed is marked as cut off', () => {
     [undefined, true],
   );
 });
+
+test('a turn that was cut off can be gone on with where the agent keeps the conversation', () => {
+  const session = run(fresh(), { type: 'resume.set', key: 'K' }, began('a'), { type: 'link.closed', reason: 'gone', at: 3 });
+  assert.deepEqual(session.turns[0]?.error?.next, ['retry', 'continue']);
+});

@@ -86,6 +86,33 @@ test('a conversation the agent does not keep: a new one begins, with a word abou
   assert.equal(all.now().link.state, 'closed');
 });
 
+test('a window that closes in the middle of a turn: the next start asks whether to go on where it stopped', async (t) => {
+  const all = desk(t, { command: '/opt/qwen' });
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  await all.prompt('go');
+  all.live.interrupt();
+  assert.deepEqual([all.turn().status, all.turn().error?.next], ['failed', ['retry', 'continue']]);
+  await all.settle();
+  await all.live.restart();
+  await all.settle();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  assert.match(all.approval().title, /Go on where it stopped/);
+  await all.answer(all.approval(), 'yes');
+  assert.equal(all.last().requests('continue_last_turn').length, 1);
+  all.last().answer('continue_last_turn', { accepted: true, interruption: 'interrupted_turn' });
+  all.last().say(l.init(), l.assistant([{ type: 'text', text: 'Where was I' }]), l.result());
+  await all.settle();
+  assert.deepEqual([all.turn().status, all.turn().prompt], ['done', []]);
+  await all.live.restart();
+  await all.settle();
+  all.last().say(l.ready('initialize'));
+  await all.settle();
+  assert.deepEqual(all.now().asks, [], 'and only then');
+});
+
 test('an agent that ends by itself with code 0 has ended', async (t) => {
   const all = desk(t);
   await all.start();

@@ -1,12 +1,17 @@
 import { say } from '../../../base/say.ts';
 import type { Outgoing } from '../control.ts';
 import { isRecord } from '../detect.ts';
+import type { TalkSetup } from '../talk.ts';
 import type { Turns } from '../turns.ts';
 import type { YesNo } from '../yesNo.ts';
 
 /** Offers to go on with a turn that ended with the agent or the window where it stopped, to be asked of agents that keep it (qwen.md §3.2). */
-export function offerToGoOn(called: string, { yesNo, outgoing, turns }: { yesNo: YesNo; outgoing: Outgoing; turns: Turns }): void {
-  const title = say('{0} was ended in the middle of its work. Go on where it stopped?', called);
+export function offerToGoOn(
+  { brokeOff, keeps, peer }: Pick<TalkSetup, 'brokeOff' | 'keeps' | 'peer'>,
+  { yesNo, outgoing, turns }: { readonly yesNo: YesNo; readonly outgoing: Outgoing; readonly turns: Turns },
+): void {
+  if (!brokeOff || !keeps.history || peer.onlyMessages) return;
+  const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.called);
   yesNo.ask({ title, commands: [] }, (yes) => {
     if (!yes) return;
     void outgoing.ask({ subtype: 'continue_last_turn' }).then((reply) => {

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
-import type { Content, Fault, TurnId } from '../../../session/model.ts';
+import type { Content, Fault, Remedy, TurnId } from '../../../session/model.ts';
 import { errorText, Outgoing } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import { Ground } from '../ground.ts';
@@ -180,7 +180,8 @@ export class MessageTalk implements Talk {
     this.#outgoing.end();
     this.#ground.stopping.over();
     this.#ground.calls.endTurn();
-    this.#ground.turns.end(this.#ground.turns.running?.stopping ? 'cancelled' : 'failed', { error: { message: why, next: ['retry'] } });
+    const next: readonly Remedy[] = this.#setup.keeps.history ? ['retry', 'continue'] : ['retry'];
+    this.#ground.turns.end(this.#ground.turns.running?.stopping ? 'cancelled' : 'failed', { error: { message: why, next } });
   }
 
   /** A handler that only sees lines of the right shape; others are logged and dropped. */
@@ -197,10 +198,7 @@ export class MessageTalk implements Talk {
     const session = isRecord(payload) ? payload.session_id : undefined;
     if (typeof session === 'string' && session !== '') this.#moveTo(session);
     this.#introduction.begin(payload);
-    const { brokeOff, keeps, peer } = this.#setup;
-    if (brokeOff && keeps.history && !peer.onlyMessages) {
-      offerToGoOn(peer.called, { yesNo: this.#yesNo, outgoing: this.#outgoing, turns: this.#ground.turns });
-    }
+    offerToGoOn(this.#setup, { yesNo: this.#yesNo, outgoing: this.#outgoing, turns: this.#ground.turns });
     this.#setup.onReady();
   }
 
