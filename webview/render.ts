@@ -34,7 +34,7 @@ const NOBODY: Session = {
   asks: [],
   queue: [],
   commands: [],
-  terminals: {},
+  terminals: [],
   notices: [],
 };
 

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Desk } from '../live/surface.ts';
 import type { SessionId, Terminal } from '../session/model.ts';
+import { findTerminal } from '../session/select.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 
 /** UTF-16 units of a command that a tab shows. */
@@ -49,8 +50,8 @@ export class TerminalPanel implements Disposable {
   }
 
   #find(sessionId: SessionId, terminalId: string): Terminal | undefined {
-    const terminals = this.#desk.get(sessionId)?.store.now.terminals;
-    return terminals && Object.hasOwn(terminals, terminalId) ? terminals[terminalId] : undefined;
+    const session = this.#desk.get(sessionId)?.store.now;
+    return session && findTerminal(session, terminalId);
   }
 
   /** What is typed goes nowhere. */
@@ -76,7 +77,7 @@ export class TerminalPanel implements Disposable {
           this.#desk.onChange((id, { event, now }) => {
             if (id !== sessionId || event.type !== 'terminal.changed' || event.terminal.id !== terminalId) return;
             if (event.grew) write(lines(event.grew));
-            end(now.terminals[terminalId]);
+            end(findTerminal(now, terminalId));
           }),
         );
         life.own(this.#desk.onSessions(() => this.#desk.get(sessionId) ?? end(undefined)));

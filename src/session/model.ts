@@ -20,7 +20,8 @@ export interface Session {
   readonly mode?: ModeChoice;
   /** What else can be chosen for this session: model, depth of thought, switches. In the agent's order. */
   readonly options?: readonly SessionOption[];
-  readonly terminals: Readonly<Record<string, Terminal>>;
+  /** In the order they were started. A list, for the copy that every piece of output makes costs nothing worth naming. */
+  readonly terminals: readonly Terminal[];
   /** What the agent does beside its turns; it may end with the agent. */
   readonly background?: readonly BackgroundTask[];
   readonly usage?: Usage;

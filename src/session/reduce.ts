@@ -32,7 +32,7 @@ export function newSession(id: SessionId, agent: AgentInfo, cwd: string): Sessio
     asks: [],
     queue: [],
     commands: [],
-    terminals: {},
+    terminals: [],
     notices: [],
   };
 }
@@ -228,9 +228,9 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
 
 /** Commands end with the agent that runs them, or nobody hears of them any more. */
 function endedTerminals(terminals: Session['terminals']): Session['terminals'] {
-  if (Object.values(terminals).every((one) => one.exit)) return terminals;
+  if (terminals.every((one) => one.exit)) return terminals;
   const exit = { code: null, signal: null };
-  return Object.fromEntries(Object.entries(terminals).map(([id, one]) => [id, one.exit ? one : { ...one, exit }]));
+  return terminals.map((one) => (one.exit ? one : { ...one, exit }));
 }
 
 function cutOff(turn: Turn): Turn {
@@ -264,13 +264,15 @@ function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {
 }
 
 function changeTerminal(session: Session, event: Extract<SessionEvent, { type: 'terminal.changed' }>): Session {
-  const stored: Terminal = session.terminals[event.terminal.id] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
+  const { terminals } = session;
+  const at = terminals.findLastIndex(({ id }) => id === event.terminal.id);
+  const stored: Terminal = terminals[at] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
   const known = event.anew ? { ...stored, tail: '', dropped: 0 } : stored;
   const whole = known.tail + (event.grew ?? '');
   let cut = Math.max(0, whole.length - TERMINAL_TAIL);
   if (cut > 0 && isLowSurrogate(whole.charCodeAt(cut))) cut += 1;
   const next: Terminal = { ...known, ...event.terminal, tail: whole.slice(cut), dropped: known.dropped + cut };
-  return { ...session, terminals: { ...session.terminals, [next.id]: next } };
+  return { ...session, terminals: at < 0 ? terminals.concat([next]) : terminals.with(at, next) };
 }
 
 function isLowSurrogate(unit: number): boolean {

@@ -88,8 +88,12 @@ export function locationToFollow(session: Session): Location | undefined {
   );
 }
 
+export function findTerminal(session: Session, id: string): Terminal | undefined {
+  return session.terminals.findLast((terminal) => terminal.id === id);
+}
+
 export function runningTerminals(session: Session): readonly Terminal[] {
-  return Object.values(session.terminals).filter((terminal) => terminal.exit === undefined);
+  return session.terminals.filter((terminal) => terminal.exit === undefined);
 }
 
 /**

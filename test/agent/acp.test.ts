@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acp } from '../../src/protocols/acp/index.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
-import { callsOf } from '../../src/session/select.ts';
+import { callsOf, findTerminal } from '../../src/session/select.ts';
 import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
 import { problemOfFrame } from '../protocols/acp/oracle.ts';
 import { temporaryFolder } from './agentProcess.ts';
@@ -72,14 +72,14 @@ test("commands run in the client's terminals, and stop with the turn", async (t)
   const shown = call?.output.find((one) => one.kind === 'terminal');
   assert.ok(shown?.kind === 'terminal');
   assert.deepEqual(
-    [driven.now().terminals[shown.terminalId]?.tail, driven.now().terminals[shown.terminalId]?.exit?.code],
+    [findTerminal(driven.now(), shown.terminalId)?.tail, findTerminal(driven.now(), shown.terminalId)?.exit?.code],
     ['from the terminal\n', 0],
   );
   const long = driven.begin('run `echo begun; sleep 1000`');
-  await driven.until('the output', (session) => Object.values(session.terminals).some((one) => one.tail === 'begun\n'));
+  await driven.until('the output', (session) => session.terminals.some((one) => one.tail === 'begun\n'));
   driven.live.send({ type: 'cancel' });
   assert.equal((await driven.ended(long)).status, 'cancelled');
-  await driven.until('its end', (session) => Object.values(session.terminals).every((one) => one.exit !== undefined));
+  await driven.until('its end', (session) => session.terminals.every((one) => one.exit !== undefined));
 });
 
 test('a conversation is loaded with its history, and only an old one', async (t) => {

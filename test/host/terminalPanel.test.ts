@@ -49,7 +49,7 @@ describe('terminals of an agent in the terminal panel', () => {
     await settled(() => mine().length === 1);
     mine()[0]?.dispose();
     await settled(() => mine().length === 0);
-    assert.equal(desk.get('a')?.store.now.terminals.x?.exit, undefined);
+    assert.equal(desk.get('a')?.store.now.terminals.at(-1)?.exit, undefined);
     panel.show('a', 'x');
     await settled(() => mine().length === 1);
   });

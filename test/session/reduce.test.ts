@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Session, ToolCall } from '../../src/session/model.ts';
 import { NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
-import { callsOf } from '../../src/session/select.ts';
+import { callsOf, findTerminal } from '../../src/session/select.ts';
 
 const fresh = () => newSession('s', { protocol: 'p', name: 'Agent' }, '/w');
 const run = (session: Session, ...events: readonly SessionEvent[]) => events.reduce(reduce, session);
@@ -110,8 +110,8 @@ test('3. when the link closes running turns fail, asks vanish, terminals and the
   assert.deepEqual(session.turns[0]?.error, { message: 'exit 1', next: ['retry'] });
   assert.equal(session.turns[0]?.endedAt, 9);
   assert.deepEqual(session.asks, []);
-  assert.equal(session.terminals.x?.tail, 'out');
-  assert.deepEqual(session.terminals.x?.exit, { code: null, signal: null }, 'nothing runs without its agent');
+  assert.equal(findTerminal(session, 'x')?.tail, 'out');
+  assert.deepEqual(findTerminal(session, 'x')?.exit, { code: null, signal: null }, 'nothing runs without its agent');
   assert.equal(session.queue.length, 1);
   assert.deepEqual(session.link, { state: 'closed', reason: 'exit 1', detail: 'stderr', next: ['restart'] });
 });
@@ -158,15 +158,15 @@ test('7. memory is bounded: a terminal keeps its last 64 KiB and counts what it 
     { type: 'terminal.changed', terminal: { id: 'x', command: 'yes' }, grew: 'a'.repeat(TERMINAL_TAIL) },
     { type: 'terminal.changed', terminal: { id: 'x' }, grew: 'b'.repeat(10) },
   );
-  assert.equal(session.terminals.x?.tail.length, TERMINAL_TAIL);
-  assert.equal(session.terminals.x?.dropped, 10);
-  assert.ok(session.terminals.x?.tail.endsWith('b'.repeat(10)));
+  assert.equal(findTerminal(session, 'x')?.tail.length, TERMINAL_TAIL);
+  assert.equal(findTerminal(session, 'x')?.dropped, 10);
+  assert.ok(findTerminal(session, 'x')?.tail.endsWith('b'.repeat(10)));
 });
 
 test('7b. a terminal is never cut inside a character', () => {
   const session = run(fresh(), { type: 'terminal.changed', terminal: { id: 'x' }, grew: `😀${'a'.repeat(TERMINAL_TAIL - 1)}` });
-  assert.equal(session.terminals.x?.tail, 'a'.repeat(TERMINAL_TAIL - 1));
-  assert.equal(session.terminals.x?.dropped, 2);
+  assert.equal(findTerminal(session, 'x')?.tail, 'a'.repeat(TERMINAL_TAIL - 1));
+  assert.equal(findTerminal(session, 'x')?.dropped, 2);
 });
 
 test('7c. the last notices are kept', () => {
@@ -228,7 +228,7 @@ test('a text and a terminal may be said anew, where they stand', () => {
     session.turns[0]?.parts.map((part) => part.kind === 'text' && part.text),
     ['final', 'behind it'],
   );
-  assert.deepEqual(session.terminals.x, { id: 'x', command: 'ls', tail: 'whole lines\n', dropped: 0 });
+  assert.deepEqual(findTerminal(session, 'x'), { id: 'x', command: 'ls', tail: 'whole lines\n', dropped: 0 });
   for (const partId of ['a', 'nobody']) assert.equal(reduce(session, { type: 'text.set', turnId: 't', partId, text: 'final' }), session);
 });
 

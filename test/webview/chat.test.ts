@@ -140,7 +140,7 @@ test('one command, and one call, can be stopped while they run, where the agent 
   const at = (status: 'running' | 'done', exit?: { readonly code: number; readonly signal: null }) =>
     session({
       turns: [turn({ status: 'running', parts: [{ kind: 'call', id: 'c', call: { ...call, status, output, stops: true } }] })],
-      terminals: { x: { ...terminal, ...(exit ? { exit } : {}) } },
+      terminals: [{ ...terminal, ...(exit ? { exit } : {}) }],
     });
   const stage = await Stage.open(at('running'));
   await stage.press('Stop this command: npm test');
@@ -159,7 +159,7 @@ test('a call that is over while its command runs on reads as running', async () 
   const terminal = { id: 'x', command: 'npm start', tail: '', dropped: 0, stops: true };
   const ended = { ...terminal, exit: { code: 0, signal: null } };
   const read = async (one: typeof terminal) =>
-    (await Stage.open(session({ turns: [turn({ parts: [part] })], terminals: { x: one } }))).text('.call-status');
+    (await Stage.open(session({ turns: [turn({ parts: [part] })], terminals: [one] }))).text('.call-status');
   assert.deepEqual([await read(terminal), await read(ended)], ['Running', 'Done']);
 });
 

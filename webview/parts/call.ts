@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, callTitle, diffsOf, relativePath } from '../../src/session/select.ts';
+import { byPath, callTitle, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
 import { plainOutput } from '../ansi.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
@@ -85,7 +85,7 @@ const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
 /** The call is over for the agent, but the command it shows is not. */
 function runsOn(view: View, call: ToolCall): boolean {
   if (call.status !== 'done') return false;
-  const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [view.session.terminals[output.terminalId]] : []));
+  const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
   // Only of those that can be stopped is it certain that their end is heard of.
   return commands.some((terminal) => terminal?.stops && !terminal.exit);
 }
@@ -137,7 +137,7 @@ function outputView(view: View, turnId: string, key: string, call: ToolCall, out
     case 'diff':
       return diffView(view, turnId, key, call, output.diff);
     case 'terminal':
-      return terminalView(view, key, view.session.terminals[output.terminalId]);
+      return terminalView(view, key, findTerminal(view.session, output.terminalId));
     case 'json':
       return plainText(view, key, visibleText(pretty(output.value)));
   }

@@ -2,6 +2,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Fault, Part, Session, Turn } from '../../src/session/model.ts';
+import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
@@ -68,7 +69,7 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
 }
 
 function terminalsOf(view: View, part: Extract<Part, { kind: 'call' }>): readonly unknown[] {
-  return part.call.output.flatMap((output) => (output.kind === 'terminal' ? [view.session.terminals[output.terminalId]] : []));
+  return part.call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
 }
 
 function partView(view: View, turn: Turn, family: Family, part: Part, growing: boolean): unknown {

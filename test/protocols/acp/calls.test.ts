@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { callsOf } from '../../../src/session/select.ts';
+import { callsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
 import { SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
@@ -225,7 +225,7 @@ test('57: the output of a display terminal before it is announced', async (t) =>
   update({ terminal_output: { terminal_id: 'c1', data: 'late\n' } });
   update({ terminal_exit: { terminal_id: 'c1', exit_code: 3, signal: null } });
   const turn = await finish();
-  const terminal = driven.now().terminals.c1;
+  const terminal = findTerminal(driven.now(), 'c1');
   assert.deepEqual([terminal?.tail, terminal?.exit], ['early\nlate\n', { code: 3, signal: null }]);
   assert.deepEqual(callsOf(turn)[0]?.output, [{ kind: 'terminal', terminalId: 'c1' }]);
 });

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { slice } from '../../../src/protocols/acp/fileRequests.ts';
 import { pathBelow, placeOf } from '../../../src/protocols/acp/paths.ts';
-import { callsOf, diffsOf } from '../../../src/session/select.ts';
+import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
@@ -271,7 +271,7 @@ test('a command that no call shows is shown as one of its own, with its output, 
   await driven.until('the command', () => shows(lone)[0]?.status === 'failed');
   assert.deepEqual([shows(lone)[0]?.title, shows(lone)[0]?.kind, shows(lone).length], ['echo lone; exit 3', 'execute', 1]);
   assert.equal(shows(seen).length, 1);
-  assert.equal(driven.now().terminals[lone]?.tail, 'lone\n');
+  assert.equal(findTerminal(driven.now(), lone)?.tail, 'lone\n');
   agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c2', title: 'Named late', content: [{ type: 'terminal', terminalId: lone }] });
   await driven.until('the call of the agent in its place', () => shows(lone)[0]?.title === 'Named late');
   assert.equal(shows(lone).length, 1, 'the agent names it late: it is not shown twice');
@@ -415,8 +415,8 @@ test('53, 54 and 55: kill ends the grandchildren and leaves the output; release 
   const made = await scene(t);
   const { driven, finish } = await inTurn(made);
   const one = await command(made.agent, { command: 'sleep 1000 & echo $!; wait' });
-  await driven.until('the pid', (session) => /\d+\n/.test(session.terminals[one.terminalId]?.tail ?? ''));
-  const pid = Number(driven.now().terminals[one.terminalId]?.tail);
+  await driven.until('the pid', (session) => /\d+\n/.test(findTerminal(session, one.terminalId)?.tail ?? ''));
+  const pid = Number(findTerminal(driven.now(), one.terminalId)?.tail);
   assert.deepEqual(await one.about('kill'), {});
   const exit = (await one.wait()) as { readonly signal: string | null };
   assert.match(exit.signal ?? '', /^SIG(TERM|KILL)$/);
@@ -428,7 +428,7 @@ test('53, 54 and 55: kill ends the grandchildren and leaves the output; release 
   assert.deepEqual(await one.about('release'), {});
   const { error } = await made.agent.ask('terminal/output', { sessionId: SESSION, terminalId: one.terminalId });
   assert.equal(error?.code, -32002);
-  assert.equal(driven.now().terminals[one.terminalId]?.tail, `${pid}\n`);
+  assert.equal(findTerminal(driven.now(), one.terminalId)?.tail, `${pid}\n`);
   await finish();
 });
 
@@ -439,13 +439,13 @@ test('the person ends one command: its whole group goes, the agent is told the s
     await command(made.agent, { command: 'echo on; sleep 1000; true' }),
     await command(made.agent, { command: 'echo 2; sleep 1000' }),
   ];
-  await driven.until('both run', ({ terminals }) => [one, other].every(({ terminalId }) => terminals[terminalId]?.tail));
-  assert.equal(driven.now().terminals[one.terminalId]?.stops, true);
+  await driven.until('both run', (now) => [one, other].every(({ terminalId }) => findTerminal(now, terminalId)?.tail));
+  assert.equal(findTerminal(driven.now(), one.terminalId)?.stops, true);
   driven.live.send({ type: 'stopTerminal', terminalId: 'nobody' });
   driven.live.send({ type: 'stopTerminal', terminalId: one.terminalId });
   assert.deepEqual(await one.wait(), { exitCode: null, signal: 'SIGTERM' });
-  await driven.until('its end is shown', ({ terminals }) => terminals[one.terminalId]?.exit?.signal === 'SIGTERM');
-  assert.equal(driven.now().terminals[other.terminalId]?.exit, undefined);
+  await driven.until('its end is shown', (now) => findTerminal(now, one.terminalId)?.exit?.signal === 'SIGTERM');
+  assert.equal(findTerminal(driven.now(), other.terminalId)?.exit, undefined);
   assert.equal((await finish()).status, 'done');
 });
 

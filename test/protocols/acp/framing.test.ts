@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findTerminal } from '../../../src/session/select.ts';
 import { textOf } from '../../agents/drive.ts';
 import { later } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
@@ -82,7 +83,7 @@ test('8: an agent that exits in a prompt: one clear reason with the end of stder
   assert.match(session.link.detail ?? '', /boom: no memory/);
   assert.equal(session.turns.find((turn) => turn.id === turnId)?.status, 'failed');
   assert.deepEqual(session.asks, []);
-  assert.ok(session.terminals[terminalId]);
+  assert.ok(findTerminal(session, terminalId));
 });
 
 test('an agent that is not there, and one of another version, are told plainly', async (t) => {

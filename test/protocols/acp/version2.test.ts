@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Answer } from '../../../src/session/intents.ts';
-import { callsOf, diffsOf } from '../../../src/session/select.ts';
+import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { textOf } from '../../agents/drive.ts';
 import { later, Refuse, SESSION } from '../../fakes/acp.ts';
 import { problemOfDraft } from './oracle.ts';
@@ -306,7 +306,7 @@ test("63: the agent's own terminals: bytes in pieces, a snapshot, the end", asyn
     { sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: part(0, 2) },
     { sessionUpdate: 'terminal_output_chunk', terminalId: 'x', data: part(2) },
   );
-  await driven.until('its output', (session) => session.terminals.x?.tail === 'héllo\n');
+  await driven.until('its output', (session) => findTerminal(session, 'x')?.tail === 'héllo\n');
   say({
     sessionUpdate: 'terminal_update',
     terminalId: 'x',
@@ -314,7 +314,13 @@ test("63: the agent's own terminals: bytes in pieces, a snapshot, the end", asyn
     exitStatus: { exitCode: 1 },
   });
   await finish();
-  assert.deepEqual(driven.now().terminals.x, { id: 'x', command: 'echo', tail: 'all\n', dropped: 0, exit: { code: 1, signal: null } });
+  assert.deepEqual(findTerminal(driven.now(), 'x'), {
+    id: 'x',
+    command: 'echo',
+    tail: 'all\n',
+    dropped: 0,
+    exit: { code: 1, signal: null },
+  });
 });
 
 test('63: one call, and one command, are stopped by themselves while the agent says that they can be', async (t) => {
@@ -330,10 +336,10 @@ test('63: one call, and one command, are stopped by themselves while the agent s
     { sessionUpdate: 'terminal_update', terminalId: 'x', command: 'sleep', ...cancel },
     { sessionUpdate: 'terminal_update', terminalId: 'y', command: 'firm' },
   );
-  const { terminals, turns } = await driven.until('the terminals', (session) => session.terminals.y !== undefined);
-  assert.deepEqual([terminals.x?.stops, terminals.y?.stops ?? false], [true, false]);
+  const session = await driven.until('the terminals', (now) => findTerminal(now, 'y') !== undefined);
+  assert.deepEqual([findTerminal(session, 'x')?.stops, findTerminal(session, 'y')?.stops ?? false], [true, false]);
   assert.deepEqual(
-    turns.flatMap(callsOf).map((call) => call.stops ?? false),
+    session.turns.flatMap(callsOf).map((call) => call.stops ?? false),
     [true, false, false],
   );
   for (const callId of ['d', 'e', 'nobody', 'c']) driven.live.send({ type: 'stopCall', callId });

@@ -128,7 +128,7 @@ test('terminal notes: both spellings of spans and of codes, foreign sequences dr
     terminal({ source: 'system', exit_code: 3 }),
   );
   await all.settle();
-  const [shown] = Object.values(all.now().terminals);
+  const [shown] = all.now().terminals;
   assert.equal(
     shown?.tail,
     '\u001b[32mgreen\u001b[0m\u001b[0m\u001b[31;1mred\u001b[0m x\u001b[0m\u001b[34mblue\u001b[0mabc\u001b[90mwarn:\u001b[0m \u001b[31mcareful\u001b[0m\u001b[90msystem:\u001b[0m said',
@@ -141,7 +141,7 @@ test('terminal notes: both spellings of spans and of codes, foreign sequences dr
   );
   all.last().say({ type: 'x-qwen-session-event', event: 'Finished' });
   await all.settle();
-  assert.ok(Object.values(all.now().terminals)[0]?.exit);
+  assert.ok(all.now().terminals[0]?.exit);
 });
 
 test('approvals: flat and nested requests, arguments as object and as text, the verb is approve', async (t) => {

@@ -125,16 +125,16 @@ const everything: Session = session({
       { text: 'Run the tests', status: 'pending' },
     ],
   },
-  terminals: {
-    term1: {
+  terminals: [
+    {
       id: 'term1',
       command: 'npm test',
       tail: '\u001b[32m✓\u001b[0m starts\n\u001b[32m✓\u001b[0m stops\n10%\r50%\r100%\n2 passed\n',
       dropped: 0,
       exit: { code: 0, signal: null },
     },
-    term2: { id: 'term2', command: 'npm run watch', tail: 'watching for changes…\n', dropped: 0 },
-  },
+    { id: 'term2', command: 'npm run watch', tail: 'watching for changes…\n', dropped: 0 },
+  ],
   notices: [{ level: 'warn', text: 'The agent sent a message of an unknown type: telemetry.', next: ['showLog'] }],
   turns: [
     turn({
