@@ -2,8 +2,16 @@ import * as z from 'zod/mini';
 
 /** The pieces that lenient schemas are made of: agents leave things out, add things and get things wrong. */
 
-/** A member of the wrong shape counts as absent. */
-export const soft = <T extends z.ZodMiniType>(schema: T) => z.catch(z.nullish(schema), undefined);
+/** A member of the wrong shape counts as absent. One step instead of one each for absent, null and wrong: there are ten in every tool call. */
+export const soft = <T extends z.ZodMiniType>(schema: T) =>
+  z.optional(
+    z.transform((member: unknown): z.output<T> | null | undefined => {
+      if (member === null) return null;
+      const parsed = schema.safeParse(member);
+      return parsed.success ? parsed.data : undefined;
+    }),
+  );
+export const softText = z.optional(z.transform((member: unknown) => (typeof member === 'string' || member === null ? member : undefined)));
 
 /** A list of which the members that do not fit are left out. */
 export function listOf<T extends z.ZodMiniType>(member: T) {
@@ -17,8 +25,14 @@ export function listOf<T extends z.ZodMiniType>(member: T) {
     ),
   );
 }
-export const id = z.string().check(z.minLength(1), z.maxLength(4096));
+export const LONGEST_ID = 4096;
+export const id = z.string().check(z.minLength(1), z.maxLength(LONGEST_ID));
 export const text = z.string();
-export const meta = soft(z.record(z.string(), z.unknown()));
+/** What it holds is looked at where it is used. */
+export const meta = z.optional(z.transform((member: unknown) => (member === null || isRecord(member) ? member : undefined)));
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Markers are objects, but some agents send true. */
 export const marker = z.catch(z.nullish(z.unknown()), undefined);

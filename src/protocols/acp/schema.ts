@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { id, listOf, marker, meta, soft, text } from './lenient.ts';
+import { id, listOf, marker, meta, soft, softText, text } from './lenient.ts';
 
 /**
  * What agents send over version 1 (acp.md §3-§11). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
@@ -9,30 +9,30 @@ import { id, listOf, marker, meta, soft, text } from './lenient.ts';
 export const textBlock = z.object({ type: z.literal('text'), text });
 const imageBlock = z.object({ type: z.literal('image'), data: text, mimeType: text });
 const audioBlock = z.object({ type: z.literal('audio'), data: text, mimeType: text });
-const linkBlock = z.object({ type: z.literal('resource_link'), uri: text, name: soft(text), title: soft(text) });
+const linkBlock = z.object({ type: z.literal('resource_link'), uri: text, name: softText, title: softText });
 const resourceBlock = z.object({
   type: z.literal('resource'),
-  resource: z.object({ uri: text, mimeType: soft(text), text: soft(text), blob: soft(text) }),
+  resource: z.object({ uri: text, mimeType: softText, text: softText, blob: softText }),
 });
 const otherBlock = z.looseObject({ type: z.string() });
 export const contentBlock = z.union([textBlock, imageBlock, audioBlock, linkBlock, resourceBlock, otherBlock]);
 export type ContentBlock = z.output<typeof contentBlock>;
 
-const diffItem = z.object({ type: z.literal('diff'), path: id, oldText: soft(text), newText: text, _meta: meta });
+const diffItem = z.object({ type: z.literal('diff'), path: id, oldText: softText, newText: text, _meta: meta });
 /** `lines`: where the two texts begin in their files, when that was said. `summary`: the new text is a sentence about the change. */
 export type DiffItem = z.output<typeof diffItem> & { readonly lines?: readonly [number, number]; readonly summary?: true };
 export const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
 export const terminalItem = z.object({ type: z.literal('terminal'), terminalId: id });
-const toolContent = z.union([contentItem, diffItem, terminalItem]);
+const toolContent = z.discriminatedUnion('type', [contentItem, diffItem, terminalItem]);
 export type ToolContent = z.output<typeof contentItem> | DiffItem | z.output<typeof terminalItem>;
 
 /** A tool call, an update of one, and the one inside a permission request: the same members, all but the id may be missing or null. */
 export const toolCall = z.object({
   toolCallId: id,
-  title: soft(text),
-  name: soft(text),
-  kind: soft(text),
-  status: soft(text),
+  title: softText,
+  name: softText,
+  kind: softText,
+  status: softText,
   content: soft(listOf(toolContent)),
   locations: soft(listOf(z.object({ path: id, line: soft(z.number()) }))),
   rawInput: z.optional(z.unknown()),
@@ -49,11 +49,11 @@ export type WireCall = Omit<z.output<typeof toolCall>, 'content'> & {
   readonly stops?: boolean | undefined;
 };
 
-const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: soft(text) })) });
-const models = z.object({ currentModelId: id, availableModels: listOf(z.object({ modelId: id, name: text, description: soft(text) })) });
-export const optionValue = z.object({ value: text, name: text, description: soft(text) });
+const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: softText })) });
+const models = z.object({ currentModelId: id, availableModels: listOf(z.object({ modelId: id, name: text, description: softText })) });
+export const optionValue = z.object({ value: text, name: text, description: softText });
 const optionGroup = z.object({ group: text, name: text, options: listOf(optionValue) });
-const optionHead = { id, name: text, description: soft(text), category: soft(text) };
+const optionHead = { id, name: text, description: softText, category: softText };
 const configOption = z.discriminatedUnion('type', [
   z.object({ ...optionHead, type: z.literal('select'), currentValue: text, options: listOf(z.union([optionGroup, optionValue])) }),
   z.object({ ...optionHead, type: z.literal('boolean'), currentValue: z.boolean() }),
@@ -63,7 +63,7 @@ export type ConfigOption = z.output<typeof configOption>;
 export type Modes = z.output<typeof modes>;
 export type Models = z.output<typeof models>;
 
-const commands = listOf(z.object({ name: id, description: soft(text), input: soft(z.object({ hint: soft(text) })) }));
+const commands = listOf(z.object({ name: id, description: softText, input: soft(z.object({ hint: softText })) }));
 export type WireCommand = z.output<typeof commands>[number];
 
 /** The answer to session/new, load, resume and fork. */
@@ -76,7 +76,7 @@ export const sessionAnswer = z.object({
 });
 export type SessionAnswer = z.output<typeof sessionAnswer>;
 
-const planEntries = listOf(z.object({ content: text, priority: soft(text), status: soft(text) }));
+const planEntries = listOf(z.object({ content: text, priority: softText, status: softText }));
 export type WirePlanEntry = z.output<typeof planEntries>[number];
 const keyedPlan = z.union([
   z.object({ type: z.literal('items'), planId: id, entries: planEntries }),
@@ -88,13 +88,13 @@ export type KeyedPlan = z.output<typeof keyedPlan>;
 /** What the agent works at: in the foreground when it is not idle. */
 const activity = z.object({
   state: text,
-  stopReason: soft(text),
+  stopReason: softText,
   usage: soft(z.object({ inputTokens: soft(z.number()), outputTokens: soft(z.number()) })),
   error: soft(z.object({ code: z.catch(z.number(), 0), message: text, data: z.optional(z.unknown()) })),
 });
 export type Activity = z.output<typeof activity>;
 
-const chunk = { content: contentBlock, messageId: soft(text), _meta: meta };
+const chunk = { content: contentBlock, messageId: softText, _meta: meta };
 /** The kinds of session/update this build knows; anything else is traced. */
 export const update = z.discriminatedUnion('sessionUpdate', [
   z.object({ sessionUpdate: z.literal('user_message_chunk'), ...chunk }),
@@ -113,8 +113,8 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   z.object({
     sessionUpdate: z.literal('subagent_update'),
     sessionId: id,
-    title: soft(text),
-    description: soft(text),
+    title: softText,
+    description: softText,
     state: soft(activity),
   }),
   z.object({
@@ -131,18 +131,18 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   }),
   z.object({ sessionUpdate: z.literal('current_mode_update'), currentModeId: soft(id), modeId: soft(id) }),
   z.object({ sessionUpdate: z.literal('config_option_update'), configOptions }),
-  z.object({ sessionUpdate: z.literal('session_info_update'), title: soft(text) }),
+  z.object({ sessionUpdate: z.literal('session_info_update'), title: softText }),
   z.object({
     sessionUpdate: z.literal('usage_update'),
     used: soft(z.number()),
     size: soft(z.number()),
     cost: soft(z.object({ amount: z.number(), currency: text })),
   }),
-  z.object({ sessionUpdate: z.literal('notice'), severity: soft(text), title: text, description: soft(text) }),
+  z.object({ sessionUpdate: z.literal('notice'), severity: softText, title: text, description: softText }),
   z.object({
     sessionUpdate: z.literal('compaction_update'),
     compactionId: id,
-    status: soft(text),
+    status: softText,
     error: z.optional(z.unknown()),
   }),
   z.object({ sessionUpdate: z.literal('compaction_summary_chunk'), compactionId: id }),
@@ -169,12 +169,11 @@ export type Update =
       readonly stops?: boolean | undefined;
       readonly exit?: { readonly code: number | null; readonly signal: string | null } | undefined;
     };
-export const updateFrame = z.object({ sessionId: id, update: z.looseObject({ sessionUpdate: z.string() }), _meta: meta });
 
 export const permissionRequest = z.object({
   sessionId: id,
   toolCall,
-  options: z._default(listOf(z.object({ optionId: id, name: text, kind: soft(text) })), []),
+  options: z._default(listOf(z.object({ optionId: id, name: text, kind: softText })), []),
   _meta: meta,
 });
 export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCall'> & {
@@ -186,9 +185,9 @@ export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCa
   readonly command?: { readonly command: string; readonly cwd: string };
 };
 
-const authVariable = z.object({ name: id, label: soft(text), secret: soft(z.boolean()), optional: soft(z.boolean()) });
+const authVariable = z.object({ name: id, label: softText, secret: soft(z.boolean()), optional: soft(z.boolean()) });
 export const loginCommand = z.object({
-  label: soft(text),
+  label: softText,
   command: id,
   args: soft(z.array(text)),
   env: soft(z.record(z.string(), z.string())),
@@ -197,12 +196,12 @@ export type LoginCommand = z.output<typeof loginCommand>;
 const authMethod = z.object({
   id,
   name: text,
-  description: soft(text),
-  type: soft(text),
+  description: softText,
+  type: softText,
   args: soft(z.array(text)),
   env: soft(z.record(z.string(), z.string())),
   vars: soft(listOf(authVariable)),
-  link: soft(text),
+  link: softText,
   _meta: meta,
 });
 export type AuthMethod = z.output<typeof authMethod>;
@@ -219,7 +218,7 @@ const agentCapabilities = z.object({
 });
 export const initializeAnswer = z.object({
   protocolVersion: z.number(),
-  agentInfo: soft(z.object({ name: text, title: soft(text), version: soft(text) })),
+  agentInfo: soft(z.object({ name: text, title: softText, version: softText })),
   agentCapabilities: soft(agentCapabilities),
   authMethods: soft(listOf(authMethod)),
 });
@@ -230,8 +229,8 @@ export const promptAnswer = z.object({
   usage: soft(z.object({ inputTokens: soft(z.number()), outputTokens: soft(z.number()) })),
 });
 export const sessionList = z.object({
-  sessions: z._default(listOf(z.object({ sessionId: id, cwd: soft(text), title: soft(text), updatedAt: soft(text) })), []),
-  nextCursor: soft(text),
+  sessions: z._default(listOf(z.object({ sessionId: id, cwd: softText, title: softText, updatedAt: softText })), []),
+  nextCursor: softText,
 });
 
 /** Requests of the agent for files and terminals (acp.md §10). */

@@ -8,10 +8,11 @@ import { decodeUpdate, isOfTurn, type Memory } from './codec.ts';
 import { toContent } from './content.ts';
 import type { Dialect } from './dialect.ts';
 import { displayTerminal } from './displayTerminals.ts';
+import { LONGEST_ID } from './lenient.ts';
 import { grow, isReminder } from './messages.ts';
 import type { Settings } from './options.ts';
 import { Plans } from './plans.ts';
-import { type Activity, type ContentBlock, type Update, updateFrame } from './schema.ts';
+import type { Activity, ContentBlock, Update } from './schema.ts';
 import { ofSubagent, Subagents } from './subagents.ts';
 import type { TurnMemory, Turns } from './turns.ts';
 
@@ -58,17 +59,16 @@ export class Updates {
 
   take(params: unknown): void {
     if (this.#takeText(params)) return;
-    const frame = updateFrame.safeParse(params);
-    if (!frame.success) return this.#note('session/update without a session or a kind');
-    const { sessionId } = frame.data;
+    if (!isFrame(params)) return this.#note('session/update without a session or a kind');
+    const { sessionId, update } = params;
     const child = sessionId !== this.#sessionId && this.subagents.titleOf(sessionId) !== undefined;
     if (sessionId !== this.#sessionId && !child) {
       if (this.#sessionId !== undefined) return this.#note(`session/update of another session ${sessionId}`);
       if (this.#early.length < KEPT) this.#early.push({ sessionId, params });
       return;
     }
-    const news = this.#scene.dialect().readUpdate(frame.data.update);
-    if (!news) return this.#note(`session/update of the kind ${frame.data.update.sessionUpdate.slice(0, 100)}`);
+    const news = this.#scene.dialect().readUpdate(update);
+    if (!news) return this.#note(`session/update of the kind ${update.sessionUpdate.slice(0, 100)}`);
     if (child) this.#ofSubagent(sessionId, news);
     else this.#update(news);
   }
@@ -245,6 +245,18 @@ export class Updates {
     this.#strange.add(what);
     this.#scene.log.info(`Left aside: ${what}`);
   }
+}
+
+interface Frame {
+  readonly sessionId: string;
+  readonly update: { readonly sessionUpdate: string };
+}
+
+/** The update itself is checked by its kind. */
+function isFrame(params: unknown): params is Frame {
+  const { sessionId, update } = (params ?? {}) as { readonly sessionId?: unknown; readonly update?: unknown };
+  if (typeof sessionId !== 'string' || sessionId === '' || sessionId.length > LONGEST_ID) return false;
+  return typeof update === 'object' && update !== null && 'sessionUpdate' in update && typeof update.sessionUpdate === 'string';
 }
 
 interface TextNews {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { id, listOf, marker, meta, soft, text } from '../lenient.ts';
+import { id, listOf, marker, meta, soft, softText, text } from '../lenient.ts';
 import {
   type ConfigOption,
   contentBlock,
@@ -65,11 +65,11 @@ export const callChunk = z.object({ toolCallId: id, content: contentPiece });
 
 export const message = z.object({ messageId: id, content: soft(listOf(contentBlock)) });
 const bytes = soft(z.object({ data: text }));
-const exitStatus = soft(z.object({ exitCode: soft(z.number()), signal: soft(text) }));
-export const terminal = z.object({ terminalId: id, command: soft(text), output: bytes, exitStatus, capabilities: controls });
+const exitStatus = soft(z.object({ exitCode: soft(z.number()), signal: softText }));
+export const terminal = z.object({ terminalId: id, command: softText, output: bytes, exitStatus, capabilities: controls });
 export const terminalChunk = z.object({ terminalId: id, data: text });
 
-const optionHead = { configId: id, name: text, description: soft(text), category: soft(text) };
+const optionHead = { configId: id, name: text, description: softText, category: softText };
 const group = z.pipe(
   z.object({ groupId: text, name: text, options: listOf(optionValue) }),
   z.transform(({ groupId, ...rest }) => ({ group: groupId, ...rest })),
@@ -92,7 +92,7 @@ const command = z.object({ command: text, cwd: text, toolCallId: soft(id) });
 export const permission2 = z.pipe(
   z.extend(z.omit(permissionRequest, { toolCall: true }), {
     title: text,
-    description: soft(text),
+    description: softText,
     subject: soft(
       z.union([
         z.object({ type: z.literal('tool_call'), toolCall: call }),
@@ -113,7 +113,7 @@ export const permission2 = z.pipe(
 const authMethod = z.object({
   methodId: id,
   name: text,
-  description: soft(text),
+  description: softText,
   type: text,
   args: soft(z.array(text)),
   env: soft(listOf(z.object({ name: text, value: text }))),
@@ -134,7 +134,7 @@ const capabilities = z.object({
 export const initializeAnswer2 = z.pipe(
   z.object({
     protocolVersion: z.number(),
-    info: soft(z.object({ name: text, title: soft(text), version: soft(text) })),
+    info: soft(z.object({ name: text, title: softText, version: softText })),
     capabilities: soft(capabilities),
     authMethods: soft(listOf(authMethod)),
   }),
