@@ -5,10 +5,9 @@ import path from 'node:path';
 import { silentLog } from '../../src/base/log.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { Starter } from '../../src/editor/starter.ts';
-import { Journal } from '../../src/live/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
-import { Sessions } from '../../src/live/sessions.ts';
-import { scriptedProtocol } from '../live/scriptedProtocol.ts';
+import type { Sessions } from '../../src/live/sessions.ts';
+import { windowOn } from '../live/scriptedWindow.ts';
 
 describe('the session that begins when the chat is shown', () => {
   const profile = (id: string): Profile => ({ id, name: id, protocol: 'scripted', args: [], env: {}, headers: {} });
@@ -21,24 +20,7 @@ describe('the session that begins when the chat is shown', () => {
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'starter-'));
     byDefault = profile('bundled');
-    sessions = new Sessions({
-      protocols: { scripted: scriptedProtocol().protocol },
-      profile,
-      launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: folder }),
-      ports: () => ({
-        tools: [],
-        files: { read: async () => '', write: async () => {} },
-        terminals: { create: () => Promise.reject(new Error('none')) },
-      }),
-      rules: () => [],
-      client: { name: 'test', version: '0' },
-      log: silentLog,
-      trace: () => {},
-      now: () => 1,
-      newId: () => crypto.randomUUID(),
-      journal: new Journal(folder, silentLog),
-      windowKey: 'w',
-    });
+    ({ sessions } = windowOn(folder, profile));
     inputs = new QuickInputs();
     starter = new Starter(sessions, { default: () => byDefault }, inputs, silentLog);
   });

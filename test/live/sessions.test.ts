@@ -3,37 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { silentLog } from '../../src/base/log.ts';
-import { Journal } from '../../src/live/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
-import { Sessions } from '../../src/live/sessions.ts';
-import { scriptedProtocol } from './scriptedProtocol.ts';
+import { windowOn as scriptedWindow } from './scriptedWindow.ts';
 
 const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', command: 'fake', args: [], env: {}, headers: {} };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A window: sessions over a journal folder that outlives it. */
+/** A window in which these agents are configured. */
 function windowOn(folder: string, configured: readonly Profile[] = [profile]) {
-  const script = scriptedProtocol();
-  const sessions = new Sessions({
-    protocols: { scripted: script.protocol },
-    profile: (id) => configured.find((one) => one.id === id),
-    launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: '/w' }),
-    ports: () => ({
-      tools: [],
-      files: { read: async () => '', write: async () => {} },
-      terminals: { create: () => Promise.reject(new Error('none')) },
-    }),
-    rules: () => [],
-    client: { name: 'test', version: '0' },
-    log: silentLog,
-    trace: () => {},
-    now: () => 1,
-    newId: () => crypto.randomUUID(),
-    journal: new Journal(folder, silentLog),
-    windowKey: 'w',
-  });
-  return { script, sessions };
+  return scriptedWindow(folder, (id) => configured.find((one) => one.id === id));
 }
 
 function inFolder(run: (folder: string) => Promise<void>): () => Promise<void> {

@@ -14,7 +14,6 @@ const inWindow = suite({
 const step = stepsOf('gemini-a2a', inWindow);
 
 step('it is picked from the settings, started, and keeps the name the person gave it', async (person) => {
-  await person.window.openChat();
   await person.pickAgent(NAME);
   await person.picture('started');
 });
@@ -33,6 +32,9 @@ step('an edit is changed in the diff before it is allowed', async (person, folde
     await window.diff.editor.locator('.editor.modified .view-line', { hasText: '"debug"' }).click();
     await window.page.keyboard.press('End');
     await window.page.keyboard.type(', "level": 3');
+    const card = person.chat.ask('config.json');
+    await card.getByText('edited by you').waitFor();
+    await card.locator('.line-added', { hasText: '"level": 3' }).waitFor();
     await person.picture('changed', ['dark', 'light']);
     await window.command('Parley: Show Pending Approvals');
     await person.asked();
@@ -61,14 +63,14 @@ step('a command of its own runs from the chat', async (person) => {
 
 step('a command that runs shows what it prints, and stop ends it', async (person) => {
   const { chat } = person;
-  const turn = await person.say('Count to six');
+  const turn = await person.say('Count to twenty');
   await person.asked();
   await person.window.pick.chooseIcon('check');
-  await turn.locator('.call-running').getByText('of 6').first().waitFor();
+  await turn.locator('.call-running').getByText('of 20').first().waitFor();
   await person.picture('running');
   await chat.stop.click();
   await person.settled(turn);
-  assert.equal(await turn.getByText('6 of 6').count(), 0);
+  assert.equal(await turn.getByText('20 of 20').count(), 0);
   await person.picture('stopped');
 });
 
@@ -84,10 +86,8 @@ step('stop, while an approval is open, takes the question away', async (person, 
 });
 
 step('after a reload of the window the conversation goes on', async (person) => {
-  const { window, chat } = person;
-  await window.reload();
-  await window.openChat();
-  await person.ready();
+  const { chat } = person;
+  await person.reload();
   await chat.frame.locator('.agent', { hasText: NAME }).waitFor();
   const turn = await person.say('Explain how notes are stored');
   await person.settled(turn);

@@ -22,7 +22,6 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
   const step = stepsOf(name, inWindow);
 
   step('it is found, picked and started with one click', async (person) => {
-    await person.window.openChat();
     await person.pickAgent(expected.label);
     await person.picture('started', ['dark', 'light']);
   });
@@ -84,9 +83,7 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
   step('after a reload of the window the conversation is there and goes on', async (person, folder) => {
     const { window, chat } = person;
     await window.command('View: Close All Editors');
-    await window.reload();
-    await window.openChat();
-    await person.ready();
+    await person.reload();
     await chat.turns.first().getByText('one line changed').waitFor();
     assert.equal(await chat.turns.count(), 4);
     const turn = await person.say('Explain how notes are stored');

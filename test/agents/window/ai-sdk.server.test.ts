@@ -24,7 +24,6 @@ const inWindow = suite({
 const step = stepsOf('ai-sdk', inWindow);
 
 step('it is picked from the settings and answers', async (person) => {
-  await person.window.openChat();
   await person.pickAgent(NAME);
   const turn = await person.say('reason with me');
   await person.settled(turn);
@@ -88,9 +87,7 @@ step('another answer is asked for, in place of the last one', async (person) => 
 
 step('after a reload of the window the conversation is there and goes on', async (person) => {
   const { window, chat } = person;
-  await window.reload();
-  await window.openChat();
-  await person.ready();
+  await person.reload();
   await chat.turns.first().getByText('You said reason with me').waitFor();
   const turn = await person.say('three');
   await person.allowAll(turn);

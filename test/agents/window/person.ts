@@ -39,9 +39,10 @@ export class Person {
     return this.window.pictures(`agents/${this.#agent}/${name}`, themes);
   }
 
-  /** Picks an agent by the name the list gives it, and waits until it is ready. */
+  /** Opens the chat, picks an agent by the name the list gives it, and waits until it is ready. */
   async pickAgent(label: string): Promise<void> {
     const { window, chat } = this;
+    await window.openChat();
     await window.command('Parley: New Session with Agent');
     await window.pick.row(label).first().waitFor();
     await this.picture('picker');
@@ -50,6 +51,13 @@ export class Person {
     await window.openChat();
     await this.ready();
     await chat.frame.locator('.agent', { hasText: label }).waitFor();
+  }
+
+  /** Reloads the window and waits until the agent is there again. */
+  async reload(): Promise<void> {
+    await this.window.reload();
+    await this.window.openChat();
+    await this.ready();
   }
 
   async ready(): Promise<void> {

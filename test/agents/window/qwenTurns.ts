@@ -16,7 +16,6 @@ export function qwenInWindow(name: PeerName, label: string): void {
   const step = stepsOf(agent, inWindow);
 
   step('it is picked from the settings and keeps the name the person gave it', async (person) => {
-    await person.window.openChat();
     await person.pickAgent(label);
     await person.picture('started');
   });
@@ -67,7 +66,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
 
   step('stop ends a command that runs', async (person) => {
     const { chat } = person;
-    const turn = await person.say('Count to six');
+    const turn = await person.say('Count to twenty');
     await person.asked();
     await person.window.pick.chooseIcon('check');
     await turn.locator('.call-running').waitFor();
@@ -85,9 +84,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
 
   step('after a reload of the window the conversation is there and goes on', async (person) => {
     const { window, chat } = person;
-    await window.reload();
-    await window.openChat();
-    await person.ready();
+    await person.reload();
     await chat.turns.first().getByText('one line changed').waitFor();
     const turn = await person.say('Explain how notes are stored');
     await person.settled(turn);
