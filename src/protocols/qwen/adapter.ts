@@ -161,7 +161,7 @@ export class QwenAdapter implements Adapter {
   /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
   #probe(run: Run): void {
     run.detection = setTimeout(
-      () => this.#giveUp(run, say('The agent did not answer in a way this program understands.'), { again: false }),
+      () => this.#giveUp(run, say('For {0} s the agent said nothing that this program understands.', DETECTION / 1000), { again: false }),
       DETECTION,
     );
     const lines = [heartbeat(this.#key ?? '')];
