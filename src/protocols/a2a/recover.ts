@@ -90,8 +90,13 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void, si
         reading = Promise.resolve();
         return goOn(record);
       }
-      reading = lookUp(memory).then(goOn, () => goOn(undefined));
-      if (record?.kind === 'task') return;
+      // What it says of the task itself is better than nothing.
+      const itself = record?.kind === 'task' ? record : undefined;
+      reading = lookUp(memory).then(
+        (now) => goOn(now ?? itself),
+        () => goOn(itself),
+      );
+      if (itself) return;
     }
     if (waiting) waiting.push(result);
     else take(result);
