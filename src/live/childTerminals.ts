@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
+import { environmentWith } from '../transport/process.ts';
 import { signalTree } from '../transport/processTree.ts';
 
 /** Bytes of output kept when the agent names no limit. */
@@ -32,7 +33,7 @@ export function childTerminals(options: { readonly cwd: string; readonly onCreat
 function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
   const child = spawn(spec.command, [...(spec.args ?? [])], {
     cwd: spec.cwd ?? cwd,
-    env: { ...process.env, ...spec.env },
+    env: environmentWith(spec.env ?? {}),
     shell: spec.args === undefined,
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],

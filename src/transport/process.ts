@@ -54,7 +54,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
 
   const child = crossSpawn.spawn(spec.command, [...spec.args], {
     cwd: spec.cwd,
-    env: environment(spec.env),
+    env: environmentWith(spec.env),
     detached: process.platform !== 'win32',
     windowsHide: true,
     stdio: 'pipe',
@@ -149,7 +149,8 @@ function closedChannel(closed: Closed): Channel {
   };
 }
 
-function environment(added: ProcessSpec['env']): NodeJS.ProcessEnv {
+/** What a program started from here inherits, with what is added to it; an undefined value takes a variable away. */
+export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env };
   for (const name of NOT_INHERITED) delete env[name];
   for (const [name, value] of Object.entries(added)) {

@@ -392,6 +392,11 @@ test('49 and 50: arguments reach the program as they are; a line without argumen
     truncated: false,
     exitStatus: { exitCode: 0, signal: null },
   });
+  process.env.ELECTRON_RUN_AS_NODE = '1';
+  const bare = await command(made.agent, { command: 'echo "[$ELECTRON_RUN_AS_NODE]"' });
+  delete process.env.ELECTRON_RUN_AS_NODE;
+  await bare.wait();
+  assert.equal((await bare.output()).output, '[]\n', "what is meant for the editor's own runtime is not passed on");
   const line = await command(made.agent, { command: 'echo one && echo two >&2; exit 3' });
   assert.deepEqual(await line.wait(), { exitCode: 3, signal: null });
   assert.deepEqual((await line.output()).output.split('\n').sort(), ['', 'one', 'two']);
