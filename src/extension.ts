@@ -94,7 +94,7 @@ export function activate(context: vscode.ExtensionContext): void {
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
-      wayBack: () => (chat.focused ? () => void chat.focus().catch(failed('The chat could not be focused')) : undefined),
+      wayBack: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
     }),
   );
   let table: CommandTable | undefined;

@@ -4,6 +4,9 @@ import type { Content } from '../session/model.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { ChatView } from './chatView.ts';
 
+/** Milliseconds after which the page is taken not to get the keys. */
+const ON_THE_WAY = 1000;
+
 /** The chat as other surfaces see it: one view, and the link to the page that is in it just now. */
 export class Chat implements Disposable {
   readonly #life = new Lifetime();
@@ -39,6 +42,12 @@ export class Chat implements Disposable {
   async focus(): Promise<void> {
     await this.#view.reveal();
     this.#link?.focus();
+  }
+
+  /** Gives the keys back to the page, to whatever had them there; settles when they have arrived. */
+  async goBack(): Promise<void> {
+    await this.#view.reveal();
+    await this.#link?.whenFocused(ON_THE_WAY);
   }
 
   async insert(contents: readonly Content[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, SessionLine, ToView } from '../bridge/contract.ts';
@@ -35,6 +36,7 @@ export class ChatLink implements Disposable {
   readonly #life = new Lifetime();
   readonly #outbox: Outbox;
   #greeted = false;
+  readonly #arrived = this.#life.own(new Emitter<void>());
   #focused = false;
   #calls = 0;
   #list = '';
@@ -69,6 +71,23 @@ export class ChatLink implements Disposable {
   /** The person's keys go to the page. */
   get focused(): boolean {
     return this.#focused;
+  }
+
+  /** Settles when the person's keys go to the page, or after so many milliseconds. */
+  whenFocused(limit: number): Promise<void> {
+    if (this.#focused || this.#life.ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wait = new Lifetime();
+      this.#life.own(wait);
+      wait.onEnd(resolve);
+      const end = () => {
+        this.#life.release(wait);
+        wait.dispose();
+      };
+      wait.own(this.#arrived.listen(end));
+      const timer = setTimeout(end, limit);
+      wait.onEnd(() => clearTimeout(timer));
+    });
   }
 
   focus(): void {
@@ -120,6 +139,7 @@ export class ChatLink implements Disposable {
         return this.#deps.typing.noted();
       case 'focused':
         this.#focused = message.on;
+        if (message.on) this.#arrived.fire();
         return;
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();

@@ -25,12 +25,14 @@ describe('approvals as quick-picks', () => {
   let edited: string | undefined;
   let inChat: boolean;
   let back: number;
+  let onTheWay: Promise<void>;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) await vscode.commands.executeCommand(key[name]);
   };
-  const goBack = () => {
+  const goBack = async () => {
     back += 1;
+    await onTheWay;
   };
   const start = (...ids: readonly string[]) => {
     desk = new FakeDesk('/project', ...ids);
@@ -57,6 +59,7 @@ describe('approvals as quick-picks', () => {
     edited = undefined;
     inChat = false;
     back = 0;
+    onTheWay = Promise.resolve();
     await press('escape');
     start('a');
   });
@@ -249,6 +252,25 @@ describe('approvals as quick-picks', () => {
     await press('down', 'enter');
     await settled(() => desk.answers.length === 3);
     assert.equal(back, 1);
+  });
+
+  it('what is asked while the keyboard is on its way back waits for it, so that the keys reach the pick', async () => {
+    inChat = true;
+    let arrive = () => {};
+    onTheWay = new Promise((resolve) => {
+      arrive = resolve;
+    });
+    desk.open(command('1'));
+    await press('down', 'enter');
+    await settled(() => back === 1);
+    desk.open(command('2'));
+    await press('down', 'enter');
+    assert.equal(desk.answers.length, 1);
+    arrive();
+    await onTheWay;
+    await new Promise((resolve) => setImmediate(resolve));
+    await press('down', 'enter');
+    await settled(() => desk.answers.length === 2);
   });
 
   it('Accept takes what holds once, and nothing where there is no such option', async () => {

@@ -21,8 +21,8 @@ export interface ApprovalsDeps {
   /** Milliseconds until the person does not type any more; an ask that appears by itself waits for it. */
   readonly restsIn: () => number;
   readonly openText: (title: string, text: string) => void;
-  /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. */
-  readonly wayBack: () => (() => void) | undefined;
+  /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
+  readonly wayBack: () => (() => Promise<void>) | undefined;
   /** What the person made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
 }
@@ -35,7 +35,9 @@ export class Approvals implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
-  #back: (() => void) | undefined;
+  #back: (() => Promise<void>) | undefined;
+  /** The keyboard is on its way back; a pick that came now would lose it. */
+  #returning = false;
   /** Words are being typed for this one; its pick is away meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
@@ -107,7 +109,7 @@ export class Approvals implements Disposable {
     if (!next || !key) return;
     if (this.#view) return this.#view.update(next.ask, this.#titleOf(next));
     // One of our own inputs is open: this one waits, it does not close what the person is doing.
-    if (this.#deps.inputs.busy) return;
+    if (this.#deps.inputs.busy || this.#returning) return;
     const rest = this.#queue.isWanted(next) ? 0 : this.#deps.restsIn();
     if (rest > 0) this.#later(rest);
     else this.#put(next, key);
@@ -180,16 +182,19 @@ export class Approvals implements Disposable {
     if (feedback === undefined) this.show(one.sessionId, ask.id);
     else {
       await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
-      this.#goBack();
+      await this.#goBack();
     }
   }
 
   /** After an answer in a pick the person goes on where they were, unless the next pick is there. */
-  #goBack(): void {
-    if (this.#view || this.#life.ended) return;
+  async #goBack(): Promise<void> {
     const back = this.#back;
+    if (!back || this.#view || this.#life.ended) return;
     this.#back = undefined;
-    back?.();
+    this.#returning = true;
+    await back();
+    this.#returning = false;
+    this.refresh();
   }
 
   async #answer(one: OpenAsk, answer: Answer): Promise<void> {
