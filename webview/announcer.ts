@@ -25,7 +25,8 @@ export function announcement(
       case 'link.ready':
         return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
-        return [event.reason];
+        // The turn that broke off with it has said why.
+        return events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason) ? [] : [event.reason];
       case 'notice':
         return event.notice.level === 'info' ? [] : [event.notice.text];
       default:

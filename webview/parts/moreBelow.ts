@@ -27,5 +27,12 @@ function watch(box: Element | undefined): void {
   box.addEventListener('scroll', look, { passive: true });
   if (typeof ResizeObserver !== 'function') return look();
   const sizes = new ResizeObserver(look);
-  for (const one of [box, ...box.children]) sizes.observe(one);
+  sizes.observe(box);
+  // What is in it is drawn after it, and may change later.
+  const follow = () => {
+    for (const one of box.children) sizes.observe(one);
+    look();
+  };
+  new MutationObserver(follow).observe(box, { childList: true });
+  queueMicrotask(follow);
 }
