@@ -49,6 +49,7 @@ class A2aAdapter implements Adapter {
   #lent: LentTools | undefined;
   #folder: ExtensionFolder | undefined;
   #leaving = false;
+  #versionChanged = false;
 
   constructor(launch: Launch, scene: Scene, timing: Timing) {
     this.#scene = scene;
@@ -142,6 +143,7 @@ class A2aAdapter implements Adapter {
       aside: undefined,
       model: '',
       modelChanged: () => this.#showOptions(),
+      changeVersion: () => this.#changeVersion(memory, base, more),
       ...(push ? { push } : {}),
     };
     const left = recall(memory, this.#scene.past ?? []);
@@ -185,6 +187,21 @@ class A2aAdapter implements Adapter {
     if (this.#turn) return this.#turn.news(record);
     const now = await lookUp(memory).catch(() => undefined);
     if (now) this.#catchUp(memory, now);
+  }
+
+  /** The card may have been wrong about what is spoken, or the agent may have changed since (a2a.md §16). */
+  async #changeVersion(memory: Memory, base: string, more: readonly string[]): Promise<boolean> {
+    if (this.#versionChanged) return false;
+    this.#versionChanged = true;
+    const { peer, rpc } = memory;
+    const now = await fetchCard(rpc, base)
+      .then((card) => readCard(card, base, more))
+      .catch(() => peer);
+    const { wire, endpoint } = now.wire === peer.wire ? { ...peer, wire: peer.wire === '1.0' ? ('0.3' as const) : ('1.0' as const) } : now;
+    memory.peer = { ...peer, wire, endpoint };
+    rpc.target = memory.peer;
+    this.#scene.log.info(`The agent does not know the methods of A2A ${peer.wire}; those of ${wire} are tried.`);
+    return true;
   }
 
   async #start(launch: Extract<Launch, { kind: 'process' }>): Promise<string> {

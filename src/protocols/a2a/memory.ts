@@ -8,7 +8,7 @@ import type { Rpc } from './rpc.ts';
 
 /** What outlives a turn of one conversation. */
 export interface Memory {
-  readonly peer: Peer;
+  peer: Peer;
   readonly rpc: Rpc;
   readonly cwd: string;
   /** The address the agent was found at, without a slash at its end. */
@@ -44,6 +44,8 @@ export interface Memory {
   model: string;
   /** The model is another one. */
   readonly modelChanged: () => void;
+  /** Goes over to the other version of A2A, once, as the card says now or else by trying. False when that has been done. */
+  readonly changeVersion: () => Promise<boolean>;
   /** What a command that runs in a task of its own has put aside. */
   aside: Aside | undefined;
 }

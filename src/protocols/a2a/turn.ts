@@ -113,8 +113,7 @@ export class Turn {
     if (memory.peer.dialect === 'gemini' && !memory.task) await makeTask(memory);
     if (this.#ended || this.#stop.signal.aborted) return this.#end({ status: 'cancelled' });
     const before = memory.task;
-    const params = toMessage(memory, parts);
-    const error = await this.#open(params);
+    const error = await this.#inEitherVersion(parts);
     // Some agents go on with a completed task, others want a new one (a2a.md §4).
     const refused = error instanceof RpcError && before !== undefined && this.#hearing.records === 0;
     if (!refused || this.#ended) return this.#closed(error);
@@ -223,6 +222,19 @@ export class Turn {
   #sayText(text: string): void {
     const { memory } = this.#deps;
     void this.#open(toMessage(memory, [textPart(memory, text)])).then((error) => this.#closed(error));
+  }
+
+  /** One message; to an agent that does not know the method, once more in the other version of A2A. */
+  async #inEitherVersion(parts: readonly Fields[]): Promise<unknown> {
+    const { memory } = this.#deps;
+    const { settled } = memory;
+    const error = await this.#open(toMessage(memory, parts));
+    const unknown = error instanceof RpcError && error.code === -32601 && this.#hearing.records === 0;
+    if (!unknown || this.#ended || !(await memory.changeVersion())) return error;
+    memory.settled = settled;
+    // What the person said is spelled otherwise there.
+    const spelled = parts.map((part) => (typeof part.text === 'string' ? textPart(memory, part.text) : part));
+    return this.#open(toMessage(memory, spelled));
   }
 
   #open(params: Fields, onRecord: () => void = () => {}): Promise<unknown> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -168,4 +168,23 @@ test('it asks for its token, and takes it', async (t) => {
   await session.opened();
   assert.equal(textOf(await session.prompt('hi')), 'Hello.');
   assert.deepEqual([...kept.values()], ['secret']);
+});
+
+test('its skills are commands below another, and run by their path', async (t) => {
+  const { cwd, url, model } = await served(t, ['Tidied.']);
+  mkdirSync(path.join(cwd, '.agents', 'skills', 'tidy'), { recursive: true });
+  writeFileSync(
+    path.join(cwd, '.agents', 'skills', 'tidy', 'SKILL.md'),
+    '---\nname: tidy\ndescription: Tidies up\n---\nPut things away.\n',
+  );
+  const session = talk(t, url, { options: { workspace: cwd } });
+  await session.opened();
+  const below = session.now().commands.find((command) => command.name === 'skill')?.children ?? [];
+  assert.deepEqual(
+    below.map(({ name, description }) => [name, description]),
+    [['tidy', 'Tidies up']],
+  );
+  const turn = await session.prompt('/skill tidy the attic');
+  assert.deepEqual([turn.status, textOf(turn)], ['done', 'Tidied.']);
+  assert.match(JSON.stringify(model.requests[0]?.history), /Put things away.*the attic/);
 });

@@ -165,7 +165,7 @@ test('a prompt that never arrived stays broken off: nothing is sent by itself, a
       ['failed', ''],
     ],
   );
-  assert.deepEqual(turns[1]?.error?.next, ['retry']);
+  assert.ok(turns[1]?.error?.next?.includes('retry'));
   assert.equal(agent.requests('message/stream').length, 2);
 });
 

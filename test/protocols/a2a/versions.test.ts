@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { AgentCard } from '@a2a-js/sdk';
 import { type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server';
 import { callsOf } from '../../../src/session/select.ts';
-import { asks, fakeAgent, over, status, task, text, URI } from '../../fakes/a2a.ts';
+import { type Asked, asks, fakeAgent, type Json, over, status, task, text, URI } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
 test('A2A 1.0: its methods, headers, roles, parts and wrappers, and the tenant in every request', async (t) => {
@@ -135,4 +135,39 @@ test("an agent on the project's own server library, without the extension, can b
   const session = talk(t, agent.url);
   assert.equal(textOf(await session.prompt('one')), 'Plain words.');
   assert.equal(textOf(await session.prompt('two')), 'Plain words.', 'a completed task of the library takes no more: a new one was made');
+});
+
+for (const [said, spoken] of [
+  ['1.0', 'message/stream'],
+  ['0.3', 'SendStreamingMessage'],
+] as const)
+  test(`a card that says ${said} while the agent speaks the other version: tried once in that, and from then on`, async (t) => {
+    const agent = await fakeAgent(t, {
+      card: said === '1.0' ? { supportedInterfaces: [{ url: '/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] } : {},
+      on: {
+        [spoken]: (_, reply) => {
+          reply.record(status('working', 'TEXT_CONTENT', [text('Hello.')]));
+          reply.record(over('input-required'));
+          reply.end();
+        },
+      },
+    });
+    const session = talk(t, agent.url);
+    assert.equal(textOf(await session.prompt('go')), 'Hello.');
+    assert.equal(textOf(await session.prompt('on')), 'Hello.');
+    const sent = agent.asked.filter(({ method }) => /message|Message/.test(method));
+    assert.equal(sent.length, 3, 'the first prompt twice, the second once');
+    const { params, headers } = agent.requests(spoken)[0] as Asked;
+    const { parts, metadata } = params.message as { parts: Json[]; metadata?: Json };
+    assert.deepEqual(parts, [spoken === 'message/stream' ? { kind: 'text', text: 'go' } : { text: 'go' }]);
+    assert.ok(metadata, 'the settings are said again');
+    assert.equal(headers['a2a-version'], spoken === 'message/stream' ? undefined : '1.0');
+  });
+
+test('an agent that knows the method in neither version: the turn fails with its words, after two tries', async (t) => {
+  const agent = await fakeAgent(t, {});
+  const session = talk(t, agent.url);
+  const turn = await session.prompt('go');
+  assert.deepEqual([turn.status, turn.error?.code], ['failed', '-32601']);
+  assert.equal(agent.asked.filter(({ method }) => /message/i.test(method)).length, 2);
 });

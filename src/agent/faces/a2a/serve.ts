@@ -105,7 +105,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       return deny(INVALID_REQUEST, `The extension ${EXTENSION} is required.`);
     }
     const commands = () => commandsOf(skillCommands(findSkills(options.workspace.cwd)), options.model);
-    if (method === 'commands/get') return answer(response, 200, say({ commands: commands().all.map(slashCommand) }));
+    if (method === 'commands/get') return answer(response, 200, say({ commands: commandTree(commands().all) }));
     if (method === 'command/execute') {
       const { command_path: path, args, contextId, metadata } = isRecord(params) ? params : {};
       const name = Array.isArray(path) ? path.join(':') : '';
@@ -173,8 +173,23 @@ async function stream(response: ServerResponse, events: AsyncIterable<object>): 
   }
 }
 
-function slashCommand({ name, description }: Command): object {
-  return { name, description, arguments: [{ name: 'text', description: '', is_required: false }], sub_commands: [] };
+/** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
+function commandTree(all: readonly Command[]): readonly object[] {
+  const groups = new Map<string, object[]>();
+  const top: object[] = [];
+  for (const { name, description } of all) {
+    const [group, ...rest] = name.split(':');
+    const own = { description, arguments: [{ name: 'text', description: '', is_required: false }], sub_commands: [] };
+    if (group === undefined || rest.length === 0) {
+      top.push({ name, ...own });
+      continue;
+    }
+    const below = groups.get(group) ?? [];
+    if (below.length === 0) top.push({ name: group, description: '', arguments: [], sub_commands: below });
+    groups.set(group, below);
+    below.push({ name: rest.join(':'), ...own });
+  }
+  return top;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
