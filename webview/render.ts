@@ -154,6 +154,9 @@ export class Chat {
         return this.#composer.focus();
       case 'focus':
         return this.#composer.focus();
+      case 'caret':
+        // Something else may have taken the keys meanwhile.
+        return document.hasFocus() ? this.#composer.focus() : undefined;
       default:
         return this.#mirror.take(message);
     }

@@ -23,6 +23,8 @@ export type ToView =
   /** Puts something into the composer: text at the caret, or an attachment. */
   | { readonly type: 'insert'; readonly content: Content }
   | { readonly type: 'focus' }
+  /** The caret goes into the composer, if the keys go to the view by now. */
+  | { readonly type: 'caret' }
   | { readonly type: 'reply'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly message: string };
 export interface SessionLine {

@@ -44,10 +44,11 @@ export class Chat implements Disposable {
     this.#link?.focus();
   }
 
-  /** Gives the keys back to the page, to whatever had them there; settles when they have arrived. */
+  /** Gives the keys back to the page; settles when they have arrived. */
   async goBack(): Promise<void> {
     await this.#view.reveal();
     await this.#link?.whenFocused(ON_THE_WAY);
+    this.#link?.caret();
   }
 
   async insert(contents: readonly Content[]): Promise<void> {

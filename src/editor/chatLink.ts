@@ -90,6 +90,10 @@ export class ChatLink implements Disposable {
     });
   }
 
+  caret(): void {
+    this.#page.post({ type: 'caret' } satisfies ToView);
+  }
+
   focus(): void {
     this.#postLater({ type: 'focus' });
   }
