@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { startServer } from '../../../src/protocols/a2a/server.ts';
+
+// Listens as the early shipped server does: on a port, naming no host.
+const PROGRAM = `
+const server = require('node:http').createServer();
+server.listen(0, () => {
+  const { address, port } = server.address();
+  const { GIT_AUTHOR_NAME, GIT_COMMITTER_EMAIL, CODER_AGENT_WORKSPACE_PATH, CODER_AGENT_ALLOWED_ROOT } = process.env;
+  console.log('FACTS ' + JSON.stringify([address, GIT_AUTHOR_NAME ?? null, GIT_COMMITTER_EMAIL ?? null, CODER_AGENT_WORKSPACE_PATH, CODER_AGENT_ALLOWED_ROOT ?? null]));
+  console.log('Agent Server started on http://localhost:' + port);
+});
+`;
+const quiet = { trace: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+for (const identity of [true, false])
+  test(`a server that is started here is held to loopback, told its folder, and ${identity ? 'keeps the person’s identity' : 'given an identity'} for git`, async (t) => {
+    const home = mkdtempSync(path.join(tmpdir(), 'parley-home-'));
+    const cwd = mkdtempSync(path.join(tmpdir(), 'parley-cwd-'));
+    const program = path.join(home, 'server.cjs');
+    writeFileSync(program, PROGRAM);
+    if (identity) writeFileSync(path.join(home, '.gitconfig'), '[user]\n  name = P\n  email = p@example.org\n');
+    const none = { GIT_AUTHOR_NAME: undefined, GIT_COMMITTER_EMAIL: undefined };
+    const apart = { HOME: home, XDG_CONFIG_HOME: home, GIT_CONFIG_GLOBAL: path.join(home, '.gitconfig'), GIT_CONFIG_NOSYSTEM: '1' };
+    const env = { ...apart, ...(identity ? none : {}) };
+    const server = await startServer({ kind: 'process', command: process.execPath, args: [program], env, cwd }, quiet);
+    t.after(async () => {
+      server.dispose();
+      await server.ended;
+      rmSync(home, { recursive: true, force: true });
+      rmSync(cwd, { recursive: true, force: true });
+    });
+    const address = await server.address;
+    assert.match(address, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(server.onLoopback, true);
+    const facts = JSON.parse(/FACTS (.*)/.exec(server.tail())?.[1] ?? '[]') as unknown[];
+    const [name, email] = identity ? [null, null] : ['Parley', 'parley@localhost'];
+    assert.deepEqual(facts, ['127.0.0.1', name, email, cwd, cwd]);
+  });
