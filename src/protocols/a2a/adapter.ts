@@ -50,6 +50,8 @@ class A2aAdapter implements Adapter {
   #folder: ExtensionFolder | undefined;
   #leaving = false;
   #versionChanged = false;
+  #looking = false;
+  #newsWaits = false;
 
   constructor(launch: Launch, scene: Scene, timing: Timing) {
     this.#scene = scene;
@@ -185,8 +187,14 @@ class A2aAdapter implements Adapter {
     const memory = this.#memory;
     if (!memory || this.#leaving) return;
     if (this.#turn) return this.#turn.news(record);
+    // They come in bunches: one look is enough for all that come before it ends, and one after.
+    this.#newsWaits = this.#looking;
+    if (this.#looking) return;
+    this.#looking = true;
     const now = await lookUp(memory).catch(() => undefined);
+    this.#looking = false;
     if (now) this.#catchUp(memory, now);
+    if (this.#newsWaits) void this.#news(record);
   }
 
   /** The card may have been wrong about what is spoken, or the agent may have changed since (a2a.md §16). */
