@@ -15,6 +15,7 @@ export class Starter {
   readonly #inputs: QuickInputs;
   readonly #log: Log;
   #restored: Promise<void> | undefined;
+  #applied: Promise<void> = Promise.resolve();
   /** The session that was begun because the chat came to the screen, until the person types: nobody has chosen its agent. */
   #offered: SessionId | undefined;
 
@@ -47,18 +48,29 @@ export class Starter {
   }
 
   /**
-   * The agents or the default among them changed. The settings of a remote computer come while the window is already there, so the session that
-   * was begun unasked may have begun with the wrong agent; as long as it is untouched it gives way to the right one.
+   * The agents or the default among them changed. The settings of a remote computer come while the window is already there: sessions whose agent
+   * was not known yet come back now, and the session that was begun unasked, as long as it is untouched, gives way to the one that was active, or
+   * to one with the right agent.
    */
-  async agentsChanged(): Promise<void> {
+  agentsChanged(): Promise<void> {
+    const apply = () => this.#applyAgents();
+    this.#applied = this.#applied.then(apply, apply);
+    return this.#applied;
+  }
+
+  async #applyAgents(): Promise<void> {
+    const back = await this.#sessions.restoreAwaited();
     const session = this.#offered === undefined ? undefined : this.#sessions.get(this.#offered);
     if (!session) return;
     const wanted = this.#agents.default();
     const { turns, queue } = session.store.now;
-    if (session.profile === wanted.id || turns.length > 0 || queue.length > 0) return;
+    if ((back === undefined && session.profile === wanted.id) || turns.length > 0 || queue.length > 0) return;
     const wasShown = this.#sessions.active === session.id;
+    if (back !== undefined) this.#offered = undefined;
     await this.#sessions.forget(session.id);
-    if (wasShown) this.#offered = await this.start(wanted, false);
+    if (!wasShown) return;
+    if (back !== undefined) this.#sessions.switchTo(back);
+    else this.#offered = await this.start(wanted, false);
   }
 
   async start(profile: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { appendFile, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
@@ -108,7 +108,10 @@ export class Journal {
 
   writeOpen(key: string, sessions: OpenSessions): void {
     mkdirSync(this.#folder, { recursive: true });
-    writeFileSync(path.join(this.#folder, `${key}.open.json`), JSON.stringify(sessions));
+    const file = path.join(this.#folder, `${key}.open.json`);
+    // Whole or not at all: the window may be reloaded in the middle of it.
+    writeFileSync(`${file}.new`, JSON.stringify(sessions));
+    renameSync(`${file}.new`, file);
   }
 
   async #entry(file: string): Promise<JournalEntry | undefined> {

@@ -40,6 +40,9 @@ export class Sessions implements Desk, Disposable {
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: Change }>();
   readonly #lists = new Emitter<void>();
   #active: SessionId | undefined;
+  /** What was open and is not back yet: still to be read, or of an agent the settings do not name, or not yet. */
+  #awaited: readonly SessionId[] = [];
+  #wanted: SessionId | undefined;
   #ended: Promise<void>[] = [];
 
   constructor(deps: SessionsDeps) {
@@ -81,7 +84,7 @@ export class Sessions implements Desk, Disposable {
       this.switchTo(id);
       return true;
     }
-    if (!(await this.#load(id))) return false;
+    if ((await this.#load(id)) !== 'back') return false;
     this.switchTo(id);
     return true;
   }
@@ -89,10 +92,25 @@ export class Sessions implements Desk, Disposable {
   /** What was open when the window was last closed. Only the active one starts its agent; the others when they are switched to. */
   async restore(): Promise<void> {
     const { ids, active } = this.#deps.journal.readOpen(this.#deps.windowKey);
-    for (const id of ids) await this.#load(id);
-    const first = active !== undefined && this.#open.has(active) ? active : this.all.at(-1);
-    if (first !== undefined && this.#active === undefined) this.switchTo(first);
-    await this.#deps.journal.prune(SESSIONS_KEPT, new Set(this.all), this.#deps.now());
+    this.#awaited = ids;
+    this.#wanted = active;
+    await this.restoreAwaited();
+    const last = this.all.at(-1);
+    if (last !== undefined && this.#active === undefined) this.switchTo(last);
+    await this.#deps.journal.prune(SESSIONS_KEPT, new Set([...this.all, ...this.#awaited]), this.#deps.now());
+  }
+
+  /** Brings back what could not be so far because its agent was not in the settings. The one that was active, when it is among them. */
+  async restoreAwaited(): Promise<SessionId | undefined> {
+    for (const id of this.#awaited) {
+      const found = await this.#load(id);
+      if (found !== 'noAgent') this.#awaited = this.#awaited.filter((one) => one !== id);
+    }
+    const wanted = this.#wanted;
+    if (wanted === undefined || !this.#open.has(wanted)) return undefined;
+    this.#wanted = undefined;
+    if (this.#active === undefined) this.switchTo(wanted);
+    return wanted;
   }
 
   /** A session that was only brought back starts its agent now. */
@@ -140,16 +158,16 @@ export class Sessions implements Desk, Disposable {
     this.#lists.dispose();
   }
 
-  async #load(id: SessionId): Promise<boolean> {
+  async #load(id: SessionId): Promise<'back' | 'gone' | 'noAgent'> {
     const found = await this.#deps.journal.read(id);
-    if (!found || this.#open.has(id)) return false;
+    if (!found || this.#open.has(id)) return 'gone';
     const profile = this.#deps.profile(found.head.profile);
     if (!profile) {
-      this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured any more`);
-      return false;
+      this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured`);
+      return 'noAgent';
     }
     this.#add(found.session, profile).interrupt();
-    return true;
+    return 'back';
   }
 
   #add(start: Session, profile: Profile): LiveSession {
@@ -186,7 +204,9 @@ export class Sessions implements Desk, Disposable {
   }
 
   #listChanged(): void {
-    this.#deps.journal.writeOpen(this.#deps.windowKey, { ids: this.all, ...(this.#active === undefined ? {} : { active: this.#active }) });
+    const ids = [...new Set([...this.all, ...this.#awaited])];
+    const active = this.#active ?? this.#wanted;
+    this.#deps.journal.writeOpen(this.#deps.windowKey, { ids, ...(active === undefined ? {} : { active }) });
     this.#lists.fire();
   }
 }

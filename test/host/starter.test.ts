@@ -55,6 +55,26 @@ describe('the session that begins when the chat is shown', () => {
     assert.deepEqual(open(), ['mine']);
   });
 
+  it('gives way to the session that was active before a reload, when its agent comes with settings that come late', async () => {
+    const before = windowOn(folder, profile).sessions;
+    const active = before.open(profile('mine'), folder);
+    before.dispose();
+    await before.gone();
+    let known: readonly string[] = ['bundled'];
+    const late = windowOn(folder, (id) => (known.includes(id) ? profile(id) : undefined)).sessions;
+    const mine = new Starter(late, { default: () => byDefault }, inputs, silentLog);
+    await mine.chatShown();
+    assert.deepEqual(
+      late.all.map((id) => late.get(id)?.profile),
+      ['bundled'],
+    );
+    known = ['bundled', 'mine'];
+    await Promise.all([mine.agentsChanged(), mine.agentsChanged()]);
+    assert.deepEqual([late.all, late.active], [[active], active]);
+    late.dispose();
+    await late.gone();
+  });
+
   it('stays once the person types, or has said something', async () => {
     await starter.chatShown();
     starter.typed();

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { Journal } from '../../src/live/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { windowOn as scriptedWindow } from './scriptedWindow.ts';
 
@@ -110,5 +112,49 @@ test(
     );
     assert.deepEqual(await after.sessions.past('/elsewhere'), []);
     after.sessions.dispose();
+  }),
+);
+
+test(
+  'a session whose agent comes into the settings late comes back then; a reload before that loses nothing',
+  inFolder(async (folder) => {
+    const other: Profile = { ...profile, id: 'other' };
+    const before = windowOn(folder, [profile, other]);
+    const ids = [before.sessions.open(profile, '/w'), before.sessions.open(other, '/w')];
+    before.sessions.dispose();
+
+    const hasty = windowOn(folder, [profile]);
+    await hasty.sessions.restore();
+    assert.deepEqual(hasty.sessions.all, [ids[0]]);
+    hasty.sessions.dispose();
+
+    const configured = [profile];
+    const after = windowOn(folder, configured);
+    await after.sessions.restore();
+    assert.equal(await after.sessions.restoreAwaited(), undefined);
+    configured.push(other);
+    await after.sessions.restoreAwaited();
+    assert.deepEqual(after.sessions.all, ids);
+    after.sessions.dispose();
+  }),
+);
+
+test(
+  'a window that is closed while its sessions are being brought back loses none of them',
+  inFolder(async (folder) => {
+    const before = windowOn(folder);
+    const ids = [before.sessions.open(profile, '/w'), before.sessions.open(profile, '/w'), before.sessions.open(profile, '/w')];
+    before.sessions.switchTo(ids[1] ?? '');
+    before.sessions.dispose();
+    const hasty = windowOn(folder);
+    const first = new Promise<void>((resolve) => hasty.sessions.onSessions(resolve));
+    const restoring = hasty.sessions.restore();
+    await first;
+    assert.ok(hasty.sessions.all.length < ids.length);
+    // What the next window finds when this one is gone now.
+    const written = new Journal(folder, silentLog).readOpen('w');
+    assert.deepEqual([[...written.ids].sort(), written.active], [[...ids].sort(), ids[1]]);
+    await restoring;
+    hasty.sessions.dispose();
   }),
 );
