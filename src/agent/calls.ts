@@ -2,7 +2,7 @@ import { messageOf } from '../base/log.ts';
 import type { ApprovalRequest, Face } from './face.ts';
 import type { History } from './history.ts';
 import { say } from './locale.ts';
-import type { Call } from './models/model.ts';
+import type { Call, KeptDiff } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
 import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
@@ -24,6 +24,8 @@ export interface CallWatch {
   after(call: Call, input: unknown, outcome: Outcome, signal: AbortSignal): Promise<void>;
 }
 
+/** Characters of both texts of an edit. */
+const MOST_KEPT = 512 * 1024;
 const REJECTED = 'The user rejected this call. Nothing was changed.';
 
 /**
@@ -50,7 +52,9 @@ export async function runCalls(scene: CallScene, calls: readonly Call[]): Promis
     for (const call of calls) {
       const { outcome, no } = ended.get(call) ?? problem('Cancelled by the user before it was done.');
       const { isError, message, text } = outcome;
-      scene.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...(no ? { rejected: true } : {}) });
+      const diffs = keptDiffs(outcome);
+      const more = { ...(no ? { rejected: true as const } : {}), ...(diffs.length > 0 ? { diffs } : {}) };
+      scene.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...more });
     }
   }
   return { rejected };
@@ -117,6 +121,13 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
   }
   if (error instanceof ToolFailure) return problem(error.message);
   return problem(`The tool failed: ${messageOf(error)}`);
+}
+
+/** Both texts of a very large file would make the memory of a session heavy: without them only the words of the edit are shown again. */
+function keptDiffs({ shown }: Outcome): readonly KeptDiff[] {
+  const diffs = shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, before: one.before, after: one.after }] : []));
+  const size = diffs.reduce((sum, { before, after }) => sum + (before?.length ?? 0) + after.length, 0);
+  return size > MOST_KEPT ? [] : diffs;
 }
 
 function problem(message: string): Ended {

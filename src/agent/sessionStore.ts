@@ -34,6 +34,7 @@ const message = z.discriminatedUnion('role', [
     message: z.string(),
     text: z.string(),
     rejected: z.exactOptional(z.literal(true)),
+    diffs: z.exactOptional(z.array(z.object({ path: z.string(), before: z.nullable(z.string()), after: z.string() }))),
   }),
 ]);
 const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });

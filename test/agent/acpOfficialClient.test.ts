@@ -1,56 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Readable, Writable } from 'node:stream';
-import { type TestContext, test } from 'node:test';
-import { type ClientContext, client, type McpServer, methods, ndJsonStream, type SessionNotification } from '@agentclientprotocol/sdk';
+import { test } from 'node:test';
+import { type McpServer, methods } from '@agentclientprotocol/sdk';
 import { silentLog } from '../../src/base/log.ts';
 import { headlessTools } from '../../src/headless/tools.ts';
 import { lendTools } from '../../src/protocols/door.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import { temporaryFolder } from './agentProcess.ts';
-
-/** The built agent, driven by the official client. */
-async function withAgent(t: TestContext, cwd: string, talk: (agent: ClientContext, seen: Seen) => Promise<void>): Promise<void> {
-  const env = { ...process.env, PARLEY_MODEL_BASE_URL: '', PARLEY_MODEL_NAME: '', KIMI_SHARE_DIR: path.join(cwd, '.home') };
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'acp'], {
-    cwd,
-    env,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  t.after(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill();
-    await once(child, 'exit');
-  });
-  const seen: Seen = { updates: [], asked: [] };
-  await client({ name: 'test' })
-    .onNotification(methods.client.session.update, ({ params }) => void seen.updates.push(params))
-    .onRequest(methods.client.session.requestPermission, ({ params }) => {
-      seen.asked.push(params.toolCall.title ?? '');
-      return { outcome: { outcome: 'selected', optionId: seen.answer ?? 'reject' } };
-    })
-    .connectWith(
-      ndJsonStream(
-        Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
-        Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>,
-      ),
-      async (agent) => {
-        await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
-        await talk(agent, seen);
-      },
-    );
-}
-interface Seen {
-  readonly updates: SessionNotification[];
-  readonly asked: string[];
-  answer?: string;
-}
-
-const say = (agent: ClientContext, sessionId: string, text: string) =>
-  agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] });
+import { say, withAgent } from './officialClient.ts';
 
 const pairs = (record: Readonly<Record<string, string>>) => Object.entries(record).map(([name, value]) => ({ name, value }));
 

@@ -38,7 +38,17 @@ export type Message =
   | { readonly role: 'assistant'; readonly text: string; readonly thought?: string; readonly calls: readonly Call[] }
   | ToolMessage;
 
-/** The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the person said no. */
+/** What an edit made of one file: whole texts; `before` is null when the file did not exist. */
+export interface KeptDiff {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/**
+ * The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the person said no. `diffs` are for a
+ * client that has the conversation shown again; no model sees them.
+ */
 export interface ToolMessage {
   readonly role: 'tool';
   readonly callId: string;
@@ -47,6 +57,7 @@ export interface ToolMessage {
   readonly message: string;
   readonly text: string;
   readonly rejected?: true;
+  readonly diffs?: readonly KeptDiff[];
 }
 
 /** `input` is the JSON text as the model wrote it, which may be broken. `meta` is what its service wants to see again with the call. */

@@ -3,8 +3,9 @@ import { Settled } from '../../face.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { type Outcome, Rejected } from '../../tools/tool.ts';
+import { runInClient } from './clientTerminal.ts';
 import type { ToolServers } from './toolServers.ts';
-import { contentOf, kindOf, planOf, textContent, titleOf } from './toolWords.ts';
+import { chunk, contentOf, diffLocations, inputOf, kindOf, locationsOf, planOf, textContent, titleOf } from './toolWords.ts';
 
 /** What the client said it can do. */
 export interface ClientCan {
@@ -14,6 +15,8 @@ export interface ClientCan {
 }
 /** The client of one session. `ask` rejects when the client refuses or the signal fires. */
 export interface Client {
+  /** The working directory of the session; absolute. */
+  readonly cwd: string;
   readonly can: ClientCan;
   /** The tools of the servers it has named. */
   readonly servers: ToolServers;
@@ -26,7 +29,8 @@ export class AcpFace implements Face {
   readonly asksQuestions = true;
   readonly hasPlanMode = true;
   readonly #client: Client;
-  readonly #begun = new Set<string>();
+  /** Calls that were told of and have not ended. */
+  readonly #open = new Map<string, 'began' | 'ready'>();
   /** Terminals of commands, by call; they stay in the call when it has ended. */
   readonly #terminals = new Map<string, string>();
   /** Tools of tool servers that may run without asking again. */
@@ -70,11 +74,13 @@ export class AcpFace implements Face {
     const { callId, tool, description, shown } = request;
     const command = shown.find((one) => one.type === 'command');
     const content = contentOf(shown);
+    const locations = diffLocations(shown);
     const toolCall = {
       toolCallId: callId,
       title: description,
       kind: kindOf(tool),
       ...(content.length > 0 ? { content } : {}),
+      ...(locations.length > 0 ? { locations } : {}),
       ...(command?.type === 'command' ? { rawInput: { command: command.command } } : {}),
     };
     const options = [
@@ -134,36 +140,13 @@ export class AcpFace implements Face {
   }
 
   /** In the client's terminal; a command that takes too long, or is not wanted any more, is killed there. */
-  async #runCommand(spec: CommandSpec, callId: string, onText: (text: string) => void): Promise<CommandEnd> {
+  #runCommand(spec: CommandSpec, callId: string, onText: (text: string) => void): Promise<CommandEnd> {
     const client = this.#client;
-    let terminalId: string;
-    try {
-      ({ terminalId } = (await client.ask('terminal/create', { command: spec.command, cwd: spec.cwd })) as { terminalId: string });
-    } catch (error) {
-      return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
-    }
-    this.#terminals.set(callId, terminalId);
-    client.update({ sessionUpdate: 'tool_call_update', toolCallId: callId, content: [{ type: 'terminal', terminalId }] });
-    let late = false;
-    const kill = () => void client.ask('terminal/kill', { terminalId }).catch(() => undefined);
-    const limit = setTimeout(() => {
-      late = true;
-      kill();
-    }, spec.seconds * 1000);
-    spec.signal.addEventListener('abort', kill, { once: true });
-    if (spec.signal.aborted) kill();
-    try {
-      const exit = (await client.ask('terminal/wait_for_exit', { terminalId })) as { exitCode?: number | null; signal?: string | null };
-      const { output } = (await client.ask('terminal/output', { terminalId })) as { output: string };
-      onText(output);
-      return late ? { type: 'timeout' } : { type: 'exited', code: exit.exitCode ?? null, signal: exit.signal ?? null };
-    } catch (error) {
-      return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
-    } finally {
-      clearTimeout(limit);
-      spec.signal.removeEventListener('abort', kill);
-      client.ask('terminal/release', { terminalId }).catch(() => undefined);
-    }
+    const onTerminal = (terminalId: string): void => {
+      this.#terminals.set(callId, terminalId);
+      client.update({ sessionUpdate: 'tool_call_update', toolCallId: callId, content: [{ type: 'terminal', terminalId }] });
+    };
+    return runInClient((method, params) => client.ask(method, params), spec, onTerminal, onText);
   }
 
   #updates(said: Said): readonly object[] {
@@ -173,8 +156,10 @@ export class AcpFace implements Face {
       case 'thought':
         return [chunk('agent_thought_chunk', said.text)];
       case 'call.began':
-        this.#begun.add(said.id);
-        return [{ sessionUpdate: 'tool_call', toolCallId: said.id, title: said.name, kind: kindOf(said.name), status: 'pending' }];
+        this.#open.set(said.id, 'began');
+        return [
+          { sessionUpdate: 'tool_call', toolCallId: said.id, title: titleOf(said.name, {}), kind: kindOf(said.name), status: 'pending' },
+        ];
       case 'call.ready':
         return [this.#ready(said)];
       case 'call.ended':
@@ -192,14 +177,16 @@ export class AcpFace implements Face {
         return this.#compaction(said.type === 'compaction.ended');
       case 'sub':
         return said.said.type.startsWith('call.') ? this.#updates(said.said) : [];
+      case 'turn.ended':
+        return this.#cutOff(() => true);
+      case 'step.broken':
+      case 'step.retry':
+        return this.#cutOff((state) => state === 'began');
       case 'news':
       case 'aside.asked':
       case 'aside.answered':
       case 'turn.began':
-      case 'turn.ended':
       case 'step.began':
-      case 'step.broken':
-      case 'step.retry':
       case 'call.grew':
       case 'call.output':
         return [];
@@ -207,28 +194,45 @@ export class AcpFace implements Face {
   }
 
   #ready({ id, name, input }: Extract<Said, { type: 'call.ready' }>): object {
-    const rawInput = parsed(input);
-    const path = (rawInput as { readonly path?: unknown } | undefined)?.path;
+    const rawInput = inputOf(input);
+    const locations = locationsOf(rawInput, this.#client.cwd);
+    const known = this.#open.has(id);
+    this.#open.set(id, 'ready');
     return {
-      sessionUpdate: this.#begun.has(id) ? 'tool_call_update' : 'tool_call',
+      sessionUpdate: known ? 'tool_call_update' : 'tool_call',
       toolCallId: id,
       title: titleOf(name, rawInput),
       kind: kindOf(name),
       status: 'in_progress',
       ...(rawInput === undefined ? {} : { rawInput }),
-      ...(typeof path === 'string' && path.startsWith('/') ? { locations: [{ path }] } : {}),
+      ...(locations.length > 0 ? { locations } : {}),
     };
   }
 
+  /** A last word for calls that never got one: cut off with their turn, or begun by an attempt of the model that was given up. */
+  #cutOff(which: (state: 'began' | 'ready') => boolean): readonly object[] {
+    const ids = [...this.#open].flatMap(([id, state]) => (which(state) ? [id] : []));
+    for (const id of ids) this.#open.delete(id);
+    return ids.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));
+  }
+
   #ended({ id, outcome }: Extract<Said, { type: 'call.ended' }>): readonly object[] {
+    this.#open.delete(id);
     const terminalId = this.#terminals.get(id);
     const shown = contentOf(outcome.shown);
     const text = [outcome.message, outcome.text].filter(Boolean).join('\n');
     const content = [...(terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]), ...shown];
     if (content.length === 0 && text) content.push(textContent(text));
     const plan = planOf(outcome.shown);
+    const locations = diffLocations(outcome.shown);
     return [
-      { sessionUpdate: 'tool_call_update', toolCallId: id, status: outcome.isError ? 'failed' : 'completed', content },
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: id,
+        status: outcome.isError ? 'failed' : 'completed',
+        content,
+        ...(locations.length > 0 ? { locations } : {}),
+      },
       ...(plan ? [plan] : []),
     ];
   }
@@ -249,16 +253,4 @@ interface FormAnswer {
 function optionOf(answer: unknown): string | undefined {
   const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
   return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
-}
-
-export function chunk(kind: string, text: string): object {
-  return { sessionUpdate: kind, content: { type: 'text', text } };
-}
-
-function parsed(input: string): unknown {
-  try {
-    return input.trim() === '' ? {} : JSON.parse(input);
-  } catch {
-    return undefined;
-  }
 }

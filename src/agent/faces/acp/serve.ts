@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import path from 'node:path';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
-import { type Message, type Model, ModelError, type UserPart } from '../../models/model.ts';
+import { type Model, ModelError } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
-import { AcpFace, type Client, type ClientCan, chunk } from './acpFace.ts';
+import { AcpFace, type Client, type ClientCan } from './acpFace.ts';
+import { block, partOf } from './prompt.ts';
+import { replayed } from './replay.ts';
 import { mcpServers, ToolServers } from './toolServers.ts';
-import { kindOf, linkText, textContent, titleOf } from './toolWords.ts';
 
 export interface AcpOptions {
   readonly channel: Channel;
@@ -27,12 +30,6 @@ interface Session {
 const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())), mcpServers });
 const listing = z.object({ cwd: z.nullish(z.string()) });
 const named = z.object({ sessionId: z.string() });
-const block = z.union([
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
-  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
-  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), text: z.optional(z.string()) }) }),
-]);
 const marker = z.nullish(z.unknown());
 const hello = z.object({
   protocolVersion: z.number(),
@@ -121,10 +118,12 @@ export class AcpServer {
 
   async #open(id: string, params: unknown): Promise<object> {
     const { cwd, additionalDirectories, mcpServers: wanted } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
     await this.#sessions.get(id)?.client.servers.close();
     const servers = new ToolServers();
     const client: Client = {
       can: this.#can,
+      cwd,
       servers,
       update: (update) => void this.#rpc.connection.sendNotification('session/update', { sessionId: id, update }).catch(() => undefined),
       ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
@@ -150,13 +149,14 @@ export class AcpServer {
 
   async #reopen(params: unknown, replay: boolean): Promise<object> {
     const { sessionId } = read(named, params);
-    const { cwd } = read(folder, params);
+    const { cwd, additionalDirectories } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
     if (new SessionStore(this.#options.home, cwd, sessionId).readMessages().length === 0) {
       throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
     }
     await this.#open(sessionId, params);
     const session = this.#session(sessionId);
-    if (replay) for (const update of session.conversation.history.messages.flatMap(replayed)) session.client.update(update);
+    if (replay) for (const update of replayed(session.conversation.history.messages, cwd)) session.client.update(update);
     return { modes: modesOf(session.conversation) };
   }
 
@@ -184,8 +184,10 @@ export class AcpServer {
   /** The copy is a session of its own from here on. */
   async #fork(params: unknown): Promise<object> {
     const { sessionId } = read(named, params);
+    const { cwd, additionalDirectories } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
     const copy = randomUUID();
-    if (!copySession(this.#options.home, read(folder, params).cwd, sessionId, copy)) {
+    if (!copySession(this.#options.home, cwd, sessionId, copy)) {
       throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
     }
     return this.#open(copy, params);
@@ -248,50 +250,11 @@ function modesOf(conversation: Conversation): object {
   };
 }
 
-function partOf(given: z.infer<typeof block>): UserPart {
-  switch (given.type) {
-    case 'text':
-      return { type: 'text', text: given.text };
-    case 'image':
-      return { type: 'image', url: `data:${given.mimeType};base64,${given.data}` };
-    case 'resource_link':
-      return { type: 'text', text: linkText(given.uri, given.name) };
-    case 'resource':
-      return { type: 'text', text: `${given.resource.uri}\n\`\`\`\n${given.resource.text ?? ''}\n\`\`\`` };
-  }
-}
-
-/** A message of the history as the updates that told of it. */
-function replayed(message: Message): readonly object[] {
-  switch (message.role) {
-    case 'user':
-      return message.parts.flatMap((part) => (part.type === 'text' ? [chunk('user_message_chunk', part.text)] : []));
-    case 'assistant':
-      return [
-        ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
-        ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
-        ...message.calls.map(({ id, name, input }) => ({
-          sessionUpdate: 'tool_call',
-          toolCallId: id,
-          title: titleOf(name, json(input)),
-          kind: kindOf(name),
-          status: 'in_progress',
-        })),
-      ];
-    case 'tool': {
-      const status = message.isError ? 'failed' : 'completed';
-      const content = [textContent([message.message, message.text].filter(Boolean).join('\n'))];
-      return [{ sessionUpdate: 'tool_call_update', toolCallId: message.callId, status, content }];
-    }
-  }
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The folder a session works in; refused in words when it cannot be one. */
+function mustBeFolder(cwd: string, others: readonly string[]): void {
+  const relative = [cwd, ...others].find((one) => !path.isAbsolute(one));
+  if (relative !== undefined) throw new ResponseError(-32602, `The folder has to be an absolute path, not "${relative}"`);
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new ResponseError(-32602, `${cwd} is not a folder on this machine`);
 }
 
 function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {

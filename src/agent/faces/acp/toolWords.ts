@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { say } from '../../locale.ts';
 import type { Shown } from '../../tools/tool.ts';
 
 /** Our tools in the words of the protocol (acp.md §8). */
@@ -19,12 +21,62 @@ export function kindOf(tool: string): string {
   return Object.hasOwn(KINDS, tool) ? (KINDS[tool] ?? 'other') : 'other';
 }
 
-/** A command stands for itself; otherwise the tool and what it is about. */
+type Input = Readonly<Record<string, unknown>>;
+
+/** What a call does, in words a person reads; without its input (it is still being written) only what is known. A tool of the client's keeps its name. */
 export function titleOf(tool: string, input: unknown): string {
-  const { command, path, pattern } = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
-  if (tool === 'Shell' && typeof command === 'string') return command;
-  const about = [path, pattern].find((one) => typeof one === 'string');
-  return about === undefined ? tool : `${tool} ${String(about)}`;
+  const given = recordOf(input);
+  const text = (name: string): string | undefined => (typeof given[name] === 'string' && given[name] !== '' ? given[name] : undefined);
+  const file = text('path');
+  const place = text('directory') ?? file;
+  const where = place === undefined || place === '.' ? '' : say(` in ${place}`, `（在 ${place} 中）`);
+  switch (tool) {
+    case 'ReadFile':
+      return file === undefined ? say('Read a file', '读取文件') : say(`Read ${file}`, `读取 ${file}`);
+    case 'WriteFile':
+      return file === undefined ? say('Write a file', '写入文件') : say(`Write ${file}`, `写入 ${file}`);
+    case 'StrReplaceFile':
+      return file === undefined ? say('Edit a file', '编辑文件') : say(`Edit ${file}`, `编辑 ${file}`);
+    case 'ListDirectory':
+      return say(`List ${file ?? 'a folder'}`, `列出 ${file ?? '文件夹'}`);
+    case 'Glob':
+      return text('pattern') === undefined
+        ? say('Find files', '查找文件')
+        : say(`Find files ${text('pattern')}${where}`, `查找文件 ${text('pattern')}${where}`);
+    case 'Grep':
+      return text('pattern') === undefined
+        ? say('Search', '搜索')
+        : say(`Search for "${text('pattern')}"${where}`, `搜索“${text('pattern')}”${where}`);
+    case 'Shell':
+      return text('command') === undefined ? say('Run a command', '运行命令') : (text('command') ?? '');
+    case 'SetTodoList':
+      return say('Update the plan', '更新计划');
+    case 'Agent':
+      return text('description') ?? say('Hand on a task', '交办任务');
+    default:
+      return tool;
+  }
+}
+
+/** The file or folder a call works at, absolute whatever the model wrote, so that a client can follow; `style` is the paths of this machine. */
+export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path, 'resolve'> = path): readonly object[] {
+  const { path: given, directory, line_offset: line } = recordOf(input);
+  const named = [given, directory].find((one) => typeof one === 'string' && one !== '' && !one.includes('\0')) as string | undefined;
+  if (named === undefined) return [];
+  const home = process.env.HOME ?? process.env.USERPROFILE;
+  const expanded = home !== undefined && /^~(?=$|[\\/])/.test(named) ? home + named.slice(1) : named;
+  return [{ path: style.resolve(cwd, expanded), ...(Number.isInteger(line) && Number(line) > 0 ? { line } : {}) }];
+}
+
+/** Where an edit changes its file: the first line that differs, from 1. */
+export function diffLocations(shown: readonly Shown[]): readonly object[] {
+  return shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, line: firstChange(one.before ?? '', one.after) }] : []));
+}
+
+function firstChange(before: string, after: string): number {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const at = now.findIndex((line, index) => line !== old[index]);
+  return at < 0 ? Math.max(1, now.length) : at + 1;
 }
 
 export function contentOf(shown: readonly Shown[]): readonly object[] {
@@ -58,6 +110,23 @@ export function textContent(text: string): object {
   return { type: 'content', content: { type: 'text', text } };
 }
 
+export function chunk(kind: string, text: string): object {
+  return { sessionUpdate: kind, content: { type: 'text', text } };
+}
+
 export function linkText(uri: string, name: string): string {
   return uri.startsWith(pathToFileURL('/').href) ? `@${decodeURIComponent(new URL(uri).pathname)}` : `[${name}](${uri})`;
+}
+
+/** The input a model wrote; undefined when it is no JSON. */
+export function inputOf(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function recordOf(input: unknown): Input {
+  return typeof input === 'object' && input !== null ? (input as Input) : {};
 }
