@@ -25,7 +25,7 @@ export class Secrets {
     const nameOf = (name: string) => `parley.agent.${JSON.stringify([profile, name])}`;
     return {
       get: async (name) => this.#storage.get(nameOf(name)),
-      set: async (name, value) => this.#storage.store(nameOf(name), value),
+      set: async (name, value) => (value === undefined ? this.#storage.delete(nameOf(name)) : this.#storage.store(nameOf(name), value)),
     };
   }
 

@@ -23,7 +23,8 @@ export interface VisibleProgram {
 }
 export interface Secrets {
   get(name: string): Promise<string | undefined>;
-  set(name: string, value: string): Promise<void>;
+  /** undefined forgets it. */
+  set(name: string, value: string | undefined): Promise<void>;
 }
 
 /** A tool we offer every agent. `parameters` is a JSON Schema object with `"type": "object"`. */

@@ -181,6 +181,8 @@ export interface Approval {
   readonly asker?: string;
   readonly toolKind?: ToolKind;
   readonly detail: ApprovalDetail;
+  /** What else is proposed with it, shown below: an allowance is for all of it. */
+  readonly beside?: readonly ApprovalDetail[];
   readonly options: readonly Option[];
   /** The person may change the proposed text before allowing it. */
   readonly editable?: true;

@@ -29,11 +29,13 @@ function matches(rule: ApprovalRule, ask: Approval, cwd: string): boolean {
   switch (rule.kind) {
     case 'command':
     case 'execute':
-      return detail.type === 'command' && commandMatches(rule, detail.command);
+      return [detail, ...(ask.beside ?? [])].some((one) => one.type === 'command') && everyCommand(rule, ask);
     case 'edit':
       return (
         detail.type === 'edit' &&
         detail.diffs.length > 0 &&
+        // A rule about files allows no command that comes with them.
+        (rule.decision === 'reject' || !ask.beside?.some((one) => one.type === 'command')) &&
         every(
           rule,
           detail.diffs.map((diff) => diff.path),
@@ -45,6 +47,14 @@ function matches(rule: ApprovalRule, ask: Approval, cwd: string): boolean {
     default:
       return ask.toolKind === rule.kind && rule.pattern === undefined && detail.type === 'text';
   }
+}
+
+/** A rejection is for any of the commands asked about, an allowance for all that is asked: an edit beside a command is none of its business. */
+function everyCommand(rule: ApprovalRule, { detail, beside = [] }: Approval): boolean {
+  const all = [detail, ...beside];
+  const commands = all.flatMap((one) => (one.type === 'command' ? [one.command] : []));
+  if (rule.decision === 'reject') return commands.some((one) => commandMatches(rule, one));
+  return all.every((one) => one.type === 'command' || one.type === 'text') && commands.every((one) => commandMatches(rule, one));
 }
 
 /** A glob never allows a command that holds more than one: with shell control characters only the exact text matches. A rejection matches freely. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import zlib from 'node:zlib';
+import { parseJson } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { say } from '../base/say.ts';
 import { HttpFailure } from './httpFailure.ts';
@@ -82,7 +83,7 @@ export class HttpAnswer implements Disposable {
     const text = await this.text(limit + 1);
     const { origin } = new URL(this.#url);
     if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', say('{0} answered with more than {1} bytes.', origin, limit));
-    return JSON.parse(text);
+    return parseJson(text);
   }
 
   /** Closes the connection when the body has not been read to its end. */

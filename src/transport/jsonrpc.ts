@@ -14,6 +14,7 @@ import {
   ResponseError,
   type ResponseMessage,
 } from 'vscode-jsonrpc/node';
+import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Channel } from './channel.ts';
 import { toLine } from './lines.ts';
@@ -198,7 +199,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #parse(line: string): Message | undefined {
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = parseJson(line);
     } catch {
       this.#options.onJunk?.(line, 'notJson');
       return undefined;

@@ -27,7 +27,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
     <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
     ${timeLeftView(ask.until)}
-    ${scrolling(detailView(view, ask, given[EDITED]?.[0]))}
+    ${scrolling(html`${detailView(view, ask, ask.detail, `ask:${ask.id}`, given[EDITED]?.[0])}${(ask.beside ?? []).map((one, at) => detailView(view, ask, one, `ask:${ask.id}:${at}`))}`)}
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
     <div class="actions">
       ${ask.options.map(
@@ -116,14 +116,12 @@ function words(view: View, ask: Approval, value: string): TemplateResult {
     @input=${write} @keydown=${key}>${t('Feedback: Enter rejects with it, Esc goes back')}</vscode-text-area>`;
 }
 
-function detailView(view: View, ask: Approval, edited: string | undefined): TemplateResult {
-  const { detail } = ask;
-  const key = `ask:${ask.id}`;
+function detailView(view: View, ask: Approval, detail: ApprovalDetail, key: string, edited?: string): TemplateResult {
   switch (detail.type) {
     case 'command':
       return html`<pre class="command" tabindex="0" dir="ltr"><code>${visible(detail.command)}</code></pre>
         ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
-        ${ask.editable ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
+        ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     case 'edit':
       return html`${byPath(ask.revised ? [ask.revised] : detail.diffs).map((file, index) =>
         diffCard(

@@ -19,8 +19,8 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       <button class="path-button" type="button" title=${visibleText(file)} @click=${() => view.act.open(file, diffs[0]?.excerpt?.afterLine)}>
         <bdi>${visible(path)}</bdi>
       </button>
-      ${diffs[0]?.before === null ? html`<span class="tag">${t('new')}</span>` : nothing}
-      ${diffs.at(-1)?.after === null ? html`<span class="tag">${t('deleted')}</span>` : nothing}
+      ${diffs[0]?.before === null && !diffs[0].summary ? html`<span class="tag">${t('new')}</span>` : nothing}
+      ${diffs.at(-1)?.after === null && !diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
       ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : nothing} ${counts(diffs)}
       ${mark === undefined ? nothing : html`<span class="tag">${mark}</span>`}
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Diff, Option } from '../../session/model.ts';
+import type { Approval, ApprovalDetail, Diff, Option } from '../../session/model.ts';
 import { byPath, rejection } from '../../session/select.ts';
 import { changeSummary } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
@@ -43,7 +43,7 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
   const rejecting = rejection(ask);
   let shown = ask;
   const rows = (now: Approval) => [
-    ...detailRows(now, host),
+    ...[now.detail, ...(now.beside ?? [])].flatMap((detail) => detailRows(now, detail, host)),
     separator(vscode.l10n.t('Answer')),
     ...answerRows(now, rejecting, offersFeedback),
   ];
@@ -124,8 +124,7 @@ function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly
 }
 
 /** What exactly is asked. Choosing one of these rows opens it and answers nothing. */
-function detailRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
-  const { detail } = ask;
+function detailRows(ask: Approval, detail: ApprovalDetail, host: ApprovalPickHost): readonly Row[] {
   switch (detail.type) {
     case 'command': {
       const open = () => host.openText(vscode.l10n.t('Command'), detail.command);

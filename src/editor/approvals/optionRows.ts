@@ -41,8 +41,8 @@ function exact(text: string): string {
     .replace(/\$\(/g, '$\u200b(');
 }
 
-/** A command in rows of at most `width` characters, nothing left out within them; `more` counts the rows that did not fit. */
-export function commandRows(command: string, most = 8, width = 78): { readonly rows: readonly string[]; readonly more: number } {
+/** A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit. */
+export function commandRows(command: string, most = 8, width = WIDTH): { readonly rows: readonly string[]; readonly more: number } {
   const rows = command
     .replace(/\r\n/g, '\n')
     .replace(/\n+$/, '')
@@ -51,9 +51,28 @@ export function commandRows(command: string, most = 8, width = 78): { readonly r
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 
+/** What a quick-pick of 600 pixels shows of a row before it cuts its end, in small letters of the editor's font. */
+const WIDTH = 64;
+
 function cut(line: string, width: number): readonly string[] {
-  const characters = [...line];
   const rows: string[] = [];
-  for (let at = 0; at < characters.length || at === 0; at += width) rows.push(characters.slice(at, at + width).join(''));
-  return rows;
+  let row = '';
+  let filled = 0;
+  for (const character of line) {
+    const wide = widthOf(character);
+    if (row !== '' && filled + wide > width) {
+      rows.push(row);
+      row = '';
+      filled = 0;
+    }
+    row += character;
+    filled += wide;
+  }
+  return [...rows, row];
+}
+
+/** The font is proportional: rather too wide than too narrow. */
+function widthOf(character: string): number {
+  if (character > '\u024f' || /[MW@%mw—]/.test(character)) return 2;
+  return /[A-Z&#]/.test(character) ? 1.4 : 1;
 }

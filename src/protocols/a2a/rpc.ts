@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
@@ -277,7 +278,7 @@ function head(text: string): string {
 
 export function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,6 +1,10 @@
+import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask } from '../../session/model.ts';
+
+/** How many questions may be open at a time: nobody answers more, and drawing them would keep the editor from everything else. */
+export const MOST_ASKS = 50;
 
 interface Open {
   /** False when the answer does not fit: the ask stays open. */
@@ -22,6 +26,7 @@ export class OpenAsks {
   readonly #newId: () => string;
   readonly #open = new Map<string, Open>();
   #closed = false;
+  #saidFull = false;
 
   constructor(emit: (event: SessionEvent) => void, newId: () => string) {
     this.#emit = emit;
@@ -32,9 +37,20 @@ export class OpenAsks {
     return this.#open.size;
   }
 
+  /** True when nothing more can be asked; the person is told once. */
+  get full(): boolean {
+    if (this.#open.size < MOST_ASKS) return false;
+    if (!this.#saidFull) {
+      const text = say('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
+      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+    }
+    this.#saidFull = true;
+    return true;
+  }
+
   /** Settles with the reply; never rejects for want of an answer. The signal withdraws it. */
   async ask<T>(wanted: Wanted<T>, signal?: AbortSignal): Promise<T> {
-    if (this.#closed || signal?.aborted) return wanted.cancelled;
+    if (this.#closed || signal?.aborted || this.full) return wanted.cancelled;
     const id = this.#newId();
     let settled = false;
     let shown = false;
@@ -42,6 +58,7 @@ export class OpenAsks {
       const close = (value: T, how: 'answered' | 'cancelled') => {
         settled = true;
         this.#open.delete(id);
+        if (this.#open.size === 0) this.#saidFull = false;
         signal?.removeEventListener('abort', withdraw);
         if (shown) this.#emit({ type: 'ask.closed', askId: id, how });
         resolve(value);

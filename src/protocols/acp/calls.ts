@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
@@ -86,7 +87,7 @@ function argumentsIn([item, ...others]: readonly ToolContent[]): unknown {
   const content = toContent(item.content);
   if (content.type !== 'text' || !/^\{[\s\S]*\}$/.test(content.text)) return undefined;
   try {
-    return JSON.parse(content.text);
+    return parseJson(content.text);
   } catch {
     return undefined;
   }

@@ -113,6 +113,9 @@ export function formReply(request: FormRequest, answer: Answer): FormReply | und
 export function linkAsk(id: string, request: LinkRequest, turnId: string | undefined): Approval {
   const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
   const warnings = [
+    ...(url && (url.username || url.password)
+      ? [say('What stands before the "@" in this address is a user name, not the place it leads to.')]
+      : []),
     ...(url && url.protocol !== 'https:' ? [say('This address is not encrypted (https).')] : []),
     ...(url?.hostname.split('.').some((label) => label.startsWith('xn--'))
       ? [say('Its host name is written with look-alike characters.')]
@@ -123,7 +126,7 @@ export function linkAsk(id: string, request: LinkRequest, turnId: string | undef
     id,
     ...(turnId === undefined ? {} : { turnId }),
     title: request.message,
-    detail: { type: 'text', text: [request.url, ...(url ? [say('Host: {0}', url.host)] : []), ...warnings].join('\n') },
+    detail: { type: 'text', text: [...(url ? [say('Host: {0}', url.host)] : []), ...warnings, request.url].join('\n') },
     options: [
       { id: 'open', label: say('Open'), effect: 'allow_once' },
       { id: 'decline', label: say('Decline'), effect: 'reject_once' },

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
@@ -34,7 +35,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
     kind: 'approval',
     title: titleOf(request, call),
     toolKind: call.kind,
-    detail: detailOf(request, call),
+    ...detailsOf(request, call),
     options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: say('Dismiss'), effect: 'reject_once' }],
   } satisfies Approval;
 }
@@ -88,13 +89,56 @@ function titleOf(request: PermissionRequest, call: CallState): string {
   return title && !title.startsWith('{') ? title : shown(call).title;
 }
 
+/** Nothing the person allows may be hidden behind something else of the same call (acp.md §9). */
+function detailsOf(request: PermissionRequest, call: CallState): Pick<Approval, 'detail' | 'beside'> {
+  const detail = detailOf(request, call);
+  if (detail.type === 'text') return { detail };
+  const beside: ApprovalDetail[] = [];
+  const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
+  if (detail.type !== 'edit' && diffs.length > 0) beside.push({ type: 'edit', diffs });
+  const command = commandIn(call.rawInput);
+  if (command !== undefined && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === command.trim()))
+    beside.push({ type: 'command', command });
+  // Of a change that changes nothing the arguments are all there is to see.
+  const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
+  if (changesNothing && command === undefined && call.rawInput !== undefined) beside.push({ type: 'text', text: pretty(call.rawInput) });
+  const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isSaid(text, detail, call));
+  if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
+  return { detail, ...(beside.length > 0 ? { beside } : {}) };
+}
+
+/** The text is the command over again, the folder it runs in, or the arguments that are shown already. */
+function isSaid(text: string, detail: ApprovalDetail, call: CallState): boolean {
+  const bare = text
+    .replace(/^\s*```\w*\n/, '')
+    .replace(/\n```\s*$/, '')
+    .trim();
+  if (detail.type === 'command' && (bare === detail.command.trim() || (detail.cwd !== undefined && WORKING_DIRECTORY.test(text))))
+    return true;
+  if (!bare.startsWith('{')) return false;
+  try {
+    return JSON.stringify(parseJson(bare)) === JSON.stringify(call.rawInput);
+  } catch {
+    return false;
+  }
+}
+
+function textsOf(call: CallState): string[] {
+  return call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
+}
+
+function pretty(rawInput: unknown): string {
+  return JSON.stringify(rawInput, null, 2).slice(0, 4000);
+}
+
+const WORKING_DIRECTORY = /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/;
+
 function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   if (request.command) return { type: 'command', ...request.command };
   const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
   if (diffs.length > 0) return { type: 'edit', diffs };
-  const texts = call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
-  const place =
-    call.kind === 'execute' && texts.length === 1 ? /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/.exec(texts[0] ?? '') : null;
+  const texts = textsOf(call);
+  const place = call.kind === 'execute' && texts.length === 1 ? WORKING_DIRECTORY.exec(texts[0] ?? '') : null;
   // Gemini CLI says the command in the title, and where it runs in the text (0.61.0).
   if (place?.[1] && call.title) return { type: 'command', command: call.title, cwd: place[1] };
   // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
@@ -109,7 +153,7 @@ function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   const plan = (call.rawInput as { readonly plan?: unknown } | undefined)?.plan;
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (request.description) texts.unshift(request.description);
-  if (texts.length === 0 && call.rawInput !== undefined) texts.push(JSON.stringify(call.rawInput, null, 2).slice(0, 4000));
+  if (texts.length === 0 && call.rawInput !== undefined) texts.push(pretty(call.rawInput));
   return { type: 'text', text: texts.join('\n') || titleOf(request, call) };
 }
 

@@ -62,6 +62,8 @@ export function requestHandlers(parts: RequestScene): Readonly<Record<string, Re
 /** The call inside the request is news about it, whether it was announced or not; the ask opens when its edits have been placed. */
 async function permission(parts: RequestScene, given: PermissionRequest, signal: AbortSignal): Promise<Outcome> {
   const { updates, isOurs, emit } = parts;
+  // Before anything is shown of it: a flood costs nothing but its answers.
+  if (parts.asks.full) return cancelledOutcome;
   const asker = isOurs(given.sessionId) ? undefined : updates.subagents.titleOf(given.sessionId);
   const { turn: current } = updates.memory();
   if ((asker === undefined && !isOurs(given.sessionId)) || current?.stopping || current?.sort === 'replay') return cancelledOutcome;

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { SseReader } from '../../transport/sse.ts';
@@ -49,7 +50,7 @@ export async function readChunks(answer: HttpAnswer, sink: ChunkSink, exchange: 
       }
       let value: unknown;
       try {
-        value = JSON.parse(data);
+        value = parseJson(data);
       } catch {
         return complain('an event that is no JSON');
       }

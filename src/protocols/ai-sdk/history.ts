@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import type { Content, Turn } from '../../session/model.ts';
 import { kept } from './keep.ts';
 import { isRecord } from './metadata.ts';
@@ -89,7 +90,7 @@ function errorAsOutput(part: UiPart): UiPart {
 function parsedOr(text: unknown, otherwise: unknown): unknown {
   if (typeof text !== 'string') return otherwise;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isRecord(value) ? value : otherwise;
   } catch {
     return otherwise;

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parseJson } from '../../base/json.ts';
 import type { Location, ToolKind } from '../../session/model.ts';
 
 /** Built-in tools of the servers in the field; others are judged by their name. */
@@ -69,7 +70,7 @@ function memberOf(input: unknown, name: string): unknown {
 export function parseInput(text: string): unknown {
   if (text.trim() === '') return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
 import { Lines } from '../../transport/lines.ts';
 import type { Past } from '../adapter.ts';
 import { fromUserInput } from './content.ts';
@@ -72,7 +73,7 @@ async function firstPrompt(file: string): Promise<string | undefined> {
 function promptIn(line: string): string | undefined {
   if (!line.includes('TurnBegin')) return undefined;
   try {
-    const record = recordLine.safeParse(JSON.parse(line));
+    const record = recordLine.safeParse(parseJson(line));
     if (!record.success || record.data.message.type !== 'TurnBegin') return undefined;
     const begun = events.TurnBegin.safeParse(record.data.message.payload);
     const text = begun.success ? fromUserInput(begun.data.user_input).find((content) => content.type === 'text') : undefined;

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -359,7 +360,7 @@ export class QwenAdapter implements Adapter {
 
 function parse(line: string): AgentMessage | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseJson(line);
     return isRecord(value) ? value : undefined;
   } catch {
     return undefined;

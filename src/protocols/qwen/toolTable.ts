@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { Location, ToolKind } from '../../session/model.ts';
 import { isRecord } from './detect.ts';
@@ -161,7 +162,7 @@ function lineOf(input: Readonly<Record<string, unknown>>): { readonly line?: num
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(value);
+    return parseJson(value);
   } catch {
     return {};
   }

@@ -14,8 +14,12 @@ test('a long change is cut, and says so', () => {
   assert.equal([...beginning].length, 101);
 });
 
-test('sentences about a change and changes too long to compare say nothing', () => {
+test('changes too long to compare say nothing', () => {
   const none = { counts: '', beginning: '' };
-  assert.deepEqual(changeSummary([{ path: 'a', before: null, after: 'It will be better.', summary: true }]), none);
   assert.deepEqual(changeSummary([{ path: 'a', before: 'a'.repeat(300_000), after: 'b'.repeat(300_000) }]), none);
+});
+
+test('a change that is only told in words is told in those words', () => {
+  const said = { path: 'TODO.md', before: null, after: 'Deleted: TODO.md', summary: true } as const;
+  assert.deepEqual(changeSummary([said]), { counts: '', beginning: 'Deleted: TODO.md' });
 });

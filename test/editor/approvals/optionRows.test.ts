@@ -82,6 +82,13 @@ test('a character that would hide the rest of a command is written out', () => {
 });
 
 test('rows never cut a character in two', () => {
-  const { rows } = commandRows('😀'.repeat(100), 8, 10);
+  const { rows } = commandRows('😀'.repeat(100), 8, 20);
   assert.equal(rows[0], '😀'.repeat(10));
+});
+
+test('a row of wide letters is shorter than one of narrow ones, so that its end is seen too', () => {
+  const { rows, more } = commandRows(`echo ${'WM'.repeat(30)};rm -rf ~`);
+  assert.equal(more, 0);
+  assert.equal(rows.join(''), `echo ${'WM'.repeat(30)};rm -rf ~`);
+  assert.ok(rows.every((row) => [...row].reduce((sum, one) => sum + (/[WM]/.test(one) ? 12 : 7.4), 0) < 540));
 });

@@ -25,7 +25,9 @@ test('401: stored credentials are tried, then the person is asked once; they go 
     },
   });
   const kept = new Map<string, string>();
-  const session = talk(t, agent.url, { secrets: { get: async () => 'old', set: async (name, value) => void kept.set(name, value) } });
+  const session = talk(t, agent.url, {
+    secrets: { get: async () => 'old', set: async (name, value) => void (value === undefined ? kept.delete(name) : kept.set(name, value)) },
+  });
   const ask = await session.asked();
   assert.equal(ask.kind === 'question' && ask.fields[0]?.kind, 'secret');
   session.answer(ask, { kind: 'fields', values: { secret: ['right'] } });

@@ -182,7 +182,7 @@ test('60: a link is shown whole with its host and warnings, and opened only afte
     const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
     const [ask] = asks;
     assert.ok(ask?.kind === 'approval' && ask.detail.type === 'text');
-    assert.match(ask.detail.text, /http:\/\/xn--pple-43d\.com\/login\?x=1\nHost: xn--pple-43d\.com\n.*https.*\n.*look-alike/);
+    assert.match(ask.detail.text, /^Host: xn--pple-43d\.com\n.*https.*\n.*look-alike.*\nhttp:\/\/xn--pple-43d\.com\/login\?x=1$/);
     assert.deepEqual(opened, []);
     driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId } });
     assert.deepEqual((await answered).result, { action });

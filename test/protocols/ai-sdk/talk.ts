@@ -82,7 +82,10 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
 }
 
 function secretsIn(kept: Map<string, string>): NonNullable<Ports['secrets']> {
-  return { get: async (name) => kept.get(name), set: async (name, value) => void kept.set(name, value) };
+  return {
+    get: async (name) => kept.get(name),
+    set: async (name, value) => void (value === undefined ? kept.delete(name) : kept.set(name, value)),
+  };
 }
 
 export function person(live: LiveSession) {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../base/json.ts';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
@@ -190,7 +191,7 @@ function isOver(status: ToolCall['status']): boolean {
 
 function parsed(text: string): unknown {
   try {
-    return text.trim() === '' ? {} : JSON.parse(text);
+    return text.trim() === '' ? {} : parseJson(text);
   } catch {
     return { text };
   }

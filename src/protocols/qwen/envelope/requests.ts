@@ -1,3 +1,4 @@
+import { parseJson } from '../../../base/json.ts';
 import type { Log } from '../../../base/log.ts';
 import { say } from '../../../base/say.ts';
 import type { Approvals, Decision } from '../approvals.ts';
@@ -120,7 +121,7 @@ export function approvalReply(id: string, decision: Decision): object {
 function inputOf(value: unknown): unknown {
   if (typeof value !== 'string') return value ?? {};
   try {
-    const parsed: unknown = JSON.parse(value);
+    const parsed = parseJson(value);
     return isRecord(parsed) ? parsed : { text: value };
   } catch {
     return { text: value };

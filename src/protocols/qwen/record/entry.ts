@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { parseJson } from '../../../base/json.ts';
 import { isRecord } from '../detect.ts';
 import { type AssistantLine, assistantLine, type Block, block, type UserLine, userLine } from '../message/schema.ts';
 
@@ -102,7 +103,7 @@ function blocksOf(all: readonly z.infer<typeof part>[]): readonly Block[] {
 
 function json(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
