@@ -18,6 +18,8 @@ export class Run {
   readonly #face: TaskFace;
   readonly #conversation: Conversation;
   #turn: Promise<void> | undefined;
+  /** Of the turn that runs: a stop may come before the conversation has it. */
+  #stopping = new AbortController();
   #bus: ExecutionEventBus | undefined;
   #ids = { taskId: '', contextId: '' };
   /** Said while no stream was open. */
@@ -71,6 +73,7 @@ export class Run {
 
   /** Ends the turn that runs; settles when it is over. What no stream is open for is not told later. */
   async stop(): Promise<void> {
+    this.#stopping.abort(new Cancelled());
     this.#conversation.cancel();
     await this.#turn;
     this.#held = [];
@@ -85,8 +88,11 @@ export class Run {
   async #toEnd(text: string): Promise<void> {
     let state: State = 'completed';
     let error: string | undefined;
+    this.#stopping = new AbortController();
+    const { signal } = this.#stopping;
     try {
       await this.#face.prepare();
+      signal.throwIfAborted();
       await this.#conversation.prompt([{ type: 'text', text }]);
     } catch (thrown) {
       state = thrown instanceof Cancelled ? 'canceled' : 'failed';

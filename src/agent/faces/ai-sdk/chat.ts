@@ -156,6 +156,7 @@ export class Chat {
       if (end.status === 'max_steps_reached') finishReason = 'length';
     } catch (error) {
       finishReason = 'error';
+      this.#face.chunks.settle(error instanceof Cancelled ? 'Cancelled before it was done.' : 'Interrupted.');
       this.#face.chunks.endStep();
       if (error instanceof Cancelled) this.#write({ type: 'abort' });
       else this.#write({ type: 'error', errorText: error instanceof ModelError ? error.message : `The agent failed: ${messageOf(error)}` });

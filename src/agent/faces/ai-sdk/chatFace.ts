@@ -102,7 +102,10 @@ export class ChatFace implements Face {
     const id = randomUUID();
     const input = { tool: request.tool, action: request.action, description: request.description };
     this.#pipe.write({ type: 'tool-input-available', toolCallId: id, toolName: APPROVAL_TOOL, input });
-    const outcome = await this.#waitFor(id, signal);
+    const outcome = await this.#waitFor(id, signal).catch((error: unknown) => {
+      if (this.holds) this.#pipe.write({ type: 'tool-output-error', toolCallId: id, errorText: 'Cancelled before it was answered.' });
+      throw error;
+    });
     if (this.holds) this.#pipe.write({ type: 'tool-output-available', toolCallId: id, output: outcome.text });
     return verdictIn(outcome);
   }

@@ -135,6 +135,15 @@ export class Chunks {
     }
   }
 
+  /** The turn is over before its calls are: each that was told of gets its last word. */
+  settle(errorText: string): void {
+    this.#giveUp(errorText);
+    for (const call of this.#calls) {
+      if (call.announced && !call.ended) this.#write({ type: 'tool-output-error', toolCallId: call.id, errorText });
+    }
+    this.#calls = [];
+  }
+
   /** A client waits for every call it has been told of: what never became one is told to be none. */
   #giveUp(errorText: string): void {
     for (const call of this.#calls) {

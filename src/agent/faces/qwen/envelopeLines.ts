@@ -13,6 +13,7 @@ export interface EnvelopeLinesOptions {
   /** What the client knows one of its own tools by. */
   readonly clientName: (tool: string) => string | undefined;
 }
+const FINAL: readonly string[] = ['Success', 'Error', 'Canceled'];
 type Annotation = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** What the loop says, as `chat.completion` lines or chunks with their annotations (qwen.md §4.2, §4.3). */
@@ -23,6 +24,8 @@ export class EnvelopeLines {
   #thought = '';
   #calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[] =
     [];
+  /** Calls the client shows as not ended. */
+  readonly #shown = new Set<string>();
   #usage: object | undefined;
   #metadata: object | undefined;
   #spoke = false;
@@ -63,8 +66,9 @@ export class EnvelopeLines {
           },
         };
         const index = this.#calls.push(call) - 1;
-        if (this.#options.chunks) this.#piece({ tool_calls: [{ index, ...call }] });
-        return;
+        if (!this.#options.chunks) return;
+        this.#shown.add(said.id);
+        return this.#piece({ tool_calls: [{ index, ...call }] });
       }
       case 'status':
         if (said.usage) {
@@ -80,6 +84,8 @@ export class EnvelopeLines {
   }
 
   display(callId: string, status: string, result: unknown, more: object = {}): void {
+    if (FINAL.includes(status)) this.#shown.delete(callId);
+    else this.#shown.add(callId);
     this.annotate({
       type: 'x-qwen-tool-display',
       tool_call_id: callId,
@@ -98,11 +104,12 @@ export class EnvelopeLines {
     this.#message({ annotations: [annotation] }, null);
   }
 
-  /** What was not said yet of a turn that was cancelled is not said any more. */
+  /** What was not said yet of a turn that was cancelled is not said any more; calls that were told of are shown as cancelled (qwen.md §7). */
   drop(): void {
     this.#text = '';
     this.#thought = '';
     this.#calls = [];
+    for (const id of [...this.#shown]) this.display(id, 'Canceled', null);
   }
 
   /** The last line of a turn. */

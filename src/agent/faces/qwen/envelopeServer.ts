@@ -38,6 +38,8 @@ export class EnvelopeServer implements QwenServer {
   #turn: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #cancelling = false;
+  /** The newest turn: a cancel may come before the conversation has it. */
+  #stop = { asked: false };
   /** Text of a command that may yet turn out to be its whole result. */
   #commandText: string | undefined;
 
@@ -116,8 +118,10 @@ export class EnvelopeServer implements QwenServer {
     if (input.origin === 'tool_response') return;
     const text = textIn(input);
     if (this.#turn && !this.#cancelling) return this.#refuse('A turn is in progress.');
+    const stop = { asked: false };
+    this.#stop = stop;
     // A turn that was cancelled may still be winding up.
-    const turn = (this.#turn ?? Promise.resolve()).then(() => this.#run(text, record(input.command)));
+    const turn = (this.#turn ?? Promise.resolve()).then(() => this.#run(text, record(input.command), stop));
     this.#cancelling = false;
     this.#turn = turn.finally(() => {
       if (this.#next === turn) this.#turn = undefined;
@@ -125,8 +129,9 @@ export class EnvelopeServer implements QwenServer {
     this.#next = turn;
   }
 
-  async #run(text: string, command: Readonly<Record<string, unknown>>): Promise<void> {
+  async #run(text: string, command: Readonly<Record<string, unknown>>, stop: { readonly asked: boolean }): Promise<void> {
     await this.#greet();
+    if (stop.asked) return;
     if (text.trim() === '') {
       this.#lines.metadata({ error: { message: 'The prompt is empty.', code: 'QWEN_EMPTY_INPUT', retryable: false } });
       return this.#lines.finish('stop');
@@ -198,8 +203,10 @@ export class EnvelopeServer implements QwenServer {
 
   #cancel(message: Readonly<Record<string, unknown>>): void {
     const answer = { type: 'result/cancel', session_id: this.#session, prompt_id: message.prompt_id ?? this.#prompt };
-    if (!this.#conversation.cancel()) return this.#options.write({ ...answer, status: 'noop', message: 'Nothing was running.' });
+    if (!this.#conversation.cancel() && !this.#turn)
+      return this.#options.write({ ...answer, status: 'noop', message: 'Nothing was running.' });
     this.#cancelling = true;
+    this.#stop.asked = true;
     void this.#turn?.then(() => this.#options.write({ ...answer, status: 'ok' }));
   }
 

@@ -22,6 +22,8 @@ export class MessageLines {
   #open: 'text' | 'thinking' | undefined;
   #text = '';
   #calls: Block[] = [];
+  /** Calls that were told of and have no result. */
+  readonly #unanswered = new Set<string>();
   #steps = 0;
   /** The last text of the turn. */
   result = '';
@@ -49,6 +51,7 @@ export class MessageLines {
       case 'step.retry':
         this.#text = '';
         this.#open = undefined;
+        for (const call of this.#calls.splice(0)) this.#unanswered.delete(String(call.id));
         return this.#line({ type: 'system', subtype: 'retry', data: { message: said.reason, attempt: said.nextAttempt, wait: said.wait } });
       case 'text':
         return this.#grow('text', said.text);
@@ -68,6 +71,7 @@ export class MessageLines {
       case 'call.ended': {
         const { message, text, isError } = said.outcome;
         const content = [message, text].filter((part) => part !== '').join('\n\n');
+        this.#unanswered.delete(said.id);
         return this.#results([{ type: 'tool_result', tool_use_id: said.id, is_error: isError, content }]);
       }
       case 'sub': {
@@ -77,9 +81,10 @@ export class MessageLines {
         return lines.say(said.said);
       }
       case 'turn.ended':
-        this.#endRound(undefined);
+        for (const lines of this.#subs.values()) lines.say(said);
         this.#subs.clear();
-        return;
+        this.#endRound(undefined);
+        return this.#cutOff();
       default:
         return;
     }
@@ -117,6 +122,7 @@ export class MessageLines {
     });
     this.#stream({ type: 'content_block_stop', index: this.#calls.length });
     this.#calls.push(block);
+    this.#unanswered.add(id);
   }
 
   #endRound(usage: TokenUsage | undefined): void {
@@ -131,6 +137,15 @@ export class MessageLines {
     const tokens = { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 };
     const message = { id, type: 'message', role: 'assistant', model: this.#options.model, content, stop_reason: stop, usage: tokens };
     this.#line({ type: 'assistant', uuid: id, message });
+  }
+
+  /** A turn that was stopped leaves no call without a result (qwen.md §7). */
+  #cutOff(): void {
+    for (const id of this.#unanswered) {
+      const content = '[Operation Cancelled] Reason: Request aborted';
+      this.#results([{ type: 'tool_result', tool_use_id: id, is_error: true, content }]);
+    }
+    this.#unanswered.clear();
   }
 
   #results(content: readonly Block[]): void {
