@@ -211,7 +211,9 @@ export class Composer {
     this.#back = 0;
     this.#completion.close();
     const replaces = replacedTurn(view);
-    view.act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined });
+    // A key that comes before the next frame begins a new text, it does not go on with the one that is sent.
+    this.#write('', 0);
+    view.act.remember({ attachments: [], mentions: {}, replaces: undefined });
     this.#needs.send(content, how, replaces);
   }
 

@@ -48,6 +48,26 @@ test('keys that follow each other before a frame is drawn are all heard', async 
   );
 });
 
+test('what is typed right after Enter, before a frame is drawn, is a text of its own', async () => {
+  const stage = await Stage.open(session({}));
+  const { composer } = stage;
+  const press = (text: string) => {
+    composer.value += text;
+    composer.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  press('p0');
+  composer.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+  press('n');
+  press('ext');
+  await stage.settle();
+  assert.equal(composer.value, 'next');
+  await stage.key('Enter');
+  assert.deepEqual(
+    stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
+    [[{ type: 'text', text: 'p0' }], [{ type: 'text', text: 'next' }]],
+  );
+});
+
 test('the slash menu filters, is moved through with the keys, and descends into sub-commands', async () => {
   const stage = await Stage.open(session({ commands: sessions.everything?.commands ?? [] }));
   await stage.type('/');
