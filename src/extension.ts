@@ -95,8 +95,10 @@ export function activate(context: vscode.ExtensionContext): void {
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       wayBack: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
+      shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
     }),
   );
+  life.own(vscode.commands.registerCommand('parley.setAside', () => approvals.setAside()));
   let table: CommandTable | undefined;
   const terminals = life.own(new TerminalPanel(sessions));
   const answers = chatAnswers({ sessions, agents, approvals, review, starter, terminals, newId: randomUUID, run: (id) => table?.[id]() });

@@ -95,3 +95,22 @@ test(
     assert.match((await chat.lastTurn.textContent()) ?? '', /reject/i);
   }),
 );
+
+test(
+  'Esc in the quick-pick of an edit leaves the keys in the composer: what is typed then does not go into the proposal',
+  inWindow(async ({ window, folder }) => {
+    const { chat, pick, diff, page } = window;
+    await chat.say('replace "Hello" by "Aloha" in src/main.ts');
+    await pick.row('Approve').waitFor();
+    await diff.compared();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+    await page.keyboard.type('hello');
+    assert.equal(await chat.composer.inputValue(), 'hello');
+    await chat.composer.fill('');
+    await chat.ask('src/main.ts').getByRole('button', { name: 'Approve', exact: true }).click();
+    await chat.settled(chat.lastTurn);
+    assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /^(?!.*hello).*'Aloha from/s);
+  }),
+);

@@ -25,6 +25,7 @@ describe('approvals as quick-picks', () => {
   let edited: string | undefined;
   let inChat: boolean;
   let back: number;
+  let shown: boolean;
   let onTheWay: Promise<void>;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
@@ -47,6 +48,9 @@ describe('approvals as quick-picks', () => {
         openText: () => {},
         edited: async () => edited,
         wayBack: () => (inChat ? goBack : undefined),
+        shown: (on) => {
+          shown = on;
+        },
       }),
     );
   };
@@ -59,6 +63,7 @@ describe('approvals as quick-picks', () => {
     edited = undefined;
     inChat = false;
     back = 0;
+    shown = false;
     onTheWay = Promise.resolve();
     await press('escape');
     start('a');
@@ -180,7 +185,7 @@ describe('approvals as quick-picks', () => {
     desk = new FakeDesk('/project', 'a');
     const inputs = life.own(new QuickInputs());
     const deps = { desk, inputs, popUp: () => true, openDiffToo: () => false, restsIn: () => 0, openDiff: () => {}, openText: () => {} };
-    life.own(new Approvals({ ...deps, edited: async () => undefined, wayBack: () => undefined }));
+    life.own(new Approvals({ ...deps, edited: async () => undefined, wayBack: () => undefined, shown: () => {} }));
     const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
     desk.open(command('1'));
     await press('enter');
@@ -252,6 +257,27 @@ describe('approvals as quick-picks', () => {
     await press('down', 'enter');
     await settled(() => desk.answers.length === 3);
     assert.equal(back, 1);
+  });
+
+  it('Esc leads back to the chat too, another quick input over the pick does not', async () => {
+    inChat = true;
+    desk.open(command('1'));
+    assert.equal(shown, true);
+    inChat = false;
+    await press('escape');
+    assert.equal(shown, false, 'the next Esc is not for a pick of ours');
+    await approvals.setAside();
+    assert.equal(back, 1);
+    await approvals.setAside();
+    assert.equal(back, 1, 'once');
+    inChat = true;
+    approvals.showPending();
+    assert.equal(shown, true);
+    await press('palette');
+    assert.equal(shown, false);
+    await press('escape');
+    assert.equal(back, 1);
+    assert.deepEqual(desk.answers, []);
   });
 
   it('what is asked while the keyboard is on its way back waits for it, so that the keys reach the pick', async () => {

@@ -23,6 +23,8 @@ export interface ApprovalsDeps {
   readonly openText: (title: string, text: string) => void;
   /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
   readonly wayBack: () => (() => Promise<void>) | undefined;
+  /** Whether one of the picks is on the screen, and Esc therefore sets it aside. */
+  readonly shown: (on: boolean) => void;
   /** What the person made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
 }
@@ -36,6 +38,8 @@ export class Approvals implements Disposable {
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
   #back: (() => Promise<void>) | undefined;
+  /** The way back from the pick that has just left without an answer. */
+  #aside: (() => Promise<void>) | undefined;
   /** The keyboard is on its way back; a pick that came now would lose it. */
   #returning = false;
   /** Words are being typed for this one; its pick is away meanwhile. */
@@ -78,6 +82,13 @@ export class Approvals implements Disposable {
   answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
     const found = this.#find(sessionId, askId);
     if (found) void this.#answer(found, answer);
+  }
+
+  /** Esc has closed the pick: the person goes on where they were, not in the text that was opened beside it. */
+  async setAside(): Promise<void> {
+    const back = this.#aside;
+    this.#aside = undefined;
+    if (back) await this.#return(back);
   }
 
   /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
@@ -126,23 +137,32 @@ export class Approvals implements Disposable {
 
   #takeDown(): void {
     const view = this.#view;
-    this.#view = undefined;
+    this.#left();
     this.#back = undefined;
     view?.pick.dispose();
+  }
+
+  /** The pick is not on the screen any more. */
+  #left(): void {
+    this.#view = undefined;
+    this.#deps.shown(false);
   }
 
   #put(one: OpenAsk, key: AskKey): void {
     this.#queue.show(one);
     const { ask, sessionId } = one;
     this.#back ??= this.#deps.wayBack();
+    this.#aside = undefined;
+    this.#deps.shown(true);
     const host = {
       answer: (answer: Answer) => {
-        this.#view = undefined;
+        this.#left();
         void this.#answer(one, answer).then(() => this.#goBack());
       },
       // Whoever opens something else over it is there by now.
       dismissed: () => {
-        this.#view = undefined;
+        this.#left();
+        this.#aside = this.#back;
         this.#back = undefined;
         this.#queue.dismissed();
       },
@@ -160,7 +180,7 @@ export class Approvals implements Disposable {
       ...host,
       openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
       feedback: (option) => {
-        this.#view = undefined;
+        this.#left();
         void this.#rejectWithWords(one, ask, option);
       },
     });
@@ -189,8 +209,13 @@ export class Approvals implements Disposable {
   /** After an answer in a pick the person goes on where they were, unless the next pick is there. */
   async #goBack(): Promise<void> {
     const back = this.#back;
-    if (!back || this.#view || this.#life.ended) return;
+    if (!back || this.#view) return;
     this.#back = undefined;
+    await this.#return(back);
+  }
+
+  async #return(back: () => Promise<void>): Promise<void> {
+    if (this.#view || this.#life.ended) return;
     this.#returning = true;
     await back();
     this.#returning = false;
