@@ -61,9 +61,13 @@ export interface ChangedFile {
   readonly diffs: readonly Diff[];
 }
 
-/** Files changed by finished calls of a turn, in the order they were first changed. */
+/** Files changed by finished calls of a turn, in the order they were first changed. Writing what stood there already is no change. */
 export function changedFiles(turn: Turn): readonly ChangedFile[] {
-  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' ? diffsOf(call) : [])));
+  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' ? diffsOf(call).filter(isChange) : [])));
+}
+
+function isChange({ before, after, summary }: Diff): boolean {
+  return before !== after || summary === true;
 }
 
 /** Diffs put together by the file they change, in the order the files come first. */
