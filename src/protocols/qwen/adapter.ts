@@ -32,6 +32,15 @@ const JUNK_LOGGED = 20;
 const FOREIGN_LIMIT = 3;
 
 /** One process of the agent, from its start to its end. */
+interface RunEnd {
+  readonly run: Run;
+  readonly reason: string;
+  /** What it wrote to explain itself; '' when nothing. */
+  readonly said: string;
+  readonly next?: readonly Remedy[] | undefined;
+  /** The exit code, when it ended with one. */
+  readonly code?: number | undefined;
+}
 interface Run {
   readonly channel: Channel;
   readonly spec: ProcessSpec;
@@ -300,7 +309,7 @@ export class QwenAdapter implements Adapter {
       const { reason, again, next, back } = run.verdict;
       run.talk?.end(reason);
       if (back) return this.#resumeAt(back);
-      return again ? this.#restart(run, reason, said) : this.#end(run, reason, said, next);
+      return again ? this.#restart(run, reason, said) : this.#end({ run, reason, said, next, code: closed.code });
     }
     if (this.#key !== undefined && run.spec.args.includes('--resume') && knowsNoSuch(closed.stderr)) return this.#beginAnew(run);
     if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
@@ -312,12 +321,12 @@ export class QwenAdapter implements Adapter {
     const reason = sentenceOf(closed);
     run.talk?.end(reason);
     if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(run, reason, said);
-    this.#end(run, reason, said);
+    this.#end({ run, reason, said, code: closed.code });
   }
 
   #restart(run: Run, reason: string, said: string): void {
     const next = this.#restarts.next(performance.now());
-    if (!next) return this.#end(run, say('{0} It was started again too often.', reason), said);
+    if (!next) return this.#end({ run, reason: say('{0} It was started again too often.', reason), said });
     this.#run = undefined;
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
     this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
@@ -345,12 +354,13 @@ export class QwenAdapter implements Adapter {
     this.#start({ plain: false, ...(upTo === undefined ? {} : { upTo }) });
   }
 
-  #end(run: Run, reason: string, said: string, next?: readonly Remedy[]): void {
+  #end({ run, reason, said, next, code }: RunEnd): void {
+    const detail = detailOf(run.spec, said, code);
     this.#run = undefined;
     this.#scene.emit({
       type: 'link.closed',
       reason,
-      detail: detailOf(run.spec, said),
+      ...(detail === undefined ? {} : { detail }),
       next: next ?? ['restart', 'showLog'],
       at: this.#scene.now(),
     });

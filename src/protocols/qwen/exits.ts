@@ -30,8 +30,9 @@ export function knowsNoSuch(stderr: string): boolean {
   return /^No (saved session|conversation) found with/im.test(stderr);
 }
 
-/** Everything there is to know of an end, for who asks: what was started, and what it wrote. */
-export function detailOf(spec: ProcessSpec, said: string): string {
+/** Everything there is to know of an end, for who asks: what was started, and what it wrote. Nothing when it ended well without a word. */
+export function detailOf(spec: ProcessSpec, said: string, code: number | undefined): string | undefined {
+  if (code === 0 && said === '') return undefined;
   return [[spec.command, ...spec.args].join(' '), said].filter((text) => text !== '').join('\n\n');
 }
 

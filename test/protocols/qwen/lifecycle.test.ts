@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/commandLine.ts';
-import { explain, sentenceOf } from '../../../src/protocols/qwen/exits.ts';
+import { detailOf, explain, sentenceOf } from '../../../src/protocols/qwen/exits.ts';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/options.ts';
 import { drive, textOf } from '../../agents/drive.ts';
@@ -317,4 +317,12 @@ test('output that ends without the process, and a process whose pipe somebody el
     await agent.stop();
     process.kill(Number(readFileSync(path.join(base, 'pid'), 'utf8')));
   });
+});
+
+test('an end without an error and without a word has no details; every other end names what was started', () => {
+  const spec = { command: 'qwen', args: ['--x'], env: {}, cwd: '/w' };
+  assert.equal(detailOf(spec, '', 0), undefined);
+  assert.equal(detailOf(spec, '', 53), 'qwen --x');
+  assert.equal(detailOf(spec, '', undefined), 'qwen --x');
+  assert.equal(detailOf(spec, 'so it goes', 0), 'qwen --x\n\nso it goes');
 });
