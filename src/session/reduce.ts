@@ -69,6 +69,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return {
         ...session,
         turns: [...session.turns, { id: event.turnId, beganAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
+        notices: session.partial || event.prompt.length === 0 ? session.notices : withoutHints(session.notices),
         // It may have come back from the turn before it.
         queue: session.queue.filter((one) => one.turnId !== event.turnId),
       };
@@ -191,6 +192,11 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .filter(isPending)
     .filter(({ id }) => !queue.some((one) => one.turnId === id) && !turns.some((one) => one.id === id))
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
+}
+
+/** What was only told, not warned of, was read when the person says the next thing; a turn the agent began by itself takes nothing away. */
+function withoutHints(notices: readonly Notice[]): readonly Notice[] {
+  return notices.some((one) => one.level === 'info') ? notices.filter((one) => one.level !== 'info') : notices;
 }
 
 function withoutSilence(notices: readonly Notice[]): readonly Notice[] {

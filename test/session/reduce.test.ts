@@ -169,6 +169,19 @@ test('7b. a terminal is never cut inside a character', () => {
   assert.equal(findTerminal(session, 'x')?.dropped, 2);
 });
 
+test('what was only told leaves with the next prompt; warnings stay, and what came while a conversation was read', () => {
+  const info = { level: 'info', text: 'The agent has started over.' } as const;
+  const warn = { level: 'warn', text: 'No key.' } as const;
+  const prompt = [{ type: 'text', text: 'go on' }] as const;
+  const began = (turnId: string, said: typeof prompt | readonly [] = prompt) =>
+    ({ type: 'turn.began', turnId, prompt: said, at: 1 }) as const;
+  let session = newSession('s', { protocol: 'p', name: 'A' }, '/w');
+  for (const notice of [info, warn]) session = reduce(session, { type: 'notice', notice });
+  assert.deepEqual(reduce(session, began('t')).notices, [warn]);
+  assert.deepEqual(reduce(session, began('t', [])).notices, [info, warn], 'a turn that nobody asked for');
+  assert.deepEqual(reduce(reduce(session, { type: 'history.began' }), began('t')).notices, [info, warn]);
+});
+
 test('7c. the last notices are kept', () => {
   let session = fresh();
   for (let at = 0; at < NOTICES_KEPT + 5; at += 1) session = reduce(session, { type: 'notice', notice: { level: 'info', text: `${at}` } });

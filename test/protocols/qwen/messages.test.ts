@@ -244,11 +244,11 @@ test('/clear: the view is cleared when its turn is over, and the next start begi
     ['next'],
     'what waited is said in the new conversation',
   );
-  assert.match(all.notices().join(), /starts over/);
   all.last().say({ ...l.result(), ...lane });
   await all.prompt('/clear');
   all.last().say({ ...l.init(), session_id: 'NEWER' }, { ...l.result({ num_turns: 0 }), session_id: 'NEWER' });
   await all.settle();
+  assert.match(all.notices().join(), /starts over/);
   assert.deepEqual(all.now().turns, []);
   await all.live.restart();
   await all.settle();
