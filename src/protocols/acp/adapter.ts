@@ -156,8 +156,7 @@ export class AcpAdapter implements Adapter {
       case 'cancel':
         return this.#cancel();
       case 'answer':
-        if (!this.#asks.answer(intent.askId, intent.answer)) this.#notice(say('This answer does not fit what was asked.'));
-        return;
+        return this.#misfit(this.#asks.answer(intent.askId, intent.answer));
       case 'stopCall':
         return this.#single.call(intent.callId);
       case 'stopTerminal':
@@ -387,6 +386,11 @@ export class AcpAdapter implements Adapter {
     const next = closed.failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
     this.#emit({ type: 'link.closed', reason: closed.reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
     this.#end();
+  }
+
+  #misfit(text: string | undefined): void {
+    const turnId = this.#turns.current?.id;
+    if (text !== undefined) this.#emit({ type: 'notice', notice: { level: 'warn', text, ...(turnId === undefined ? {} : { turnId }) } });
   }
 
   #notice(text: string): void {

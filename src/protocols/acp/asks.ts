@@ -7,8 +7,8 @@ import type { Ask } from '../../session/model.ts';
 export const MOST_ASKS = 50;
 
 interface Open {
-  /** False when the answer does not fit: the ask stays open. */
-  settle(answer: Answer): boolean;
+  /** What is wrong with an answer that does not fit, then the ask stays open. */
+  settle(answer: Answer): string | undefined;
   cancel(): void;
 }
 
@@ -17,6 +17,8 @@ export interface Wanted<T> {
   readonly ask: (id: string) => Ask | Promise<Ask>;
   /** What the agent is told; undefined when the answer does not fit, then the ask stays open. */
   readonly reply: (answer: Answer) => T | undefined;
+  /** What is wrong with an answer that does not fit, for the person. */
+  readonly misfit?: (answer: Answer) => string | undefined;
   readonly cancelled: T;
 }
 
@@ -67,9 +69,9 @@ export class OpenAsks {
       this.#open.set(id, {
         settle: (answer) => {
           const value = answer.kind === 'cancelled' ? wanted.cancelled : wanted.reply(answer);
-          if (value === undefined) return false;
+          if (value === undefined) return wanted.misfit?.(answer) ?? say('This answer does not fit what was asked.');
           close(value, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
-          return true;
+          return undefined;
         },
         cancel: withdraw,
       });
@@ -87,9 +89,9 @@ export class OpenAsks {
     return reply;
   }
 
-  /** A late or doubled answer is dropped. False when the answer does not fit: the ask stays open. */
-  answer(id: string, answer: Answer): boolean {
-    return this.#open.get(id)?.settle(answer) ?? true;
+  /** A late or doubled answer is dropped. What is wrong with one that does not fit; the ask stays open then. */
+  answer(id: string, answer: Answer): string | undefined {
+    return this.#open.get(id)?.settle(answer);
   }
 
   cancelAll(): void {

@@ -109,6 +109,31 @@ export function formReply(request: FormRequest, answer: Answer): FormReply | und
   return { action: 'accept', content };
 }
 
+/** Which property the first value that does not fit was given for, in words; undefined when all of them fit. */
+export function formMisfit(request: FormRequest, answer: Answer): string | undefined {
+  const { properties, required } = request.requestedSchema;
+  const twins = twinsOf(properties);
+  const joined = new Set(twins.values());
+  for (const [name, one] of Object.entries(properties)) {
+    if (joined.has(name)) continue;
+    const twin = twins.get(name);
+    const alone = Object.fromEntries(
+      [name, ...(twin === undefined ? [] : [twin])].flatMap((key) => (properties[key] ? [[key, properties[key]]] : [])),
+    );
+    const part = {
+      ...request,
+      requestedSchema: { ...request.requestedSchema, properties: alone, required: required?.includes(name) ? [name] : [] },
+    };
+    if (formReply(part, answer) !== undefined) continue;
+    const label = one.title || one.description || name;
+    const given = answer.kind === 'fields' ? (answer.values[name]?.[0] ?? '') : '';
+    return one.pattern != null && !matches(given, one.pattern)
+      ? say('"{0}" does not have the form the agent asks for: {1}', label, one.pattern)
+      : say('The answer to "{0}" does not fit what was asked.', label);
+  }
+  return undefined;
+}
+
 /** A link as an approval: the whole address and its host are shown before anything is opened. */
 export function linkAsk(id: string, request: LinkRequest, turnId: string | undefined): Approval {
   const url = URL.canParse(request.url) ? new URL(request.url) : undefined;

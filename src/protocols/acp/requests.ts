@@ -9,7 +9,7 @@ import { handler, type RequestHandler } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal } from './faults.ts';
 import type { FileRequests } from './fileRequests.ts';
-import { type FormReply, formAsk, formCancelled, formReply, formRequest, isWebAddress, linkAsk, linkRequest } from './forms.ts';
+import { type FormReply, formAsk, formCancelled, formMisfit, formReply, formRequest, isWebAddress, linkAsk, linkRequest } from './forms.ts';
 import { askAsItIs } from './permissionAsking.ts';
 import { cancelledOutcome, isAllowance, isRefusal, type Outcome } from './permissions.ts';
 import type { Placing } from './placing.ts';
@@ -116,7 +116,12 @@ async function elicitation(
       return formCancelled;
     const { data } = form;
     return asks.ask(
-      { ask: (id) => formAsk(id, data, turnId), reply: (answer) => formReply(data, answer), cancelled: formCancelled },
+      {
+        ask: (id) => formAsk(id, data, turnId),
+        reply: (answer) => formReply(data, answer),
+        misfit: (answer) => formMisfit(data, answer),
+        cancelled: formCancelled,
+      },
       signal,
     );
   }
