@@ -70,6 +70,25 @@ describe('review of changes', () => {
     assert.deepEqual(review.active && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
   });
 
+  it('the first change stands in the middle of the editor, out from under a quick-pick, in both columns', async () => {
+    const lines = Array.from({ length: 400 }, (_, at) => `line ${at + 1}`);
+    writeFileSync(file, lines.join('\n'));
+    for (const at of [60, 200, 330]) {
+      desk.open(edit(`${at}`, [{ path: 'x.txt', before: `line ${at}`, after: `changed ${at}`, excerpt: { beforeLine: at } }]));
+      await review.openAsk('a', `${at}`);
+      const input = front();
+      assert.ok(input instanceof vscode.TabInputTextDiff);
+      for (const uri of [input.original, input.modified]) {
+        const share = () => {
+          const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri.toString());
+          const [seen] = editor?.visibleRanges ?? [];
+          return seen ? (at - 1 - seen.start.line) / (seen.end.line - seen.start.line) : -1;
+        };
+        await settled(() => share() > 0.35 && share() < 0.65);
+      }
+    }
+  });
+
   it('with two asks open each diff is about its own', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: 'one', after: '1', excerpt: { beforeLine: 1 } }]));
     desk.open(edit('2', [{ path: 'x.txt', before: 'two', after: '2', excerpt: { beforeLine: 2 } }]));

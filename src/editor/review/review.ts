@@ -8,6 +8,7 @@ import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain,
 import type { Approval, AskId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
 import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
+import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { activeReview, closeReviews } from './tabs.ts';
 
@@ -107,7 +108,10 @@ export class Review implements Disposable {
     const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides };
     this.#remember({ subject, left, right });
-    await this.#open(left, right, title, { preserveFocus: !focus, preview: false });
+    const at = known ? undefined : firstChange(sides);
+    await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
+    // A quick-pick may lie over the upper part.
+    if (at) revealInMiddle(right, at);
     if (!this.#stillOpen(sessionId, askId)) this.#settle();
   }
 
@@ -245,6 +249,20 @@ export class Review implements Disposable {
       for (const uri of [old.left, old.right]) this.#documents.remove(uri);
     }
   }
+}
+
+/** Where the right side begins to differ. */
+function firstChange({ before, after }: Sides): vscode.Range | undefined {
+  const [from, to] = [plain(before ?? ''), plain(after ?? '')];
+  const change = smallestChange(from, to);
+  if (!change || before === null || after === null) return undefined;
+  const line = to.slice(0, change.from).split('\n').length - 1;
+  return new vscode.Range(line, 0, line, 0);
+}
+
+function revealInMiddle(uri: vscode.Uri, range: vscode.Range): void {
+  const shown = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri.toString());
+  shown?.revealRange(range, vscode.TextEditorRevealType.InCenter);
 }
 
 function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask' }> {
