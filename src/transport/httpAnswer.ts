@@ -35,8 +35,11 @@ export class HttpAnswer implements Disposable {
     return (this.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
   }
 
-  /** Hands on the body as it comes, unpacked, without any limit on time. Settles after its end; rejects with HttpFailure `cut` or `aborted`. */
-  read(take: (chunk: Buffer) => void): Promise<void> {
+  /**
+   * Hands on the body as it comes, unpacked. Settles after its end; rejects with HttpFailure `cut` or `aborted`, or with `timeout` when nothing
+   * of it came for `silence` milliseconds; without that number there is no limit on time.
+   */
+  read(take: (chunk: Buffer) => void, silence?: number): Promise<void> {
     const response = this.#response;
     return new Promise((resolve, reject) => {
       const broken = () => {
@@ -49,7 +52,15 @@ export class HttpAnswer implements Disposable {
       };
       if (response.destroyed) return broken();
       const body = decoded(response, this.#url);
+      const late = () => {
+        const { origin } = new URL(this.#url);
+        reject(new HttpFailure('timeout', say('{0} stopped in the middle of its answer.', origin)));
+        response.destroy();
+      };
+      const timer = silence === undefined ? undefined : setTimeout(late, silence);
+      body.once('close', () => clearTimeout(timer));
       body.on('data', (chunk: Buffer) => {
+        timer?.refresh();
         try {
           take(chunk);
         } catch (error) {
@@ -62,8 +73,8 @@ export class HttpAnswer implements Disposable {
     });
   }
 
-  /** The body as text. A longer one is cut there and the connection closed; meant for bodies of errors. */
-  async text(limit = ERROR_BODY): Promise<string> {
+  /** The body as text, `silence` as in `read`. A longer one is cut there and the connection closed; without a limit meant for bodies of errors. */
+  async text(limit = ERROR_BODY, silence?: number): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     try {
@@ -71,7 +82,7 @@ export class HttpAnswer implements Disposable {
         chunks.push(chunk);
         bytes += chunk.length;
         if (bytes >= limit) throw enough;
-      });
+      }, silence);
     } catch (error) {
       if (error !== enough) throw error;
     }

@@ -109,7 +109,7 @@ class A2aAdapter implements Adapter {
     const headers = launch.kind === 'http' ? launch.headers : {};
     const credentials = new Credentials(this.#scene, new URL(base).origin, headers);
     this.#credentials = credentials;
-    const rpc = this.#life.own(new Rpc(this.#scene, credentials));
+    const rpc = this.#life.own(new Rpc(this.#scene, credentials, this.#timing));
     const more = launch.options?.extensions?.split(/[\s,]+/).filter(Boolean) ?? [];
     const described = readCard(await fetchCard(rpc, base), base, more);
     credentials.learn(described.schemes, described.security);

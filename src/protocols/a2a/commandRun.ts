@@ -49,7 +49,7 @@ async function needed(turn: Turn, { tree }: CommandScene, path: readonly string[
 async function whichCheckpoint(turn: Turn, { memory }: CommandScene, given: string): Promise<string | undefined> {
   let name = given;
   if (name === '') {
-    const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { command: 'restore list', args: [] });
+    const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { body: { command: 'restore list', args: [] } });
     const known = checkpointsIn(parse(await answer.text(8 * 1024 * 1024)));
     if (known.length === 0) throw new Error(say('There is nothing to restore.'));
     const title = say('Which checkpoint?');
@@ -107,7 +107,7 @@ function readAnswer(result: unknown) {
 
 async function overRest(turn: Turn, { memory }: CommandScene, path: readonly string[], args: string): Promise<void> {
   const body = { command: path.join(' '), args: args === '' ? [] : [args] };
-  const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, body);
+  const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { body });
   if (answer.type === 'text/event-stream') {
     return turn.listen(async (take) => {
       // Badly framed: every data line is a record.

@@ -23,8 +23,9 @@ export async function findCommands(memory: Pick<Memory, 'peer' | 'rpc' | 'base'>
       if (!(error instanceof RpcError)) throw error;
     }
   }
-  const answer = await memory.rpc.fetch('GET', `${memory.base}/listCommands`).catch(() => undefined);
-  return answer && treeOf(parse(await answer.text(8 * 1024 * 1024)), 'rest');
+  const within = memory.rpc.timing.answer;
+  const answer = await memory.rpc.fetch('GET', `${memory.base}/listCommands`, { within }).catch(() => undefined);
+  return answer && treeOf(parse(await answer.text(8 * 1024 * 1024, within)), 'rest');
 }
 
 function treeOf(value: unknown, by: CommandTree['by']): CommandTree | undefined {

@@ -10,8 +10,8 @@ export async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
   let last: unknown;
   for (const url of direct ? [base] : PLACES.map((path) => `${base}${path}`)) {
     try {
-      const answer = await rpc.fetch('GET', url, undefined, 'turn');
-      const value = parse(await answer.text(4 * 1024 * 1024));
+      const answer = await rpc.fetch('GET', url, { on: 'turn', within: rpc.timing.card });
+      const value = parse(await answer.text(4 * 1024 * 1024, rpc.timing.card));
       if (value !== undefined) return value;
       last = new UnfitAgent(say('There is no A2A agent at {0}: its card is not JSON.', base));
     } catch (error) {

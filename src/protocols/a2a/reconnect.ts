@@ -67,7 +67,7 @@ export class Reconnect {
       const end = await resubscribe({
         scene,
         memory,
-        retries: timing.retries,
+        timing,
         signal,
         hear,
         stands: (on) => this.#stands(on),

@@ -2,17 +2,18 @@ import { messageOf } from '../../base/log.ts';
 import type { Scene } from '../adapter.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isAtRest, toIncoming } from './records.ts';
-import { pause, RpcError } from './rpc.ts';
+import { pause, type Rpc, RpcError } from './rpc.ts';
 import type { OpenStream } from './streams.ts';
+import type { Timing } from './timing.ts';
 
 /** How much of a task's history is asked for: without a number servers send none. */
 const HISTORY = 200;
 
 /** The task as the agent keeps it; undefined when it keeps none. Rejects when the agent cannot be reached. */
-export async function lookUp(memory: Memory, over?: 'fresh'): Promise<Incoming | undefined> {
+export async function lookUp(memory: Memory, how: Parameters<Rpc['call']>[2] = {}): Promise<Incoming | undefined> {
   if (!memory.task) return undefined;
   try {
-    return toIncoming(await memory.rpc.call('tasks/get', { id: memory.task.id, historyLength: HISTORY }, over));
+    return toIncoming(await memory.rpc.call('tasks/get', { id: memory.task.id, historyLength: HISTORY }, how));
   } catch (error) {
     if (error instanceof RpcError && error.code === -32001) return undefined;
     throw error;
@@ -22,8 +23,8 @@ export async function lookUp(memory: Memory, over?: 'fresh'): Promise<Incoming |
 export interface Recovery {
   readonly scene: Scene;
   readonly memory: Memory;
-  /** Milliseconds before each try. */
-  readonly retries: readonly number[];
+  /** Milliseconds. */
+  readonly timing: Pick<Timing, 'retries' | 'giveUp' | 'answer'>;
   readonly signal: AbortSignal;
   /** Settles when the stream has ended, with what went wrong. */
   readonly hear: (open: OpenStream) => Promise<unknown>;
@@ -40,17 +41,31 @@ export interface Recovery {
  * when it could not be reached. What was said meanwhile is not replayed by the agent; it is read from the task.
  */
 export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone' | 'lost'> {
-  const { scene, memory, retries, signal } = recovery;
-  for (let at = 0; at < retries.length; at += 1) {
+  const { scene, memory, signal } = recovery;
+  const { retries, giveUp } = recovery.timing;
+  /** The end of the time without a subscription, moved on by every one that stood. */
+  let until = scene.now() + giveUp;
+  let at = 0;
+  const again = () => {
+    at = 0;
+    until = scene.now() + giveUp;
+  };
+  for (; at < retries.length && scene.now() < until; at += 1) {
     recovery.stands(false);
     await pause((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), AbortSignal.any([signal, scene.signal]));
     if (signal.aborted || scene.signal.aborted) return 'lost';
     const before = recovery.progress();
-    const error = await recovery.hear((take, signal) => subscribe(recovery, take, signal));
+    let stoodAt: number | undefined;
+    const opened = () => {
+      stoodAt = scene.now();
+      recovery.stands(true);
+    };
+    const error = await recovery.hear((take, signal) => subscribe(recovery, take, signal, opened));
     if (signal.aborted) return 'lost';
     if (recovery.resting()) return 'resting';
+    if (stoodAt !== undefined) until += scene.now() - stoodAt;
     // Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end.
-    if (recovery.progress() > before) at = 0;
+    if (recovery.progress() > before) again();
     const unsupported = error instanceof RpcError && (error.code === -32004 || error.code === -32601 || error.code === -32603);
     if (error instanceof RpcError && error.code === -32001) return 'gone';
     if (!unsupported && error !== undefined) {
@@ -62,7 +77,7 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
       const now = await lookUp(memory);
       if (!now) return 'gone';
       recovery.caughtUp(now);
-      if (recovery.progress() > before) at = 0;
+      if (recovery.progress() > before) again();
       if (isAtRest(now.state)) return 'resting';
     } catch (failure) {
       scene.log.info(`Looking at the task failed: ${messageOf(failure)}`);
@@ -72,8 +87,8 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
 }
 
 /** The first record is the task as it stands; what follows waits until everything missed has been read from it. */
-async function subscribe(recovery: Recovery, take: (result: unknown) => void, signal: AbortSignal): Promise<void> {
-  const { memory } = recovery;
+async function subscribe(recovery: Recovery, take: (result: unknown) => void, signal: AbortSignal, opened: () => void): Promise<void> {
+  const { memory, timing } = recovery;
   let waiting: unknown[] | undefined = [];
   let reading: Promise<void> | undefined;
   const goOn = (record: Incoming | undefined) => {
@@ -82,7 +97,6 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void, si
     waiting = undefined;
     for (const one of held) take(one);
   };
-  const opened = () => recovery.stands(true);
   const heard = (result: unknown) => {
     const record = reading === undefined ? toIncoming(result) : undefined;
     if (waiting !== undefined && reading === undefined) {
@@ -101,6 +115,6 @@ async function subscribe(recovery: Recovery, take: (result: unknown) => void, si
     if (waiting) waiting.push(result);
     else take(result);
   };
-  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, heard, { signal, opened });
+  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, heard, { signal, opened, within: timing.answer });
   await reading;
 }

@@ -48,6 +48,26 @@ interface StreamOptions {
   readonly signal?: AbortSignal;
   /** The answer is a stream, and stands. */
   readonly opened?: () => void;
+  /** Milliseconds until the answer begins; without it there is no limit, since some agents begin with their first record (a2a.md §2). */
+  readonly within?: number;
+}
+interface CallOptions {
+  /** Over held connections or, where those may be dead, a new one. */
+  readonly over?: 'held' | 'fresh';
+  readonly signal?: AbortSignal;
+}
+interface FetchOptions {
+  readonly body?: unknown;
+  readonly on?: 'turn' | 'side';
+  /** Milliseconds until the answer begins. */
+  readonly within?: number;
+}
+/** Milliseconds. */
+export interface Limits {
+  /** That an agent has to begin an answer which is there at once, and that it may stop in the middle of one. */
+  readonly answer: number;
+  /** That an agent has to show its card: it may have to start first (a2a.md §1). */
+  readonly card: number;
 }
 export interface RpcTarget {
   readonly endpoint: string;
@@ -69,9 +89,11 @@ export class Rpc {
   #ended = false;
   readonly #life = new Lifetime();
   target: RpcTarget | undefined;
+  readonly timing: Limits;
 
-  constructor(scene: Scene, credentials: Credentials) {
+  constructor(scene: Scene, credentials: Credentials, timing: Limits) {
     this.#scene = scene;
+    this.timing = timing;
     this.#credentials = credentials;
     this.#life.onEnd(() => {
       this.#ended = true;
@@ -99,16 +121,20 @@ export class Rpc {
     this.#life.dispose();
   }
 
-  /**
-   * One call with one answer, over a held connection or, where those may be dead, a new one (`fresh`). Rejects with RpcError, StatusError or
-   * HttpFailure.
-   */
-  async call(method: string, params: Readonly<Record<string, unknown>>, over: 'held' | 'fresh' = 'held'): Promise<unknown> {
+  /** One call with one answer, which is there at once: the agent has `timing.answer` to begin it. Rejects with RpcError, StatusError or HttpFailure. */
+  async call(method: string, params: Readonly<Record<string, unknown>>, { over, signal }: CallOptions = {}): Promise<unknown> {
     let result: unknown;
     const client = over === 'fresh' ? new HttpClient() : this.#side;
+    const take = (one: unknown) => {
+      result = one;
+    };
+    const own = signal ? { signal: AbortSignal.any([signal, this.#scene.signal]) } : {};
+    const { answer } = this.timing;
     try {
-      await this.#exchange(client, method, params, 'application/json, text/event-stream', (one) => {
-        result = one;
+      await this.#exchange(client, method, params, 'application/json, text/event-stream', take, {
+        ...own,
+        within: answer,
+        silence: answer,
       });
     } finally {
       if (over === 'fresh') client.dispose();
@@ -147,12 +173,13 @@ export class Rpc {
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
-  async fetch(method: 'GET' | 'POST', url: string, body?: unknown, on: 'turn' | 'side' = 'side'): Promise<HttpAnswer> {
+  async fetch(method: 'GET' | 'POST', url: string, { body, on, within }: FetchOptions = {}): Promise<HttpAnswer> {
     return this.#send(on === 'turn' ? this.#turn.client : this.#side, {
       method,
       url,
       headers: { accept: 'application/json, text/event-stream', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(within === undefined ? {} : { headersWithin: within }),
     });
   }
 
@@ -162,7 +189,7 @@ export class Rpc {
     params: Readonly<Record<string, unknown>>,
     accept: string,
     take: (result: unknown) => void,
-    { signal, opened }: StreamOptions = {},
+    { signal, opened, within, silence }: StreamOptions & { readonly silence?: number } = {},
   ): Promise<void> {
     const { target } = this;
     if (!target) throw new Error('There is no agent yet.');
@@ -185,14 +212,14 @@ export class Rpc {
         ...(target.extension ? { [newer ? 'A2A-Extensions' : 'X-A2A-Extensions']: target.extension } : {}),
       },
       body: JSON.stringify(message),
-      headersWithin: null,
+      headersWithin: within ?? null,
       ...(signal ? { signal } : {}),
     });
     if (answer.type === 'text/event-stream') opened?.();
-    await this.#read(answer, take);
+    await this.#read(answer, take, silence);
   }
 
-  async #read(answer: HttpAnswer, take: (result: unknown) => void): Promise<void> {
+  async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
     let error: RpcError | undefined;
     const one = (text: string) => {
       const value = parse(text);
@@ -211,10 +238,10 @@ export class Rpc {
       const reader = new SseReader((event) => one(event.data), {
         onTooLong: (limit) => this.#scene.log.warn(`A record of more than ${limit} characters was left out.`),
       });
-      await answer.read((chunk) => reader.push(chunk));
+      await answer.read((chunk) => reader.push(chunk), silence);
       reader.end();
     } else {
-      const text = await answer.text(32 * 1024 * 1024);
+      const text = await answer.text(32 * 1024 * 1024, silence);
       if (parse(text) === undefined && text.trim() !== '') {
         throw new StatusError(answer.status, say('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
       }
@@ -235,7 +262,7 @@ export class Rpc {
         return answer;
       }
       if (answer.status === 401) {
-        const words = head(await answer.text());
+        const words = head(await answer.text(undefined, this.timing.answer));
         renewed = await this.#credentials.renew(words, signed.edition);
         if (renewed) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
@@ -247,7 +274,7 @@ export class Rpc {
         await pause(wait, this.#scene.signal);
         continue;
       }
-      const text = await answer.text();
+      const text = await answer.text(undefined, this.timing.answer);
       const parsed = rpcAnswer.safeParse(parse(text));
       if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
       if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait, head(text)));

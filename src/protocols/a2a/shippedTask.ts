@@ -12,7 +12,7 @@ export async function makeTask(memory: Memory): Promise<void> {
   const { cwd, contextId, rpc, base } = memory;
   const agentSettings = { kind: 'agent-settings', workspacePath: cwd, isTrusted: true };
   try {
-    const answer = await rpc.fetch('POST', `${base}/tasks`, { agentSettings, ...(contextId ? { contextId } : {}) });
+    const answer = await rpc.fetch('POST', `${base}/tasks`, { body: { agentSettings, ...(contextId ? { contextId } : {}) } });
     const id = parse(await answer.text());
     if (typeof id !== 'string' || id === '') return;
     memory.task = { id };
@@ -24,8 +24,8 @@ export async function makeTask(memory: Memory): Promise<void> {
 
 /** Keeps the server from closing the turn connection while an approval waits (a2a.md §3). */
 export function signOfLife({ rpc, base }: Memory, { log }: Pick<Scene, 'log'>): void {
-  rpc.fetch('GET', `${base}/.well-known/agent-card.json`, undefined, 'turn').then(
-    (answer) => answer.text().catch(() => ''),
+  rpc.fetch('GET', `${base}/.well-known/agent-card.json`, { on: 'turn', within: rpc.timing.answer }).then(
+    (answer) => answer.text(undefined, rpc.timing.answer).catch(() => ''),
     (error: unknown) => log.trace(`The sign of life failed: ${messageOf(error)}`),
   );
 }

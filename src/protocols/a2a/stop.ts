@@ -9,7 +9,10 @@ import type { TurnScene } from './timing.ts';
 const NOT_FOUND = -32001;
 const NOT_CANCELABLE = -32002;
 
-/** Stops the running task (a2a.md §10). Settles when it has stopped, with what the person should know. Never rejects for what the agent does. */
+/**
+ * Stops the running task (a2a.md §10). Settles when it has stopped, or when the agent's time for that is over, with what the person should know.
+ * Never rejects for what the agent does.
+ */
 export async function stopTask(
   { scene, memory, timing }: TurnScene,
   commandRuns: boolean,
@@ -17,29 +20,35 @@ export async function stopTask(
 ): Promise<string | undefined> {
   const { task, rpc, peer } = memory;
   const held = !rpc.turnIsFree;
+  const until = scene.now() + timing.patience;
+  const late = AbortSignal.timeout(timing.patience);
+  let unheard = false;
   const early = peer.dialect === 'gemini' && !memory.newer;
   if (task && !early) await cancel();
   if (peer.dialect !== 'gemini') {
-    const until = scene.now() + timing.patience;
     while (streaming() && scene.now() < until && !scene.signal.aborted) await pause(50, scene.signal);
     if (streaming()) rpc.hangUp();
-    return undefined;
+    return unheard ? say('The agent did not say that it has stopped; it may still be at work.') : undefined;
   }
   // Closing the socket is what ends the turn, and with it a command.
   rpc.hangUp();
   if (early) {
-    const now = await lookUp(memory).catch(() => undefined);
+    const now = await lookUp(memory, { signal: late }).catch(() => undefined);
     if (!now || isOver(now.state)) leaveTask(memory);
   } else leaveTask(memory);
   return commandRuns && !held ? say('A command of the agent may still be running; restarting the agent ends it.') : undefined;
 
   async function cancel(): Promise<void> {
     try {
-      await rpc.call('tasks/cancel', { id: task?.id });
+      await rpc.call('tasks/cancel', { id: task?.id }, { signal: late });
       if (peer.dialect !== 'gemini') leaveTask(memory);
     } catch (error) {
       if (error instanceof RpcError && error.code === NOT_FOUND) leaveTask(memory);
       else if (!(error instanceof RpcError && error.code === NOT_CANCELABLE)) scene.log.warn(`Cancelling failed: ${messageOf(error)}`);
+      if (!late.aborted) return;
+      // Nobody knows whether it goes on: what is said next would be lost on a task that does.
+      unheard = true;
+      leaveTask(memory);
     }
   }
 }

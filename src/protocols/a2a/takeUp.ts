@@ -1,3 +1,5 @@
+import { messageOf } from '../../base/log.ts';
+import { say } from '../../base/say.ts';
 import type { Turn } from '../../session/model.ts';
 import { type LeftTurn, leftTurn } from './kept.ts';
 import { comeBack, leaveTask, type Memory, setAside } from './memory.ts';
@@ -36,7 +38,12 @@ export async function takeUp(memory: Memory, resumeKey: string, left: LeftTurn |
     memory.task = { id: left.kept.taskId };
   }
   if (!memory.task) return undefined;
-  const now = await lookUp(memory).catch(() => undefined);
+  const now = await lookUp(memory).catch((error: unknown) => messageOf(error));
+  // It may well go on with the next message; only the agent itself can say that it is gone.
+  if (typeof now === 'string') {
+    comeBack(memory);
+    return say('How the task stands could not be learned: {0}', now);
+  }
   if (now && (left || !isOver(now.state) || now.state === 'completed')) return now;
   if (memory.aside) return void comeBack(memory);
   const told = leaveTask(memory);

@@ -256,7 +256,7 @@ export class Turn {
     const { memory, scene } = this.#deps;
     if (this.#reconnect.offline) return;
     const heardAt = this.#silence.heardAt;
-    const now = await lookUp(memory, 'fresh').catch((error: unknown) => {
+    const now = await lookUp(memory, { over: 'fresh' }).catch((error: unknown) => {
       scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
       return undefined;
     });

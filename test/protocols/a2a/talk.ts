@@ -12,7 +12,18 @@ import type { Answer } from '../../../src/session/intents.ts';
 import type { Approval, Ask, Session, Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 
-export const FAST: Timing = { ping: 50, silence: 60_000, patience: 300, doubt: 60_000, news: 60, keep: 20, retries: [0, 10, 10, 10] };
+export const FAST: Timing = {
+  ping: 50,
+  silence: 60_000,
+  patience: 300,
+  answer: 5000,
+  card: 5000,
+  doubt: 60_000,
+  news: 60,
+  keep: 20,
+  retries: [0, 10, 10, 10],
+  giveUp: 60_000,
+};
 
 export interface Talk {
   readonly live: LiveSession;
