@@ -1,38 +1,36 @@
-/** How deeply values from outside may be nested: what goes deeper is read by everybody and can be written by nobody, for writing recurses. */
+import { say } from './say.ts';
+
+/** Levels of lists and objects in one value. Nothing real comes near; what goes far beyond cannot be written as JSON again. */
 export const DEEPEST = 256;
 
-/** JSON of somebody else's making. What lies deeper than `DEEPEST` is cut away. Throws what `JSON.parse` throws. */
-export function parseJson(text: string): unknown {
+/** JSON.parse for text from outside: what is nested deeper than `DEEPEST` is replaced by words that say so. Throws on text that is no JSON. */
+export function parseJson(text: string, onCut?: () => void): unknown {
   const value: unknown = JSON.parse(text);
-  return mayBeDeep(text) ? cut(value, DEEPEST) : value;
+  // So many brackets do not fit into less.
+  if (text.length <= 2 * DEEPEST || !isDeeper(value, DEEPEST)) return value;
+  onCut?.();
+  return cut(value, DEEPEST);
 }
 
-/** Only counts what opens, whether it stands in a text or not: most messages are told apart by that. */
-function mayBeDeep(text: string): boolean {
-  if (text.length <= 2 * DEEPEST) return false;
-  let opened = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if ((unit === 0x7b || unit === 0x5b) && ++opened > DEEPEST) return true;
+/** The same value when it is not nested too deeply, otherwise a copy without what is. */
+export function cutDeep<T>(value: T): T {
+  return isDeeper(value, DEEPEST) ? (cut(value, DEEPEST) as T) : value;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isDeeper(inner, levels - 1)) return true;
+    return false;
   }
+  for (const name in value) if (isDeeper((value as Record<string, unknown>)[name], levels - 1)) return true;
   return false;
 }
 
-/** The value itself where nothing of it lies too deep. */
-function cut(value: unknown, left: number): unknown {
+function cut(value: unknown, levels: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (left === 0) return '…';
-  if (Array.isArray(value)) {
-    value.forEach((one: unknown, at) => {
-      value[at] = cut(one, left - 1);
-    });
-    return value;
-  }
-  const members = value as Record<string, unknown>;
-  for (const key of Object.keys(members)) {
-    const before = members[key];
-    const after = cut(before, left - 1);
-    if (after !== before) members[key] = after;
-  }
-  return value;
+  if (levels === 0) return say('… (nested more than {0} deep, left out)', DEEPEST);
+  if (Array.isArray(value)) return value.map((inner) => cut(inner, levels - 1));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]));
 }

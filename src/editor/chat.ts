@@ -17,12 +17,16 @@ export class Chat implements Disposable {
 
   constructor(extensionUri: vscode.Uri, deps: Omit<ChatLinkDeps, 'hello'>) {
     this.#view = this.#life.own(
-      new ChatView(extensionUri, (page) => {
-        const link = new ChatLink(page, { ...deps, hello });
-        this.#link = link;
-        for (const content of this.#early.splice(0)) link.insert(content);
-        return link;
-      }),
+      new ChatView(
+        extensionUri,
+        (page) => {
+          const link = new ChatLink(page, { ...deps, hello });
+          this.#link = link;
+          for (const content of this.#early.splice(0)) link.insert(content);
+          return link;
+        },
+        deps.log,
+      ),
     );
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#link?.greetAgain()));
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
 
 export const CHAT_VIEW = 'parley.chat';
 
@@ -18,12 +19,14 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
   readonly #life = new Lifetime();
   readonly #root: vscode.Uri;
   readonly #attach: (page: ChatPage) => Disposable;
+  readonly #log: Log;
   #view: vscode.WebviewView | undefined;
   #waiting = { count: 0, approvals: true };
 
-  constructor(extensionUri: vscode.Uri, attach: (page: ChatPage) => Disposable) {
+  constructor(extensionUri: vscode.Uri, attach: (page: ChatPage) => Disposable, log: Log) {
     this.#root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
     this.#attach = attach;
+    this.#log = log;
     this.#life.own(vscode.window.registerWebviewViewProvider(CHAT_VIEW, this));
   }
 
@@ -34,7 +37,10 @@ export class ChatView implements vscode.WebviewViewProvider, Disposable {
       get visible() {
         return view.visible;
       },
-      post: (message) => void view.webview.postMessage(message),
+      post: (message) => {
+        const failed = (error: unknown) => this.#log.warn(`The chat view could not be told something: ${messageOf(error)}`);
+        view.webview.postMessage(message).then(undefined, failed);
+      },
       onMessage: (listener) => view.webview.onDidReceiveMessage(listener),
       onVisible: (listener) => view.onDidChangeVisibility(listener),
       onGone: (listener) => view.onDidDispose(listener),

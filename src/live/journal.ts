@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import { appendFile, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
+import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { joinGrowth } from '../session/join.ts';
@@ -200,13 +201,23 @@ export class JournalWriter {
     this.#timer = undefined;
     const events = joinGrowth(this.#waiting);
     this.#waiting = [];
-    return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+    return events.map((event) => this.#lineOf(event)).join('');
+  }
+
+  /** An event that cannot be written costs only itself. */
+  #lineOf(event: SessionEvent): string {
+    try {
+      return `${JSON.stringify(event)}\n`;
+    } catch (error) {
+      this.#log.error(`An event (${event.type}) could not be written to the journal and is left out`, error);
+      return '';
+    }
   }
 }
 
 function parseLine(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

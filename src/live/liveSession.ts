@@ -1,3 +1,4 @@
+import { cutDeep } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import { say } from '../base/say.ts';
@@ -250,7 +251,9 @@ export class LiveSession implements DeskSession, Disposable {
     );
   }
 
-  #emit(event: SessionEvent): void {
+  #emit(said: SessionEvent): void {
+    // What cannot be written as JSON reaches neither the view nor the journal, and holds up all that comes after it.
+    const event = said.type === 'text.grew' || said.type === 'call.inputGrew' ? said : cutDeep(said);
     // Asked before the event changes it, and only where it matters: most events are growth.
     const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { parseJson } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import type { JsonSchema, ToolAnswer } from './ports.ts';
 
@@ -71,7 +72,7 @@ async function serve(options: DoorOptions, server: HttpServer, request: Incoming
   if (body === undefined) return refuse(response, 413, 'Too large');
   let message: unknown;
   try {
-    message = JSON.parse(body);
+    message = parseJson(body);
   } catch {
     return refuse(response, 400, 'Not JSON', -32700);
   }

@@ -1,4 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv';
+import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Tool, ToolAnswer } from './ports.ts';
 
@@ -40,7 +41,7 @@ function refuse(text: string): ToolAnswer {
 function parse(text: string): unknown {
   if (text.trim() === '') return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new Error(`The arguments are not JSON: ${messageOf(error)}`);
   }

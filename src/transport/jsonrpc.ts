@@ -199,7 +199,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #parse(line: string): Message | undefined {
     let value: unknown;
     try {
-      value = parseJson(line);
+      value = parseJson(line, () => this.#options.log.warn('A message is nested too deeply; what is deeper was left out.'));
     } catch {
       this.#options.onJunk?.(line, 'notJson');
       return undefined;

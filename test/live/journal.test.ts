@@ -22,6 +22,18 @@ function inFolder(run: (folder: string, journal: Journal) => Promise<void>): () 
 }
 
 test(
+  'an event that cannot be written costs only itself',
+  inFolder(async (_folder, journal) => {
+    const writer = journal.write(head('s'));
+    writer.record({ type: 'title.set', title: 'Before' });
+    writer.record({ type: 'turn.kept', turnId: 't', value: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) });
+    writer.record({ type: 'title.set', title: 'After' });
+    await writer.settled();
+    assert.equal((await journal.read('s'))?.session.title, 'After');
+  }),
+);
+
+test(
   'a session comes back as it was written, by either way of writing',
   inFolder(async (_folder, journal) => {
     for (let seed = 1; seed <= 20; seed += 1) {

@@ -70,6 +70,30 @@ test('Stop while an earlier conversation is read goes to the agent, and what wai
   assert.deepEqual(said(), ['t1']);
 });
 
+test('an event nested 20,000 deep comes without what is too deep, and holds up nothing after it', async () => {
+  const { live, script, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  const input: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+  const call = {
+    id: 'c',
+    title: 'Deep',
+    name: 'deep',
+    kind: 'other',
+    status: 'running',
+    inputText: '',
+    input,
+    output: [],
+    locations: [],
+  } as const;
+  script.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } });
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), detail: { type: 'mcp', server: 's', tool: 'deep', input } } });
+  assert.match(JSON.stringify(now().turns), /nested more than 256 deep/);
+  assert.match(JSON.stringify(now().asks), /nested more than 256 deep/);
+  script.last().endTurn();
+  assert.equal(now().turns[0]?.status, 'done');
+});
+
 test('prompts typed while a turn runs follow one by one, in order', async () => {
   const { live, script, said } = await opened();
   script.last().ready();

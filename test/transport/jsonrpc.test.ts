@@ -44,6 +44,19 @@ test('a second answer, and an answer to nothing, change nothing', async () => {
   assert.equal(warned.length, 2);
 });
 
+test('what is nested 20,000 deep arrives without what is too deep, and a request with it is answered', async () => {
+  const warned: string[] = [];
+  const { channel, connection } = open({ log: { ...silentLog, warn: (text) => warned.push(text) } });
+  connection.onRequest((_method, params) => ({ length: JSON.stringify(params).length }));
+  const deep = `${'{"a":['.repeat(10_000)}1${']}'.repeat(10_000)}`;
+  channel.say(`{"jsonrpc":"2.0","id":"x","method":"theirs","params":{"deep":${deep},"near":[[1]]}}`);
+  await settled();
+  const [answer] = channel.out;
+  const { length } = Object(answer?.result) as { length: number };
+  assert.ok(length > 500 && length < 3000, String(length));
+  assert.equal(warned.length, 1);
+});
+
 test('what is no message is reported and never ends the connection', async () => {
   const junk: string[] = [];
   const { channel, connection } = open({ onJunk: (text, why) => junk.push(`${why}: ${text}`) });

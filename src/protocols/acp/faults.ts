@@ -1,4 +1,5 @@
 import { ResponseError } from 'vscode-jsonrpc/node';
+import { parseJson } from '../../base/json.ts';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Fault } from '../../session/model.ts';
@@ -35,7 +36,7 @@ export function faultOf(error: unknown): Fault {
 function innerMessage(message: string): string {
   if (!message.trimStart().startsWith('{') && !message.trimStart().startsWith('[')) return message;
   try {
-    const value: unknown = JSON.parse(message);
+    const value: unknown = parseJson(message);
     const first: unknown = Array.isArray(value) ? value[0] : value;
     const inner = stringAt((first as { readonly error?: unknown } | undefined)?.error, 'message') ?? stringAt(first, 'message');
     return inner ?? message;

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import type { Log } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Remedy } from '../../session/model.ts';
@@ -86,7 +87,7 @@ async function bodyOf(answer: HttpAnswer): Promise<string> {
 function messageIn(body: string, type: string): string {
   let text = body;
   try {
-    const value: unknown = JSON.parse(body);
+    const value: unknown = parseJson(body);
     if (isRecord(value)) {
       const inner = isRecord(value.error) ? value.error.message : value.error;
       const said = [inner, value.message, value.detail].find((one) => typeof one === 'string' && one !== '');

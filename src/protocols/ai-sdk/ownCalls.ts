@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import type { Log } from '../../base/log.ts';
 import type { Tool, ToolAnswer } from '../ports.ts';
 import { runTool } from '../runTool.ts';
@@ -136,7 +137,7 @@ function shortened(answer: ToolAnswer): ToolAnswer {
 export function jsonOf(answer: ToolAnswer): unknown {
   if (!/^\s*[[{]/.test(answer.text)) return answer.text;
   try {
-    return JSON.parse(answer.text);
+    return parseJson(answer.text);
   } catch {
     return answer.text;
   }

@@ -46,7 +46,7 @@ async function changedAt(file: string): Promise<number | undefined> {
 
 async function givenTitle(folder: string): Promise<string | undefined> {
   try {
-    const parsed = stateFile.safeParse(JSON.parse(await readFile(join(folder, 'state.json'), 'utf8')));
+    const parsed = stateFile.safeParse(parseJson(await readFile(join(folder, 'state.json'), 'utf8')));
     return parsed.data?.custom_title || parsed.data?.title || undefined;
   } catch {
     return undefined;

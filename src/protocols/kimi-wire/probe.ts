@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { silentLog } from '../../base/log.ts';
 import { processChannel } from '../../transport/process.ts';
 import { info } from './schema.ts';
@@ -43,7 +44,7 @@ export function probe(command: string, options: ProbeOptions): Promise<Probed> {
 
 function readInfo(text: string): Probed | undefined {
   try {
-    const parsed = info.safeParse(JSON.parse(text));
+    const parsed = info.safeParse(parseJson(text));
     const version = parsed.success ? parseVersion(parsed.data.wire_protocol_version) : undefined;
     const program = parsed.data?.kimi_cli_version;
     return version && { kind: 'wire', version, ...(program ? { program } : {}) };

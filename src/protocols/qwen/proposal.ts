@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
 import type { Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
 import { pathOf, type ToolUse } from './toolTable.ts';
@@ -100,7 +101,7 @@ function cellProposal(input: Readonly<Record<string, unknown>>, path: string, te
 function cellSource(text: FileText, id: string | null | undefined): string | undefined {
   if (!text) return undefined;
   try {
-    const parsed = cells.safeParse(JSON.parse(text));
+    const parsed = cells.safeParse(parseJson(text));
     const source = parsed.success ? parsed.data.cells.find((cell, at) => cell.id === id || `cell-${at}` === id)?.source : undefined;
     return typeof source === 'string' ? source : source?.join('');
   } catch {

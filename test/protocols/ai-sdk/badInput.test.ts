@@ -65,6 +65,19 @@ const cases: Readonly<Record<string, Case>> = {
     status: 'done',
     text: 'C',
   },
+  'input nested 20,000 deep': {
+    bad: (reply) =>
+      void reply
+        .open()
+        .send(start('m'), step)
+        .raw(
+          `data: {"type":"tool-input-available","toolCallId":"c","toolName":"look","input":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}\n\n`,
+        )
+        .send(...said('K'), stepEnd, finish('stop'))
+        .done(),
+    status: 'done',
+    text: 'K',
+  },
   'an error that is no text': {
     bad: (reply) => reply.all(start('m'), step, ...said('X'), { type: 'error', errorText: { message: 'out of tokens', code: 7 } }),
     status: 'failed',

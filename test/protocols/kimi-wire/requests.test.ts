@@ -376,3 +376,17 @@ test('background approvals: they come without a turn, outlive turns and cancels,
   await settled();
   assert.deepEqual(server.result('bg'), { request_id: 'bg', response: 'approve' });
 });
+
+test('arguments nested 20,000 deep: the call is shown without what is too deep, and the turn goes on', async () => {
+  const server = await Server.running();
+  await server.event('ToolCall', {
+    type: 'function',
+    id: 'c',
+    function: { name: 'Deep', arguments: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` },
+  });
+  await server.request('ApprovalRequest', approval('p'), 'rpc');
+  assert.match(JSON.stringify(server.desk.call('c')), /nested more than 256 deep/);
+  server.desk.choose('reject');
+  await settled();
+  assert.ok(server.answerTo('rpc'));
+});

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../base/json.ts';
 import { say } from '../../../base/say.ts';
 import type { Fault } from '../../../session/model.ts';
 import { type FaultIn, type Meta, meta } from './schema.ts';
@@ -41,7 +42,7 @@ export function supports(version: string | number): boolean {
 export function fingerprintOf(text: string | null | undefined): Meta | undefined {
   if (!text?.trimStart().startsWith('{')) return undefined;
   try {
-    return meta.safeParse(JSON.parse(text)).data;
+    return meta.safeParse(parseJson(text)).data;
   } catch {
     return undefined;
   }
