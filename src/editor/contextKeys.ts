@@ -58,7 +58,7 @@ function matters(event: SessionEvent): boolean {
     case 'turn.activity':
       return false;
     case 'call.changed':
-      return event.change.status === 'done';
+      return event.change.status === 'done' || event.change.status === 'ended';
     default:
       return true;
   }

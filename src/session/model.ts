@@ -119,7 +119,8 @@ export interface ToolCall {
   readonly name: string;
   readonly title: string;
   readonly kind: ToolKind;
-  readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
+  /** `ended`: its turn is over, and the agent never said what became of it. */
+  readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'ended' | 'failed' | 'rejected' | 'cancelled';
   /** The arguments as they stream in; `input` is there once they are whole. */
   readonly inputText: string;
   readonly input?: unknown;

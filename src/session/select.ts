@@ -63,7 +63,7 @@ export interface ChangedFile {
 
 /** Files changed by finished calls of a turn, in the order they were first changed. Writing what stood there already is no change. */
 export function changedFiles(turn: Turn): readonly ChangedFile[] {
-  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' ? diffsOf(call).filter(isChange) : [])));
+  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.status === 'ended' ? diffsOf(call).filter(isChange) : [])));
 }
 
 function isChange({ before, after, summary }: Diff): boolean {

@@ -96,6 +96,7 @@ describe('files as the person has them', () => {
       quirks: () => ({}),
       turnId: () => undefined,
       allowed: () => undefined,
+      refused: () => undefined,
       stopped: () => false,
       wrote: () => {},
     });

@@ -77,6 +77,7 @@ const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
   running: undefined,
   waiting: 'hand',
   done: 'check',
+  ended: 'more',
   failed: 'error',
   rejected: 'blocked',
   cancelled: 'stop',
@@ -84,7 +85,7 @@ const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
 
 /** The call is over for the agent, but the command it shows is not. */
 function runsOn(view: View, call: ToolCall): boolean {
-  if (call.status !== 'done') return false;
+  if (call.status !== 'done' && call.status !== 'ended') return false;
   const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
   // Only of those that can be stopped is it certain that their end is heard of.
   return commands.some((terminal) => terminal?.stops && !terminal.exit);
@@ -109,6 +110,8 @@ function statusText(status: ToolCall['status']): string {
       return t('Running');
     case 'done':
       return t('Done');
+    case 'ended':
+      return t('Ended: the agent did not say how');
     case 'failed':
       return t('Failed');
     case 'rejected':

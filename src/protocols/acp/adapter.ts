@@ -97,6 +97,7 @@ export class AcpAdapter implements Adapter {
       quirks: () => this.#agent?.quirks ?? {},
       turnId: () => this.#turns.current?.id,
       allowed: (path) => this.#turns.current?.allowed.get(path),
+      refused: () => this.#turns.current?.refused,
       stopped: () => this.#turns.stopped,
       wrote: (diff) => this.#traces.wrote(diff, say('Write {0}', diff.path)),
     });
@@ -105,6 +106,7 @@ export class AcpAdapter implements Adapter {
       asks: this.#asks,
       roots: () => this.#roots,
       turnId: () => this.#turns.current?.id,
+      refused: () => this.#turns.current?.refused,
       stopped: () => this.#turns.stopped,
       started: (id, command, exited) => this.#traces.started(id, command, exited),
       emit,
@@ -369,6 +371,7 @@ export class AcpAdapter implements Adapter {
       updates: this.#updates,
       dialect: () => this.#dialect,
       emit: this.#emit,
+      cwd: this.#launch.cwd,
       isOurs: (sessionId) => this.#sessionId === undefined || sessionId === this.#sessionId,
     });
   }

@@ -24,6 +24,8 @@ export interface CallState {
   refused: boolean;
   /** True while a permission for it is open. */
   asking: boolean;
+  /** True when a question about it was taken back without an answer, and the agent has not gone on with it since. */
+  unanswered: boolean;
   /** The agent takes a request to stop it by itself. */
   stops: boolean;
   /** What of it has been told last. */
@@ -53,6 +55,7 @@ export function newCall(id: string): CallState {
     edits: new Map(),
     refused: false,
     asking: false,
+    unanswered: false,
     stops: false,
     told: undefined,
     watchers: new Set(),
@@ -77,6 +80,7 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
   const status = statusOf(news.status);
+  if (status && from !== 'permission') call.unanswered = false;
   if (status && !isFinal(call.status)) call.status = stopping && status === 'failed' ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
 }

@@ -9,6 +9,7 @@ import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { looksOutside, type Place, placeOf } from './paths.ts';
 import type { Quirks } from './quirks.ts';
 import { mergedInto, ReadTexts } from './readTexts.ts';
+import type { Refused } from './refused.ts';
 
 export interface FileScene {
   readonly files: Files;
@@ -19,6 +20,8 @@ export interface FileScene {
   readonly turnId: () => string | undefined;
   /** The text the person saw for this path, and allowed, with a call of the running turn. */
   readonly allowed: (path: string) => string | undefined;
+  /** What the person has rejected in the running turn. */
+  readonly refused: () => Refused | undefined;
   /** The person has stopped the agent and said nothing since. */
   readonly stopped: () => boolean;
   /** A file was written: the call that did it may show it. */
@@ -62,13 +65,13 @@ export class FileRequests {
     if (before === request.content && (await onDisk(target)) === plain(request.content)) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
-    if (
-      place !== 'inside' &&
-      !this.#wasShown(target, place, request.content) &&
-      !(await this.#mayWrite(target, place, before, request.content, signal))
-    ) {
+    const refused = this.#scene.refused();
+    const isRefused = refused?.hasFile(target) ?? false;
+    const mustAsk = isRefused || (place !== 'inside' && !this.#wasShown(target, place, request.content));
+    if (mustAsk && !(await this.#mayWrite(target, isRefused ? 'refused' : place, before, request.content, signal))) {
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
+    if (isRefused) refused?.remove([{ type: 'edit', diffs: [{ path: target, before, after: request.content }] }], target);
     const text = await this.#merged(target, before, request.content, signal);
     this.#refuseWhenStopped(request.path);
     try {
@@ -159,9 +162,13 @@ export class FileRequests {
     return allowed ?? false;
   }
 
-  async #mayWrite(target: string, place: Place, before: string | null, after: string, signal: AbortSignal): Promise<boolean> {
+  async #mayWrite(target: string, why: Place | 'refused', before: string | null, after: string, signal: AbortSignal): Promise<boolean> {
     const title =
-      place === 'guarded' ? say('Write a file that steers the editor or the version control') : say('Write a file outside the workspace');
+      why === 'refused'
+        ? say('Write a file whose change you have rejected before')
+        : why === 'guarded'
+          ? say('Write a file that steers the editor or the version control')
+          : say('Write a file outside the workspace');
     const diffs = [{ path: target, before: before === null ? null : plain(before), after: plain(after) }];
     const options = [
       // Not an option that rules of the person may choose: those are about the workspace.

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
-import type { Ask } from '../../session/model.ts';
+import type { Approval, ApprovalDetail } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { OpenAsks } from './asks.ts';
 import { type CallState, isFinal, untold } from './calls.ts';
@@ -28,6 +28,8 @@ export interface RequestScene {
   readonly updates: Updates;
   readonly dialect: () => Dialect;
   readonly emit: (event: SessionEvent) => void;
+  /** Where the session works. */
+  readonly cwd: string;
   /** The conversation itself; those of sub-agents are known to the updates. */
   readonly isOurs: (sessionId: string) => boolean;
 }
@@ -75,28 +77,45 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
   const news = toolCall ? callNews(toolCall, 'permission', memory) : [];
   for (const event of within ? updates.subagents.below(given.sessionId, news) : news) emit(event);
   const call = toolCall && turn?.calls.get(toolCall.toolCallId);
-  const setAsking = (asking: boolean, refused = false) => {
+  const setAsking = (asking: boolean, outcome?: Outcome) => {
     if (!turn || !call) return;
     call.asking = asking;
-    if (refused) call.refused = true;
-    else if (!asking && call.status === 'pending') call.status = turn.stopping ? 'cancelled' : 'running';
+    call.unanswered = outcome?.outcome.outcome === 'cancelled';
+    if (outcome && isRefusal(request, outcome)) call.refused = true;
+    else if (!asking && !call.unanswered && call.status === 'pending') call.status = turn.stopping ? 'cancelled' : 'running';
     const change = untold(call);
     if (change) emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change });
   };
   setAsking(true);
   const { outcome, shown } = await askAsItIs(request, { ...parts, memory, call, asker }, signal);
-  setAsking(false, isRefusal(request, outcome));
-  if (turn && shown && isAllowance(request, outcome)) allow(turn, shown);
+  setAsking(false, outcome);
+  if (turn && shown?.kind === 'approval') {
+    if (isAllowance(request, outcome)) allow(turn, shown, parts.cwd);
+    else if (isRefusal(request, outcome)) refuse(turn, shown, call, parts.cwd);
+  }
   return outcome;
 }
 
 const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 
 /** What the person saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
-function allow(turn: TurnMemory, shown: Ask): void {
-  if (shown.kind !== 'approval' || shown.detail.type !== 'edit' || !CHANGING.has(shown.toolKind)) return;
+function allow(turn: TurnMemory, shown: Approval, cwd: string): void {
+  turn.refused.remove(detailsIn(shown), cwd);
+  if (shown.detail.type !== 'edit' || !CHANGING.has(shown.toolKind)) return;
   for (const { path, after, excerpt, summary } of shown.detail.diffs)
     if (!excerpt && !summary && after !== null) turn.allowed.set(path, after);
+}
+
+/** Of a call that changes files the places it names are refused, too: there may be no diff. */
+function refuse(turn: TurnMemory, shown: Approval, call: CallState | undefined, cwd: string): void {
+  const places = call && CHANGING.has(shown.toolKind) ? call.locations.map((one) => one.path) : [];
+  const details = detailsIn(shown);
+  turn.refused.add(details, places, cwd);
+  for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) turn.allowed.delete(path);
+}
+
+function detailsIn({ detail, beside = [] }: Approval): readonly ApprovalDetail[] {
+  return [detail, ...beside];
 }
 
 /** A form or a link. Which of them was asked is only looked at here, because the protocol refuses an unknown mode in its own way. */

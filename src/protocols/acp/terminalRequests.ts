@@ -3,10 +3,12 @@ import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
+import type { ApprovalDetail } from '../../session/model.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { placeOf } from './paths.ts';
+import type { Refused } from './refused.ts';
 
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
@@ -20,6 +22,8 @@ export interface TerminalScene {
   readonly asks: OpenAsks;
   readonly roots: () => readonly string[];
   readonly turnId: () => string | undefined;
+  /** What the person has rejected in the running turn. */
+  readonly refused: () => Refused | undefined;
   /** The person has stopped the agent and said nothing since. */
   readonly stopped: () => boolean;
   /** A command runs: it is to be seen, whether a call shows it or not. */
@@ -57,7 +61,11 @@ export class TerminalRequests {
     const args = request.args ?? [];
     const isOutside = cwd !== undefined && (await this.#isOutside(cwd));
     if (this.#scene.stopped()) throw refusal(INTERNAL, 'The person has stopped this: the command was not run.');
-    if (isOutside && !(await this.#mayRun([request.command, ...args].join(' '), cwd, signal))) {
+    const line = [request.command, ...args].join(' ');
+    if (this.#scene.refused()?.hasCommand(line) && !(await this.#mayRunAfterAll(line, cwd, signal))) {
+      throw refusal(INTERNAL, `The person has rejected this command: ${line}`);
+    }
+    if (isOutside && !(await this.#mayRun(line, cwd, signal))) {
       throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
     }
     const spec: TerminalSpec = {
@@ -75,7 +83,6 @@ export class TerminalRequests {
       throw refusal(INTERNAL, 'The session has ended.');
     }
     this.#open.set(handle.id, handle);
-    const line = [request.command, ...args].join(' ');
     this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: line, stops: true } });
     this.#watch(handle);
     this.#scene.started(handle.id, line, handle.exited());
@@ -131,19 +138,33 @@ export class TerminalRequests {
     const folder = path.resolve(cwd);
     const known = this.#outside.get(folder);
     if (known !== undefined) return known;
+    const title = say('Run a command outside the workspace');
+    const allowed = await this.#ask(title, say('Allow commands in this folder'), { type: 'command', command, cwd: folder }, signal);
+    if (allowed !== undefined) this.#outside.set(folder, allowed);
+    return allowed ?? false;
+  }
+
+  /** What the person has rejected is asked about anew, not run by another way. */
+  async #mayRunAfterAll(command: string, cwd: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const detail = { type: 'command', command, ...(cwd === undefined ? {} : { cwd }) } as const;
+    return (await this.#ask(say('Run a command you have rejected before'), say('Allow this command'), detail, signal)) ?? false;
+  }
+
+  /** undefined when nobody answered. */
+  #ask(title: string, allowing: string, detail: ApprovalDetail, signal: AbortSignal): Promise<boolean | undefined> {
     const turnId = this.#scene.turnId();
-    const allowed = await this.#scene.asks.ask<boolean | undefined>(
+    return this.#scene.asks.ask<boolean | undefined>(
       {
         ask: (id) => ({
           kind: 'approval',
           id,
           ...(turnId === undefined ? {} : { turnId }),
-          title: say('Run a command outside the workspace'),
+          title,
           toolKind: 'execute',
-          detail: { type: 'command', command, cwd: folder },
+          detail,
           options: [
             // Not an option that rules of the person may choose: those are about the workspace.
-            { id: 'allow', label: say('Allow commands in this folder'), effect: 'allow_always' },
+            { id: 'allow', label: allowing, effect: 'allow_always' },
             { id: 'reject', label: say('Reject'), effect: 'reject_once' },
           ],
         }),
@@ -152,8 +173,6 @@ export class TerminalRequests {
       },
       signal,
     );
-    if (allowed !== undefined) this.#outside.set(folder, allowed);
-    return allowed ?? false;
   }
 
   #find(id: string): TerminalHandle {

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault, PartId, TurnId } from '../../session/model.ts';
 import { type CallState, isFinal, mergeCall, newCall } from './calls.ts';
+import { Refused } from './refused.ts';
 import type { WireCall } from './schema.ts';
 
 /** What a turn is made of: a prompt of ours, a turn of the agent's record, or something the agent does unasked after its turn has ended. */
@@ -22,6 +23,7 @@ export interface TurnMemory {
   stopping: boolean;
   /** Files and the texts the person saw and allowed for them. */
   readonly allowed: Map<string, string>;
+  readonly refused: Refused;
 }
 export interface Growing {
   readonly kind: 'text' | 'thought';
@@ -64,13 +66,14 @@ export class Turns {
       prefix: `${id}:`,
       stopping: false,
       allowed: new Map(),
+      refused: new Refused(),
     };
     this.#current = turn;
     this.#emit({ type: 'turn.began', turnId: id, at: this.#now(), prompt });
     return turn;
   }
 
-  /** Calls without a last word count as finished when the turn ended well and nobody was still being asked about them; otherwise the reducer cancels them. */
+  /** What became of calls without a last word is not known when the turn ended well; what was asked about and never allowed was not done, and the reducer cancels it (acp.md §6). */
   end(status: 'done' | 'cancelled' | 'failed', how: { readonly stop?: string; readonly error?: Fault } = {}): void {
     const turn = this.#current;
     if (!turn) return;
@@ -78,8 +81,8 @@ export class Turns {
     if (turn.sort === 'prompt') this.#stopped = turn.stopping;
     for (const call of turn.calls.values()) {
       this.#past.add(call.id);
-      if (status === 'done' && !call.refused && !call.asking && !isFinal(call.status)) {
-        this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: { status: 'done' } });
+      if (status === 'done' && !call.refused && !call.asking && !call.unanswered && !isFinal(call.status)) {
+        this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: { status: 'ended' } });
       }
     }
     this.#emit({ type: 'turn.ended', turnId: turn.id, at: this.#now(), status, ...how });

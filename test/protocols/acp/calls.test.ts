@@ -84,7 +84,7 @@ test('21, 22 and 24: created by an update, a second tool_call merges, null keeps
       name: 'grep',
       title: 'Grep x',
       kind: 'search',
-      status: 'done',
+      status: 'ended',
       input: { pattern: 'x' },
       output: [],
       locations: [{ path: '/w/a.ts', line: 3 }],
@@ -135,9 +135,9 @@ test('26: a diff stays when the agent replaces it by a sentence', async (t) => {
   ]);
 });
 
-test('27: what has no last word is done when the turn ends well and cancelled when it is stopped', async (t) => {
+test('27: what has no last word is over, nobody knows how, when the turn ends well and cancelled when it is stopped', async (t) => {
   for (const [reason, status] of [
-    ['end_turn', 'done'],
+    ['end_turn', 'ended'],
     ['cancelled', 'cancelled'],
   ] as const) {
     const made = await scene(t);

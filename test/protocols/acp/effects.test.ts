@@ -494,3 +494,67 @@ test('a command outside the workspace is asked about with its folder, once a fol
   assert.equal((await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'pwd', cwd: 'src' })).error?.code, -32602);
   await finish('cancelled');
 });
+
+test('a file whose change was rejected is asked about when the agent writes it by another way, and stays when that is rejected too', async (t) => {
+  const made = await scene(t);
+  const file = made.file('main.ts', 'a\n');
+  const { driven, finish } = await inTurn(made);
+  const titles: string[] = [];
+  let answer = 'n';
+  driven.onAsk((ask) => {
+    titles.push(ask.title);
+    return { kind: 'option', optionId: answer };
+  });
+  const options = [
+    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'n', name: 'No', kind: 'reject_once' },
+  ];
+  const toolCall = {
+    toolCallId: 'c1',
+    title: 'Edit',
+    kind: 'edit',
+    content: [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }],
+  };
+  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
+  answer = 'reject';
+  assert.match((await write(made.agent, file, 'evil')).error?.message ?? '', /did not allow/);
+  assert.equal(readFileSync(file, 'utf8'), 'a\n');
+  answer = 'allow';
+  assert.deepEqual((await write(made.agent, file, 'c\n')).result, {});
+  assert.equal(readFileSync(file, 'utf8'), 'c\n');
+  assert.deepEqual((await write(made.agent, file, 'd\n')).result, {});
+  assert.deepEqual(
+    titles.slice(1),
+    Array.from({ length: 2 }, () => 'Write a file whose change you have rejected before'),
+  );
+  await finish();
+});
+
+test('a command that was rejected is asked about when the agent runs it in a terminal, in a shell too', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made);
+  const asked: string[] = [];
+  driven.onAsk((ask) => {
+    asked.push(ask.title);
+    return { kind: 'option', optionId: asked.length === 1 ? 'n' : 'reject' };
+  });
+  const options = [
+    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'n', name: 'No', kind: 'reject_once' },
+  ];
+  const toolCall = { toolCallId: 'c1', title: 'Run', kind: 'execute', rawInput: { command: 'touch evil' } };
+  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
+  for (const more of [
+    { command: 'touch evil' },
+    { command: 'touch', args: ['evil'] },
+    { command: 'sh', args: ['-c', 'cd . && touch evil'] },
+  ]) {
+    const { error } = await made.agent.ask('terminal/create', { sessionId: SESSION, ...more });
+    assert.match(error?.message ?? '', /has rejected this command/);
+  }
+  assert.equal(asked.length, 4);
+  assert.ok(!existsSync(path.join(made.cwd, 'evil')));
+  const fine = await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'echo', args: ['touch evildoer'] });
+  assert.equal(fine.error, undefined);
+  await finish();
+});

@@ -53,7 +53,7 @@ test('33, 34 and 36: two open requests are answered each on its own, once; neith
   await call('c1', (seen) => seen.status === 'running');
   assert.deepEqual(
     callsOf(await finish()).map((seen) => seen.status),
-    ['done', 'rejected'],
+    ['ended', 'rejected'],
   );
 });
 
@@ -329,4 +329,34 @@ test('a call with arguments nested too deeply to be written again costs nothing 
   made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'deep', status: 'completed' });
   await finish();
   assert.equal(driven.now().link.state, 'ready');
+});
+
+test('what nobody allowed is not shown as done: a question that was taken back leaves a cancelled call', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  const taken = agent.ask('session/request_permission', request('c1'), 'q1');
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'q1' } });
+  assert.deepEqual((await taken).result, { outcome: { outcome: 'cancelled' } });
+  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c2', title: 'No word', status: 'in_progress' });
+  assert.deepEqual(
+    callsOf(await finish()).map((seen) => seen.status),
+    ['cancelled', 'ended'],
+  );
+});
+
+test('a question taken back and a call gone on with all the same is as the agent says', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  const taken = agent.ask('session/request_permission', request('c1'), 'q1');
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'q1' } });
+  await taken;
+  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
+  assert.deepEqual(
+    callsOf(await finish()).map((seen) => seen.status),
+    ['done'],
+  );
 });
