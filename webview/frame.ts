@@ -12,6 +12,8 @@ import { isUnfolded, type View } from './view.ts';
 import { visibleText } from './visible.ts';
 
 const NOTICES_SHOWN = 3;
+/** Of more than these nobody keeps track, and drawing them takes time that the answer to one of them waits for. */
+const ASKS_SHOWN = 20;
 
 /** Everything the agent waits for, always in sight, above the composer. */
 export function asksView(view: View): TemplateResult | typeof nothing {
@@ -20,10 +22,11 @@ export function asksView(view: View): TemplateResult | typeof nothing {
   return html`<div class="asks" role="region" aria-label=${t('Waiting for you')}>
     ${asks.length > 1 ? html`<p class="faint">${t('{0} things wait for you', asks.length)}</p>` : nothing}
     ${repeat(
-      asks,
+      asks.slice(0, ASKS_SHOWN),
       (ask) => ask.id,
       (ask) => (ask.kind === 'approval' ? approvalView(view, ask) : questionView(view, ask)),
     )}
+    ${asks.length > ASKS_SHOWN ? html`<p class="faint">${t('{0} more follow when these are answered', asks.length - ASKS_SHOWN)}</p>` : nothing}
   </div>`;
 }
 

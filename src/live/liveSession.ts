@@ -32,6 +32,8 @@ export interface LiveDeps {
 
 /** Milliseconds after which one more Stop is meant. */
 const SECOND_STOP = 1_000;
+/** Asks open at a time. Nobody answers more, and to show them would keep the editor from everything else. */
+export const MOST_ASKS = 100;
 
 interface Conversation {
   readonly adapter: Adapter;
@@ -50,6 +52,8 @@ export class LiveSession implements DeskSession, Disposable {
   #starts = 0;
   /** When the person asked to stop the running turn. */
   #stoppedAt = 0;
+  /** The person knows that more is asked than can be open. */
+  #saidFull = false;
   #disposed = false;
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
@@ -254,6 +258,8 @@ export class LiveSession implements DeskSession, Disposable {
   #emit(said: SessionEvent): void {
     // What cannot be written as JSON reaches neither the view nor the journal, and holds up all that comes after it.
     const event = said.type === 'text.grew' || said.type === 'call.inputGrew' ? said : cutDeep(said);
+    if (event.type === 'ask.opened' && this.store.now.asks.length >= MOST_ASKS && !findAsk(this.store.now, event.ask.id))
+      return this.#refuse(event.ask);
     // Asked before the event changes it, and only where it matters: most events are growth.
     const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;
@@ -263,6 +269,7 @@ export class LiveSession implements DeskSession, Disposable {
       case 'ask.opened':
         return this.#askOpened(event.ask);
       case 'ask.closed':
+        if (this.store.now.asks.length === 0) this.#saidFull = false;
         return this.#gate.sweep();
       case 'turn.ended':
         this.#gate.sweep();
@@ -297,6 +304,18 @@ export class LiveSession implements DeskSession, Disposable {
     const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd);
     // After the adapter has finished saying what it says.
     if (answer) queueMicrotask(() => this.#answer(ask.id, answer));
+  }
+
+  /** One ask too many is answered at once, like one that was put away, and never seen. */
+  #refuse(ask: Ask): void {
+    if (!this.#saidFull) {
+      this.#saidFull = true;
+      const text = say('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
+      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+    }
+    const { adapter } = this.#conversation ?? {};
+    // After the adapter has finished saying what it says. An ask of the gate's has seen already that it is not open.
+    queueMicrotask(() => adapter?.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } }));
   }
 
   /** An answer to an ask that is gone, or an option it never had, is dropped. */

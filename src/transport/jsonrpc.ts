@@ -151,6 +151,8 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #callback: DataCallback = () => {};
   #queued = false;
   #behind: Message[] = [];
+  /** What of them has gone through already: taking each out of the list would move all the others. */
+  #gone = 0;
   #finished: (() => void) | undefined;
 
   constructor(channel: Channel, pending: Pending, options: RpcOptions) {
@@ -168,11 +170,13 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   /** The connection has dealt with the message in its queue. */
   goOn(): void {
     this.#queued = false;
-    const behind = this.#behind;
-    this.#behind = [];
-    for (const message of behind) {
-      if (this.#queued) this.#behind.push(message);
-      else this.#pass(message);
+    for (let next = this.#behind[this.#gone]; next && !this.#queued; next = this.#behind[this.#gone]) {
+      this.#gone += 1;
+      this.#pass(next);
+    }
+    if (this.#gone === this.#behind.length) {
+      this.#behind = [];
+      this.#gone = 0;
     }
     this.#finishWhenDone();
   }
@@ -192,7 +196,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #take(line: string): void {
     const message = this.#parse(line);
     if (!message) return;
-    if (this.#queued) this.#behind.push(message);
+    if (this.#queued || this.#behind.length > 0) this.#behind.push(message);
     else this.#pass(message);
   }
 

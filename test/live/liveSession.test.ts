@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
+import { type LiveDeps, LiveSession, MOST_ASKS } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import type { Approval, Content } from '../../src/session/model.ts';
@@ -92,6 +92,39 @@ test('an event nested 20,000 deep comes without what is too deep, and holds up n
   assert.match(JSON.stringify(now().asks), /nested more than 256 deep/);
   script.last().endTurn();
   assert.equal(now().turns[0]?.status, 'done');
+});
+
+test('a flood of asks has a bound: what is beyond it is answered at once, the person is told once, a gate too refuses, Stop goes out', async () => {
+  let ran = 0;
+  const tool: Tool = {
+    name: 'change',
+    description: '',
+    parameters: { type: 'object' },
+    confirm: () => ({ title: 'Change', kind: 'edit', detail: { type: 'text', text: '' } }),
+    run: async () => ({ ok: true, text: String(++ran) }),
+  };
+  const never = { read: async () => '', write: async () => {} };
+  const { live, script, now } = await opened({
+    ports: { tools: [tool], files: never, terminals: { create: () => Promise.reject(new Error('none')) } },
+  });
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  for (let at = 0; at < 3000; at += 1) script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), id: `a${at}` } });
+  assert.equal(now().asks.length, MOST_ASKS);
+  assert.equal(now().notices.length, 1);
+  const lent = script.last().scene.ports.tools[0];
+  const answered = await lent?.run({}, new AbortController().signal);
+  assert.deepEqual([answered?.ok, ran], [false, 0]);
+  const beyond = script.last().heard.flatMap((one) => (one.type === 'answer' && one.answer.kind === 'cancelled' ? [one.askId] : []));
+  assert.deepEqual(
+    beyond.slice(0, 2900),
+    Array.from({ length: 2900 }, (_, at) => `a${at + MOST_ASKS}`),
+  );
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), id: 'a0' } });
+  await settle();
+  assert.equal(now().asks.length, MOST_ASKS);
+  live.send({ type: 'cancel' });
+  assert.deepEqual(script.last().heard.at(-1), { type: 'cancel' });
 });
 
 test('prompts typed while a turn runs follow one by one, in order', async () => {

@@ -14,6 +14,14 @@ test('an approval shows exactly what would run, with hidden characters written o
   assert.equal(stage.text('.command'), 'git push ⟨U+202E⟩gnp.exe⟨U+202C⟩ && echo done⟨U+200B⟩');
 });
 
+test('of a hundred things that wait the first are drawn, the rest are counted', async () => {
+  const asks = Array.from({ length: 100 }, (_, at) => ({ ...command, id: `a${at}` }));
+  const stage = await Stage.open(session({ ...running, asks }));
+  assert.equal(stage.all('.ask').length, 20);
+  assert.match(stage.text('.asks'), /^100 things wait for you/);
+  assert.match(stage.text('.asks'), /80 more follow/);
+});
+
 test('an option is answered by its id, even when two are called the same', async () => {
   const options = [
     { id: 'x', label: 'Yes', effect: 'allow_once' },
