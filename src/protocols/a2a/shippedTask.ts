@@ -1,14 +1,15 @@
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Scene } from '../adapter.ts';
-import type { Memory } from './memory.ts';
+import { type Memory, resumeKey } from './memory.ts';
 import { parse } from './rpc.ts';
 
 /**
  * Makes a task of the shipped server beforehand: one that is made by a message counts as untrusted in its later generation, and then uses no
  * tool servers (a2a.md §7). The editor starts no agent in a folder it does not trust. A server that knows no such address makes its own task.
+ * A later window finds it from now on: the server may end before it has said a word.
  */
-export async function makeTask(memory: Memory): Promise<void> {
+export async function makeTask(memory: Memory, { emit }: Pick<Scene, 'emit'>): Promise<void> {
   const { cwd, contextId, rpc, base } = memory;
   const agentSettings = { kind: 'agent-settings', workspacePath: cwd, isTrusted: true };
   try {
@@ -17,6 +18,7 @@ export async function makeTask(memory: Memory): Promise<void> {
     if (typeof id !== 'string' || id === '') return;
     memory.task = { id };
     memory.settled = true;
+    emit({ type: 'resume.set', key: resumeKey(memory) });
   } catch {
     // The first message makes it.
   }

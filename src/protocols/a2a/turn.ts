@@ -109,8 +109,8 @@ export class Turn {
 
   /** Sends the prompt. Call once. */
   async prompt(parts: readonly Fields[]): Promise<void> {
-    const { memory } = this.#deps;
-    if (memory.peer.dialect === 'gemini' && !memory.task) await makeTask(memory);
+    const { memory, scene } = this.#deps;
+    if (memory.peer.dialect === 'gemini' && !memory.task) await makeTask(memory, scene);
     if (this.#ended || this.#stop.signal.aborted) return this.#end({ status: 'cancelled' });
     const before = memory.task;
     const error = await this.#inEitherVersion(parts);
