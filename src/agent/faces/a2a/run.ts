@@ -4,9 +4,9 @@ import type { ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
-import type { ApprovalAnswer } from '../../face.ts';
 import { type Model, ModelError } from '../../models/model.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import { decisionIn } from './decision.ts';
 import type { EditorTools } from './editorTools.ts';
 import type { Json } from './shapes.ts';
 import { type Kind, TaskFace } from './taskFace.ts';
@@ -148,17 +148,4 @@ export function refuse({ taskId, contextId, userMessage }: RequestContext, bus: 
     metadata: { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } },
   });
   bus.finished();
-}
-
-function decisionIn(part: Part): readonly { readonly id: string; readonly answer: ApprovalAnswer }[] {
-  if (part.kind !== 'data') return [];
-  const data = part.data as Readonly<Record<string, unknown>>;
-  const id = data.tool_call_id ?? data.toolCallId;
-  const option = data.selected_option_id ?? data.selectedOptionId;
-  if (typeof id !== 'string' || typeof option !== 'string') return [];
-  // Only what was offered is an allowance.
-  if (option !== 'proceed_once' && option !== 'proceed_always') return [{ id, answer: { allow: false } }];
-  const file = (data.file_details ?? data.fileDetails) as Readonly<Record<string, unknown>> | undefined;
-  const edited = file?.new_content ?? file?.newContent;
-  return [{ id, answer: { allow: true, forSession: option === 'proceed_always', ...(typeof edited === 'string' ? { edited } : {}) } }];
 }

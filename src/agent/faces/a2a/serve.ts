@@ -19,6 +19,7 @@ import { findSkills, skillCommands } from '../../skills.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { agentCard } from './card.ts';
 import type { EditorTools } from './editorTools.ts';
+import { commandIn, tellsOnlyThisMachine } from './params.ts';
 import { Run, refuse } from './run.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -41,6 +42,7 @@ const BODY_LIMIT = 64 * 1024 * 1024;
 const CARD = '/.well-known/agent-card.json';
 const KEEP_ALIVE = 15_000;
 const INVALID_REQUEST = -32600;
+const INVALID_PARAMS = -32602;
 
 /** Serves A2A 0.3 with the development-tool extension on the loopback interface. */
 export async function serveA2a(options: ServeOptions): Promise<Served> {
@@ -104,11 +106,14 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     if (typeof method === 'string' && /^(message\/|commands?\/)/.test(method) && !named.split(/\s*,\s*/).includes(EXTENSION)) {
       return deny(INVALID_REQUEST, `The extension ${EXTENSION} is required.`);
     }
+    if (!tellsOnlyThisMachine(params)) return deny(INVALID_PARAMS, 'Notifications go to an address on this machine only.');
     const commands = () => commandsOf(skillCommands(findSkills(options.workspace.cwd)), options.model);
     if (method === 'commands/get') return answer(response, 200, say({ commands: commandTree(commands().all) }));
     if (method === 'command/execute') {
-      const { command_path: path, args, contextId, metadata } = isRecord(params) ? params : {};
-      const name = Array.isArray(path) ? path.join(':') : '';
+      const asked = commandIn(params);
+      if (!asked) return deny(INVALID_PARAMS, 'command_path has to be a list of names, args a text.');
+      const { args, contextId, metadata } = asked;
+      const name = asked.command_path.join(':');
       if (!commands().find(name))
         return answer(response, 200, say({ execution_id: '', status: 'FAILED_TO_START', message: `There is no command /${name}.` }));
       const message: Message = {
@@ -117,8 +122,8 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
         messageId: randomUUID(),
         parts: [{ kind: 'text', text: [`/${name}`, args].filter(Boolean).join(' ') }],
         // A client that names no conversation gets one of its own, never another client's.
-        ...(typeof contextId === 'string' && contextId !== '' ? { contextId } : {}),
-        ...(isRecord(metadata) ? { metadata } : {}),
+        ...(contextId ? { contextId } : {}),
+        ...(metadata ? { metadata } : {}),
       };
       const events = handler.sendMessageStream({ message });
       const first = (await events.next()).value;
