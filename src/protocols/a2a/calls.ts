@@ -169,6 +169,11 @@ export class Calls {
     });
   }
 
+  /** Every open ask is taken back: nobody waits for an answer any more. */
+  withdraw(): void {
+    for (const held of this.#held.values()) this.#settle(held, 'withdrawn');
+  }
+
   #begin(call: Snapshot, dialect: Dialect): Decision | undefined {
     const held: Held = { id: this.#scene.newId(), dialect, last: call, answered: false, rejected: false, adrift: false, again: 0 };
     this.#held.set(call.id, held);

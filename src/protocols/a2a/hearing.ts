@@ -44,6 +44,8 @@ export class Hearing {
   answered = false;
   /** Grows with everything that was not known before. */
   progress = 0;
+  /** The task each stream began with, at its number. */
+  readonly #began: (string | undefined)[] = [];
   /** Calls of other tasks that wanted a confirmation. */
   readonly #refused = new Set<string>();
   /** Grows with every new thing that has a name of its own, and with every turn of one. */
@@ -67,9 +69,14 @@ export class Hearing {
     this.state = undefined;
   }
 
-  /** One record of the stream of that number, counted from 1. */
-  take(record: Incoming, stream: number, first: boolean): void {
+  /** One record of the stream of that number, counted from 1. False when it is another task's: its words and states mean nothing here. */
+  take(record: Incoming, stream: number, first: boolean): boolean {
     const { memory } = this.#deps;
+    if (first) this.#began[stream] = record.taskId;
+    if (record.kind !== 'task' && record.taskId !== this.#began[stream] && this.#isForeign(record)) {
+      this.#foreign(record);
+      return false;
+    }
     this.#noteTime(record);
     this.records += 1;
     const before = memory.task;
@@ -91,15 +98,20 @@ export class Hearing {
     const words = (this.#isNew(record, stream) ?? newest) && (record.kind === 'task' || !this.#isCovered(record));
     switch (record.kind) {
       case 'task':
-        return this.#task(record, words);
+        this.#task(record, words);
+        break;
       case 'artifact':
-        return this.#artifact(record, words);
+        this.#artifact(record, words);
+        break;
       case 'message':
         this.answered = true;
-        return this.#said(record, words);
+        this.#said(record, words);
+        break;
       case 'status':
-        return this.#status(record, words);
+        this.#status(record, words);
+        break;
     }
+    return true;
   }
 
   /** What happened while nobody listened: the last state of every call, and words that were not shown. */
@@ -212,11 +224,13 @@ export class Hearing {
     const { peer } = this.#deps.memory;
     // A plain agent's messages stand for themselves; the extension's are pieces of one text.
     const apart = of ?? (peer.dialect === 'plain' ? record.messageId : undefined);
-    for (const one of meaningOf(record, event)) {
-      if (one.type === 'call' && one.call.request && this.#isForeign(record))
-        this.#refuseForeign(one.call.id, one.call.title, record.taskId);
-      else this.#show(one, words, record.messageId, apart);
-    }
+    for (const one of meaningOf(record, event)) this.#show(one, words, record.messageId, apart);
+  }
+
+  #foreign(record: Incoming): void {
+    this.#deps.scene.log.trace(`A record of the task ${record.taskId ?? ''} is left out.`);
+    for (const one of meaningOf(record))
+      if (one.type === 'call' && one.call.request) this.#refuseForeign(one.call.id, one.call.title, record.taskId);
   }
 
   #isForeign({ taskId }: Incoming): boolean {

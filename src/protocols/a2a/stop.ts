@@ -3,7 +3,7 @@ import { say } from '../../base/say.ts';
 import { leaveTask } from './memory.ts';
 import { isOver } from './records.ts';
 import { lookUp } from './recover.ts';
-import { pause, RpcError } from './rpc.ts';
+import { pause, RpcError, wordsOf } from './rpc.ts';
 import type { TurnScene } from './timing.ts';
 
 const NOT_FOUND = -32001;
@@ -22,13 +22,18 @@ export async function stopTask(
   const held = !rpc.turnIsFree;
   const until = scene.now() + timing.patience;
   const late = AbortSignal.timeout(timing.patience);
-  let unheard = false;
+  const streamed = streaming();
+  let why: string | undefined;
   const early = peer.dialect === 'gemini' && !memory.newer;
   if (task && !early) await cancel();
   if (peer.dialect !== 'gemini') {
     while (streaming() && scene.now() < until && !scene.signal.aborted) await pause(50, scene.signal);
-    if (streaming()) rpc.hangUp();
-    return unheard ? say('The agent did not say that it has stopped; it may still be at work.') : undefined;
+    const hungUp = streaming();
+    if (hungUp) rpc.hangUp();
+    if (why === undefined || (streamed && !hungUp)) return undefined;
+    // Nobody knows whether it goes on: what is said next would be lost on a task that does.
+    leaveTask(memory);
+    return say('The agent did not say that it has stopped; it may still be at work. {0}', why);
   }
   // Closing the socket is what ends the turn, and with it a command.
   rpc.hangUp();
@@ -44,11 +49,10 @@ export async function stopTask(
       if (peer.dialect !== 'gemini') leaveTask(memory);
     } catch (error) {
       if (error instanceof RpcError && error.code === NOT_FOUND) leaveTask(memory);
-      else if (!(error instanceof RpcError && error.code === NOT_CANCELABLE)) scene.log.warn(`Cancelling failed: ${messageOf(error)}`);
-      if (!late.aborted) return;
-      // Nobody knows whether it goes on: what is said next would be lost on a task that does.
-      unheard = true;
-      leaveTask(memory);
+      else if (!(error instanceof RpcError && error.code === NOT_CANCELABLE)) {
+        why = late.aborted ? '' : wordsOf(error);
+        scene.log.warn(`Cancelling failed: ${messageOf(error)}`);
+      }
     }
   }
 }

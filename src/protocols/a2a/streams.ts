@@ -15,8 +15,8 @@ interface Stream {
 interface Listener {
   /** Something came, whatever it is. */
   readonly alive: () => void;
-  /** One record of the stream of that number, counted from 1; `first` of that stream. */
-  readonly heard: (record: Incoming, stream: number, first: boolean) => void;
+  /** One record of the stream of that number, counted from 1; `first` of that stream. False when it belongs to something else. */
+  readonly heard: (record: Incoming, stream: number, first: boolean) => boolean;
   /** The newest stream has said its last word. */
   readonly lastWord: () => void;
   readonly unknown: () => void;
@@ -91,8 +91,8 @@ export class Streams {
     this.#listener.alive();
     if (!record) return this.#listener.unknown();
     stream.records += 1;
-    this.#listener.heard(record, mine, stream.records === 1);
-    if (!record.final || mine !== this.#all.length) return;
+    const ours = this.#listener.heard(record, mine, stream.records === 1);
+    if (!ours || !record.final || mine !== this.#all.length) return;
     stream.ended = true;
     this.#listener.lastWord();
   }

@@ -12,7 +12,7 @@ import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
 import { textPart, toMessage } from './messages.ts';
 import { Reconnect } from './reconnect.ts';
-import { type Incoming, isAtRest } from './records.ts';
+import { type Incoming, isAtRest, isOver } from './records.ts';
 import { lookUp } from './recover.ts';
 import { reopen } from './reopen.ts';
 import { pause, RpcError, StatusError } from './rpc.ts';
@@ -285,12 +285,13 @@ export class Turn {
     this.#newsAt = undefined;
   }
 
-  #heard(record: Incoming, stream: number, first: boolean): void {
+  #heard(record: Incoming, stream: number, first: boolean): boolean {
     const { landmarks } = this.#hearing;
-    this.#hearing.take(record, stream, first);
+    if (!this.#hearing.take(record, stream, first)) return false;
     if (this.#hearing.landmarks > landmarks) this.#keeping.now();
     else this.#keeping.grew();
     void this.#edits.written();
+    return true;
   }
 
   #closed(error: unknown): void {
@@ -310,10 +311,16 @@ export class Turn {
 
   /** The newest stream has ended: is the turn over? */
   #settle(): void {
-    if (this.#ended || this.#calls.waiting > 0 || this.asking.waits || this.#reconnect.offline) return;
+    if (this.#ended || this.asking.waits || this.#reconnect.offline) return;
     if (this.#streams.newestAwaited) return;
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
+    if (this.#calls.waiting > 0) {
+      if (!isOver(state)) return;
+      // A task that is over takes no answer.
+      this.#calls.withdraw();
+      if (state === 'completed') this.#shown.notice('warn', say('The agent ended its task without waiting for your answer.'));
+    }
     if (state === 'input-required' && failure === undefined && !this.#stop.signal.aborted && this.#calls.unheard.length > 0) {
       if (memory.peer.dialect !== 'gemini') return void this.#decisions.doubt(undefined);
       this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
