@@ -94,10 +94,7 @@ describe('files as the person has them', () => {
       asks,
       roots: () => [folder],
       quirks: () => ({}),
-      turnId: () => undefined,
-      allowed: () => undefined,
-      refused: () => undefined,
-      stopped: () => false,
+      turns: { current: undefined, stopped: false },
       wrote: () => {},
     });
     const { signal } = new AbortController();

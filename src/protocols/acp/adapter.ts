@@ -7,20 +7,20 @@ import type { Content, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
 import { Growth } from '../growth.ts';
-import { type Agent, offersOf } from './agent.ts';
+import { type Agent, readyEvent } from './agent.ts';
 import { OpenAsks } from './asks.ts';
 import { commandsSet } from './codec.ts';
 import type { Dialect } from './dialect.ts';
 import { AUTH_REQUIRED, codeOf, faultOf } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
-import { initialize, type Line, leaveLine, openLine, type ProcessLaunch } from './line.ts';
-import { type OpenedSession, openSession } from './opening.ts';
+import { closedEvent, initialize, type Line, leaveLine, openLine, type ProcessLaunch } from './line.ts';
+import { foldersOf, type OpenedSession, openSession } from './opening.ts';
 import { type SettingRequest, Settings } from './options.ts';
 import { Placing } from './placing.ts';
 import { Prompting } from './prompting.ts';
 import { deleteSession, forkSession, listSessions } from './records.ts';
 import { requestHandlers } from './requests.ts';
-import { knownVariables, type SignedIn, signIn } from './signIn.ts';
+import { forgetVariables, knownVariables, type SignedIn, signIn } from './signIn.ts';
 import { SingleStops } from './singleStops.ts';
 import { TerminalRequests } from './terminalRequests.ts';
 import { type ToolServer, toolServer } from './toolServer.ts';
@@ -54,6 +54,10 @@ export class AcpAdapter implements Adapter {
   #sessionId: string | undefined;
   #tools: ToolServer | undefined;
   #env: Readonly<Record<string, string>> = {};
+  /** The process runs with something the person entered. */
+  #keyed = false;
+  /** The process is a new one, and the conversation has not been opened in it. */
+  #renewed = false;
   /** Stops the sign-in that is under way. */
   #signing: AbortController | undefined;
 
@@ -95,19 +99,14 @@ export class AcpAdapter implements Adapter {
       asks: this.#asks,
       roots: () => this.#roots,
       quirks: () => this.#agent?.quirks ?? {},
-      turnId: () => this.#turns.current?.id,
-      allowed: (path) => this.#turns.current?.allowed.get(path),
-      refused: () => this.#turns.current?.refused,
-      stopped: () => this.#turns.stopped,
+      turns: this.#turns,
       wrote: (diff) => this.#traces.wrote(diff, say('Write {0}', diff.path)),
     });
     this.#terminals = new TerminalRequests({
       terminals: ports.terminals,
       asks: this.#asks,
       roots: () => this.#roots,
-      turnId: () => this.#turns.current?.id,
-      refused: () => this.#turns.current?.refused,
-      stopped: () => this.#turns.stopped,
+      turns: this.#turns,
       started: (id, command, exited) => this.#traces.started(id, command, exited),
       emit,
       newId: scene.newId,
@@ -123,7 +122,7 @@ export class AcpAdapter implements Adapter {
       request: (method, params, answer) => this.#request(method, params, answer),
       notify: (method) => this.#line?.connection.notify(method, { sessionId: this.#sessionId }),
       closed: () => this.#line?.closed,
-      withSignIn: (run) => this.#withSignIn(run),
+      withSignIn: (run) => this.#withSignIn(() => this.#inSession(run)),
     });
     this.#single = new SingleStops({
       turns: this.#turns,
@@ -144,11 +143,6 @@ export class AcpAdapter implements Adapter {
     return [this.#launch.cwd, ...((this.#agent?.can.moreFolders && this.#launch.folders) || [])];
   }
 
-  get #folders(): { readonly cwd: string; readonly additionalDirectories?: readonly string[] } {
-    const [cwd = '', ...more] = this.#roots;
-    return { cwd, ...(more.length > 0 ? { additionalDirectories: more } : {}) };
-  }
-
   send(intent: Intent): void {
     switch (intent.type) {
       case 'prompt':
@@ -158,7 +152,7 @@ export class AcpAdapter implements Adapter {
       case 'cancel':
         return this.#cancel();
       case 'answer':
-        return this.#misfit(this.#asks.answer(intent.askId, intent.answer));
+        return this.#notice(this.#asks.answer(intent.askId, intent.answer), this.#turns.current && { turnId: this.#turns.current.id });
       case 'stopCall':
         return this.#single.call(intent.callId);
       case 'stopTerminal':
@@ -185,12 +179,20 @@ export class AcpAdapter implements Adapter {
   async fork(): Promise<string> {
     if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined)
       throw new Error(say('This agent cannot copy conversations.'));
-    return forkSession(this.#line.connection, this.#sessionId, this.#folders, this.#stop.signal);
+    return forkSession(this.#line.connection, this.#sessionId, foldersOf(this.#roots), this.#stop.signal);
   }
 
   async signOut(): Promise<void> {
-    if (!this.#agent?.can.logout || !this.#line) throw new Error(say('This agent has nothing to sign out of.'));
-    await this.#line.connection.request(this.#dialect.logout, {}, z.unknown(), this.#stop.signal);
+    const { agent, line } = { agent: this.#agent, line: this.#line };
+    if (!agent || !line || !(agent.can.logout || this.#keyed)) throw new Error(say('This agent has nothing to sign out of.'));
+    if (this.#turns.current?.sort === 'prompt') throw new Error(say('The agent is working. Stop it first.'));
+    if (agent.can.logout) await line.connection.request(this.#dialect.logout, {}, z.unknown(), this.#stop.signal);
+    if (!this.#keyed) return;
+    await forgetVariables(agent.authMethods, this.#scene.ports, this.#launch);
+    this.#env = {};
+    // What runs knows the key as long as it runs.
+    await this.#restart().catch((error: unknown) => this.#failed(error));
+    this.#announce();
   }
 
   dispose(): void {
@@ -222,13 +224,17 @@ export class AcpAdapter implements Adapter {
       this.#ready(answer);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      const fault = faultOf(error);
       // A channel that closed tells more than the request that failed by it; wait for what it says.
       const closed = this.#line && (await Promise.race([this.#line.closed, delay(250)]));
       if (closed || this.#stop.signal.aborted) return;
-      this.#emit({ type: 'link.closed', reason: fault.message, next: ['restart', 'showLog', 'pickAgent'], at: this.#scene.now() });
-      this.dispose();
+      this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): void {
+    const { message: reason } = faultOf(error);
+    this.#emit({ type: 'link.closed', reason, next: ['restart', 'showLog', 'pickAgent'], at: this.#scene.now() });
+    this.dispose();
   }
 
   /** Starts the process and says hello. */
@@ -236,7 +242,9 @@ export class AcpAdapter implements Adapter {
     const { ports } = this.#scene;
     const known = this.#agent ? await knownVariables(this.#agent.authMethods, ports, this.#launch) : {};
     const served = { requests: this.#handlers(), onNotification: (method: string, params: unknown) => this.#notified(method, params) };
-    const line = openLine(this.#launch, { ...known, ...this.#env }, served, this.#scene, (one, closed) => this.#closed(one, closed));
+    const variables = { ...known, ...this.#env };
+    this.#keyed = Object.keys(variables).length > 0;
+    const line = openLine(this.#launch, variables, served, this.#scene, (one, closed) => this.#closed(one, closed));
     this.#line = line;
     const first = this.#agent === undefined;
     this.#agent = await initialize(line, this.#launch, this.#scene, this.#stop.signal);
@@ -250,6 +258,7 @@ export class AcpAdapter implements Adapter {
     this.#line = undefined;
     line?.channel.dispose();
     await line?.closed;
+    this.#renewed = this.#sessionId !== undefined;
     await this.#start();
   }
 
@@ -261,7 +270,7 @@ export class AcpAdapter implements Adapter {
       line,
       agent,
       updates: this.#updates,
-      params: { ...this.#folders, mcpServers: this.#tools?.servers ?? [] },
+      params: { ...foldersOf(this.#roots), mcpServers: this.#tools?.servers ?? [] },
       signal: this.#stop.signal,
       notice: (text) => this.#notice(text),
       now: this.#scene.now,
@@ -270,26 +279,17 @@ export class AcpAdapter implements Adapter {
   }
 
   #ready(answer: OpenedSession): void {
-    const agent = this.#agent;
-    if (!agent) return;
     this.#sessionId = answer.id;
     this.#emit({ type: 'resume.set', key: answer.id });
     for (const event of this.#settings.take(answer)) this.#emit(event);
     if (answer.availableCommands) this.#emit(commandsSet(answer.availableCommands));
     this.#updates.known(answer.id);
-    this.#announce(agent);
+    this.#announce();
   }
 
-  #announce(agent: Agent): void {
-    this.#emit({
-      type: 'link.ready',
-      agent: {
-        protocol: 'acp',
-        name: agent.title ?? agent.name ?? 'ACP',
-        ...(agent.version === undefined ? {} : { version: agent.version }),
-      },
-      offers: offersOf(agent, this.#scene.ports.tools, this.#tools !== undefined),
-    });
+  #announce(): void {
+    const { tools } = this.#scene.ports;
+    if (this.#agent) this.#emit(readyEvent(this.#agent, { tools, lent: this.#tools !== undefined, keyed: this.#keyed }));
   }
 
   /** Does it; when the agent wants a sign-in first, has that done and does it once more. */
@@ -304,17 +304,23 @@ export class AcpAdapter implements Adapter {
         if (done.how === 'restart') {
           this.#env = { ...this.#env, ...done.env };
           await this.#restart();
-          if (this.#sessionId !== undefined) await this.#openSession({ key: this.#sessionId, history: false });
         }
       } finally {
         // In the middle of a conversation the person can go on with it, whatever became of the sign-in.
         if (this.#sessionId !== undefined && !this.#stop.signal.aborted) {
           this.#updates.live();
-          this.#announce(this.#agent);
+          this.#announce();
         }
       }
       return run();
     }
+  }
+
+  async #inSession<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#renewed && this.#sessionId !== undefined)
+      await this.#openSession({ key: this.#sessionId, history: false }).then(() => this.#updates.live());
+    this.#renewed = false;
+    return run();
   }
 
   #signIn(agent: Agent): Promise<SignedIn> {
@@ -353,9 +359,7 @@ export class AcpAdapter implements Adapter {
     if (!request) return;
     try {
       const answer = await this.#request(request.method, request.params, z.nullish(this.#dialect.sessionAnswer), this.#stop.signal);
-      const config = answer?.configOptions;
-      const events = config ? this.#settings.replaceConfig(config) : request.done();
-      for (const event of events) this.#emit(event);
+      for (const event of this.#settings.answered(request, answer)) this.#emit(event);
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message));
     }
@@ -385,18 +389,11 @@ export class AcpAdapter implements Adapter {
     if (this.#line !== line || this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#settleAll();
-    const detail = closed.stderr.slice(-2048).trim();
-    const next = closed.failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
-    this.#emit({ type: 'link.closed', reason: closed.reason, ...(detail ? { detail } : {}), next, at: this.#scene.now() });
+    this.#emit(closedEvent(closed, this.#scene.now()));
     this.#end();
   }
 
-  #misfit(text: string | undefined): void {
-    const turnId = this.#turns.current?.id;
-    if (text !== undefined) this.#emit({ type: 'notice', notice: { level: 'warn', text, ...(turnId === undefined ? {} : { turnId }) } });
-  }
-
-  #notice(text: string): void {
-    this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+  #notice(text: string | undefined, about: { readonly turnId?: TurnId } = {}): void {
+    if (text !== undefined) this.#emit({ type: 'notice', notice: { level: 'warn', text, ...about } });
   }
 }

@@ -1,4 +1,5 @@
 import { say } from '../../base/say.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Offers } from '../../session/model.ts';
 import type { Ports, Tool } from '../ports.ts';
 import type { Accepts } from './content.ts';
@@ -83,15 +84,36 @@ export function agentOf(answer: InitializeAnswer, dialect: Dialect): Agent {
 }
 
 /** What the person can do with this agent beyond talking to it. */
-export function offersOf({ accepts, can }: Agent, tools: readonly Tool[], lent: boolean): Offers {
+function offersOf({ accepts, can }: Agent, { tools, lent, keyed }: ReadyScene): Offers {
   return {
     ...(accepts.image ? { images: true } : {}),
     ...(can.list ? { history: true } : {}),
     ...(can.delete ? { forget: true } : {}),
     ...(can.fork ? { fork: true } : {}),
-    ...(can.logout ? { signOut: true } : {}),
+    ...(can.logout || keyed ? { signOut: true } : {}),
     tools: lent
       ? { accepted: tools.map((tool) => tool.name), rejected: [] }
       : { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: say('The agent takes no tools from the editor.') })) },
+  };
+}
+
+export interface ReadyScene {
+  readonly tools: readonly Tool[];
+  /** The tools were lent to it. */
+  readonly lent: boolean;
+  /** It runs with something the person entered. */
+  readonly keyed: boolean;
+}
+
+/** The agent is there to be talked to. */
+export function readyEvent(agent: Agent, scene: ReadyScene): SessionEvent {
+  return {
+    type: 'link.ready',
+    agent: {
+      protocol: 'acp',
+      name: agent.title ?? agent.name ?? 'ACP',
+      ...(agent.version === undefined ? {} : { version: agent.version }),
+    },
+    offers: offersOf(agent, scene),
   };
 }

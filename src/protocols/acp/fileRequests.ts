@@ -9,7 +9,7 @@ import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { looksOutside, type Place, placeOf } from './paths.ts';
 import type { Quirks } from './quirks.ts';
 import { mergedInto, ReadTexts } from './readTexts.ts';
-import type { Refused } from './refused.ts';
+import type { Turns } from './turns.ts';
 
 export interface FileScene {
   readonly files: Files;
@@ -17,13 +17,8 @@ export interface FileScene {
   /** The session's folders. */
   readonly roots: () => readonly string[];
   readonly quirks: () => Quirks;
-  readonly turnId: () => string | undefined;
-  /** The text the person saw for this path, and allowed, with a call of the running turn. */
-  readonly allowed: (path: string) => string | undefined;
-  /** What the person has rejected in the running turn. */
-  readonly refused: () => Refused | undefined;
-  /** The person has stopped the agent and said nothing since. */
-  readonly stopped: () => boolean;
+  /** What the person has allowed, rejected and stopped. */
+  readonly turns: Pick<Turns, 'current' | 'stopped'>;
   /** A file was written: the call that did it may show it. */
   readonly wrote: (diff: Diff) => void;
 }
@@ -65,7 +60,7 @@ export class FileRequests {
     if (before === request.content && (await onDisk(target)) === plain(request.content)) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
-    const refused = this.#scene.refused();
+    const refused = this.#scene.turns.current?.refused;
     const isRefused = refused?.hasFile(target) ?? false;
     const mustAsk = isRefused || (place !== 'inside' && !this.#wasShown(target, place, request.content));
     if (mustAsk && !(await this.#mayWrite(target, isRefused ? 'refused' : place, before, request.content, signal))) {
@@ -86,7 +81,7 @@ export class FileRequests {
 
   #refuseWhenStopped(target: string): void {
     // What such an agent mirrors it has written already.
-    if (this.#scene.stopped() && !this.#scene.quirks().mirrorsWrites)
+    if (this.#scene.turns.stopped && !this.#scene.quirks().mirrorsWrites)
       throw refusal(INTERNAL, `The person has stopped this: ${target} was not written.`);
   }
 
@@ -109,7 +104,8 @@ export class FileRequests {
 
   /** The person saw that exactly this goes outside. What a link leads outside, and what steers the editor, is always asked about by its own. */
   #wasShown(target: string, place: Place, content: string): boolean {
-    const allowed = place === 'outside' && looksOutside(target, this.#scene.roots()) ? this.#scene.allowed(target) : undefined;
+    const allowed =
+      place === 'outside' && looksOutside(target, this.#scene.roots()) ? this.#scene.turns.current?.allowed.get(target) : undefined;
     return allowed !== undefined && plain(allowed) === plain(content);
   }
 
@@ -190,7 +186,7 @@ export class FileRequests {
 
   /** undefined when nobody answered. */
   #ask(what: Omit<Approval, 'kind' | 'id' | 'turnId'>, signal: AbortSignal): Promise<boolean | undefined> {
-    const turnId = this.#scene.turnId();
+    const turnId = this.#scene.turns.current?.id;
     return this.#scene.asks.ask<boolean | undefined>(
       {
         ask: (id) => ({ kind: 'approval', id, ...(turnId === undefined ? {} : { turnId }), ...what }),

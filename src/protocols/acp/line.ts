@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { processChannel } from '../../transport/process.ts';
 import type { Launch, Scene } from '../adapter.ts';
@@ -115,4 +116,11 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     signal.addEventListener('abort', stop, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
+}
+
+/** The process has ended by itself. */
+export function closedEvent({ reason, failure, stderr }: Closed, at: number): SessionEvent {
+  const detail = stderr.slice(-2048).trim();
+  const next = failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
+  return { type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at };
 }

@@ -72,3 +72,11 @@ async function oldEnough(resume: Resume, { past, now, signal, notice }: OpeningS
 function ask(method: string, more: object, { line, agent, params, signal }: OpeningScene): Promise<SessionAnswer> {
   return orAborted(line.connection.request(method, { ...params, ...more }, agent.dialect.sessionAnswer, signal), signal);
 }
+
+/** The folders of a session as requests name them: the first is where it works. */
+export function foldersOf([cwd = '', ...more]: readonly string[]): {
+  readonly cwd: string;
+  readonly additionalDirectories?: readonly string[];
+} {
+  return { cwd, ...(more.length > 0 ? { additionalDirectories: more } : {}) };
+}

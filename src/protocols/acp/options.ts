@@ -32,6 +32,11 @@ export class Settings {
     return this.#events();
   }
 
+  /** What the answer to a request says has changed, or what the request was for. */
+  answered(request: SettingRequest, answer: SessionAnswer | null | undefined): readonly SessionEvent[] {
+    return answer?.configOptions ? this.replaceConfig(answer.configOptions) : request.done();
+  }
+
   modeChanged(id: string): readonly SessionEvent[] {
     if (this.#modes) this.#modes = { ...this.#modes, currentModeId: id };
     return this.#modeOption() ? [] : this.#events();

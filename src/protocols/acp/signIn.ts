@@ -4,6 +4,7 @@ import type { Approval, Option } from '../../session/model.ts';
 import type { Launch } from '../adapter.ts';
 import type { Ports, VisibleProgram } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
+import { isWebAddress } from './forms.ts';
 import { orAborted } from './line.ts';
 import { type AuthMethod, type LoginCommand, loginCommand } from './schema.ts';
 
@@ -64,6 +65,11 @@ export async function knownVariables(methods: readonly AuthMethod[], ports: Port
     if (value !== undefined) known[name] = value;
   }
   return known;
+}
+
+/** Nothing a person entered for this agent is kept any more. */
+export async function forgetVariables(methods: readonly AuthMethod[], ports: Ports, launch: ProcessLaunch): Promise<void> {
+  for (const { name } of methods.flatMap((method) => method.vars ?? [])) await ports.secrets?.set(secretName(launch, name), undefined);
 }
 
 type Way = 'agent' | 'terminal' | 'variables';
@@ -132,11 +138,11 @@ async function byVariables(method: AuthMethod, scene: SignInScene): Promise<Sign
         kind: 'question',
         id,
         title: method.name,
-        fields: vars.map((one) => ({
+        fields: vars.map((one, at) => ({
           id: one.name,
           label: one.label || one.name,
           free: true,
-          ...(one.label ? { body: one.name } : {}),
+          ...bodyOf(one, at === 0 ? method : undefined),
           kind: one.secret === false ? 'text' : 'secret',
           ...(one.optional ? {} : { required: true as const }),
         })),
@@ -157,6 +163,13 @@ async function byVariables(method: AuthMethod, scene: SignInScene): Promise<Sign
   if (!values) return { how: 'declined', why: say('The agent wants you to sign in, and nothing was entered.') };
   for (const [name, value] of Object.entries(values)) await scene.ports.secrets?.set(secretName(scene.launch, name), value);
   return { how: 'restart', env: values };
+}
+
+/** What the variable is called, and by the first one where to get what is asked for. */
+function bodyOf({ name, label }: NonNullable<AuthMethod['vars']>[number], method: AuthMethod | undefined): { readonly body?: string } {
+  const link = method?.link && isWebAddress(method.link) ? say('Get it here: {0}', method.link.slice(0, 1000)) : '';
+  const body = [label ? name : '', link].filter(Boolean).join('\n\n');
+  return body === '' ? {} : { body };
 }
 
 function secretName(launch: ProcessLaunch, variable: string): string {

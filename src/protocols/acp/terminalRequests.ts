@@ -8,7 +8,7 @@ import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts'
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { placeOf } from './paths.ts';
-import type { Refused } from './refused.ts';
+import type { Turns } from './turns.ts';
 
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
@@ -21,11 +21,8 @@ export interface TerminalScene {
   readonly terminals: Terminals;
   readonly asks: OpenAsks;
   readonly roots: () => readonly string[];
-  readonly turnId: () => string | undefined;
-  /** What the person has rejected in the running turn. */
-  readonly refused: () => Refused | undefined;
-  /** The person has stopped the agent and said nothing since. */
-  readonly stopped: () => boolean;
+  /** What the person has rejected and stopped. */
+  readonly turns: Pick<Turns, 'current' | 'stopped'>;
   /** A command runs: it is to be seen, whether a call shows it or not. */
   readonly started: (id: string, command: string, exited: Promise<Exit>) => void;
   readonly emit: (event: SessionEvent) => void;
@@ -60,9 +57,9 @@ export class TerminalRequests {
     const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
     const isOutside = cwd !== undefined && (await this.#isOutside(cwd));
-    if (this.#scene.stopped()) throw refusal(INTERNAL, 'The person has stopped this: the command was not run.');
+    if (this.#scene.turns.stopped) throw refusal(INTERNAL, 'The person has stopped this: the command was not run.');
     const line = [request.command, ...args].join(' ');
-    if (this.#scene.refused()?.hasCommand(line) && !(await this.#mayRunAfterAll(line, cwd, signal))) {
+    if (this.#scene.turns.current?.refused.hasCommand(line) && !(await this.#mayRunAfterAll(line, cwd, signal))) {
       throw refusal(INTERNAL, `The person has rejected this command: ${line}`);
     }
     if (isOutside && !(await this.#mayRun(line, cwd, signal))) {
@@ -152,7 +149,7 @@ export class TerminalRequests {
 
   /** undefined when nobody answered. */
   #ask(title: string, allowing: string, detail: ApprovalDetail, signal: AbortSignal): Promise<boolean | undefined> {
-    const turnId = this.#scene.turnId();
+    const turnId = this.#scene.turns.current?.id;
     return this.#scene.asks.ask<boolean | undefined>(
       {
         ask: (id) => ({

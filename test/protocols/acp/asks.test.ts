@@ -420,3 +420,50 @@ test('signing out is offered where the agent says so; afterwards a prompt leads 
   assert.ok(bare.state === 'ready' && !bare.offers.signOut);
   await assert.rejects(other.live.signOut(), /nothing to sign out of/);
 });
+
+test('signing out forgets a key that was entered: the agent starts without it, and the next prompt asks for another', async (t) => {
+  const { agent, start } = await scene(t);
+  const kept = new Map<string, string>();
+  const secrets = {
+    get: async (name: string) => kept.get(name),
+    set: async (name: string, value: string | undefined) => void (value === undefined ? kept.delete(name) : kept.set(name, value)),
+  };
+  const link = 'https://keys.example/new';
+  agent.is({
+    agentCapabilities: { sessionCapabilities: { resume: {} } },
+    authMethods: [{ id: 'key', name: 'API key', type: 'env_var', link, vars: [{ name: 'FAKE_STDERR', label: 'Key' }] }],
+  });
+  let keyed = false;
+  agent.handlers['session/new'] = () => (agent.starts.length > 1 ? { sessionId: SESSION } : wantsAuth);
+  agent.handlers['session/resume'] = () => (keyed ? {} : wantsAuth);
+  agent.handlers['session/prompt'] = () => (keyed ? { stopReason: 'end_turn' } : wantsAuth);
+  const driven = start({ ports: { secrets } });
+  const bodies: (string | undefined)[] = [];
+  let key = 'first';
+  driven.onAsk((ask) => {
+    if (ask.kind === 'approval') return { kind: 'option', optionId: 'key' };
+    bodies.push(ask.fields[0]?.body);
+    keyed = true;
+    return { kind: 'fields', values: { FAKE_STDERR: [key] } };
+  });
+  const ready = await driven.ready();
+  assert.ok(ready.link.state === 'ready' && ready.link.offers.signOut);
+  assert.equal((await driven.prompt('one')).status, 'done');
+  const starts = agent.starts.length;
+  keyed = false;
+  key = 'second';
+  await driven.live.signOut();
+  assert.deepEqual([...kept.values()], []);
+  assert.equal(agent.starts.length, starts + 1, 'what runs knows the key no more');
+  const { link: after } = driven.now();
+  assert.ok(after.state === 'ready' && !after.offers.signOut);
+  assert.equal((await driven.prompt('two')).status, 'done');
+  assert.deepEqual([...kept.values()], ['second']);
+  assert.deepEqual(
+    bodies,
+    Array.from({ length: 2 }, () => `FAKE_STDERR\n\nGet it here: ${link}`),
+  );
+  assert.equal((await driven.prompt('three')).status, 'done');
+  await driven.live.signOut();
+  assert.deepEqual([...kept.values()], []);
+});
