@@ -41,13 +41,18 @@ export async function deleteEarlier(session: Subject, inputs: Pick<QuickInputs, 
   if ((await confirm(question, action)) === action) await session.forget(chosen.key);
 }
 
-/** Signs the person out of the agent, after asking: every session with it wants a sign-in again. */
-export async function signOut(session: Subject, confirm = ask): Promise<void> {
+/** Signs the person out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. */
+export async function signOut(session: Subject, others: readonly Subject[] = [], confirm = ask): Promise<void> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.signOut) return;
   const action = vscode.l10n.t('Sign Out');
   const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', now.agent.name);
   if ((await confirm(question, action)) !== action) return;
   await session.signOut();
+  // Each has a process of its own, which knows the key as long as it runs.
+  for (const other of others) {
+    const { link } = other.store.now;
+    if (link.state === 'ready' && link.offers.signOut) await other.signOut();
+  }
   void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', now.agent.name));
 }

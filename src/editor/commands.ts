@@ -98,7 +98,12 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.signOut': async () => {
       const session = active();
-      if (session) await signOut(session);
+      if (!session) return;
+      const open = sessions.all.flatMap((id) => sessions.get(id) ?? []);
+      await signOut(
+        session,
+        open.filter((one) => one !== session && one.profile === session.profile),
+      );
     },
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),

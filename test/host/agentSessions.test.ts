@@ -59,9 +59,11 @@ describe('conversations an agent keeps', () => {
 
   it('signing out asks first', async () => {
     const { session, asked } = subject({ signOut: true });
-    await signOut(session, no);
-    assert.deepEqual(asked, []);
-    await signOut(session, yes);
-    assert.deepEqual(asked, ['signOut']);
+    const [other, without] = [subject({ signOut: true }), subject({})];
+    const others = [other.session, without.session];
+    await signOut(session, others, no);
+    assert.deepEqual([asked, other.asked], [[], []]);
+    await signOut(session, others, yes);
+    assert.deepEqual([asked, other.asked, without.asked], [['signOut'], ['signOut'], []]);
   });
 });
