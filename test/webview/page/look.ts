@@ -57,6 +57,11 @@ async function problems(page: Page, axe: string): Promise<readonly string[]> {
     ).axe;
     const { violations } = await checker.run(document);
     const found = violations.map(({ id, nodes }) => `${id} at ${nodes.map((node) => node.target.join(' ')).join(', ')}`);
+    const cramped = [...document.querySelectorAll('.call-head')].filter((head) => {
+      const toggle = head.querySelector('.call-toggle');
+      return toggle !== null && toggle.clientWidth < head.clientWidth * 0.6;
+    });
+    for (const head of cramped) found.push(`no room for the title "${head.querySelector('.call-title')?.textContent}"`);
     return document.documentElement.scrollWidth > innerWidth ? [...found, 'wider than the view'] : found;
   });
 }
