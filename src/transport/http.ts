@@ -174,6 +174,15 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
   const mayRepeat = method === 'GET' || answer.status === 307 || answer.status === 308;
   if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
   answer.dispose();
+  if (target?.origin === new URL(from).origin) {
+    const told = say(
+      '{0} redirects to {1} with status {2}: what was sent is not sent again there.',
+      originOf(from),
+      target.pathname,
+      answer.status,
+    );
+    throw new HttpFailure('redirect', told);
+  }
   const where = target ? `${target.origin}${target.pathname}` : location.slice(0, 200);
   throw new HttpFailure('redirect', say('{0} redirects to {1}. If that is right, set it as the address.', originOf(from), where));
 }

@@ -87,22 +87,31 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
       const said = first ? undefined : readAnswer(result);
       if (!said) return take(result);
       first = said;
-      if (said.status === 'failed_to_start') return;
-      if (!said.id) return;
+      if (said.status === 'failed_to_start' || said.id === undefined) return;
       memory.task = { id: said.id };
       if (said.id !== memory.aside?.task?.id) memory.known.ownTask();
     });
     if (first?.status === 'failed_to_start') throw new Error(first.message || say('The command could not be started.'));
+    if (streamed > 1 || !first) return false;
     // Nothing but the answer came: the rest is told to those who subscribe.
-    return streamed === 1 && first?.id !== undefined;
+    if (first.id !== undefined) {
+      if (first.message) turn.note(first.message);
+      return true;
+    }
+    const ran = first.status === 'started' || (first.status === 'unspecified' && first.message !== '');
+    if (!ran) throw new Error(first.message || say('The agent did not say whether the command was started.'));
+    turn.show(first.message || say('The command has run.'));
+    turn.finish({ status: 'done' });
+    return false;
   });
 }
 
 function readAnswer(result: unknown) {
   const parsed = commandAnswer.safeParse(fields(result, ['execution_id', 'status', 'message']));
-  if (!parsed.success || (parsed.data.execution_id == null && typeof parsed.data.status !== 'string')) return undefined;
+  if (!parsed.success) return undefined;
   const { execution_id: id, status, message } = parsed.data;
-  return { id: id ?? undefined, status: member(status, commandStates), message: message ?? '' };
+  if (id == null && status == null && !message) return undefined;
+  return { id: id || undefined, status: member(status, commandStates), message: message ?? '' };
 }
 
 async function overRest(turn: Turn, { memory }: CommandScene, path: readonly string[], args: string): Promise<void> {

@@ -78,11 +78,18 @@ export class Reconnect {
       if (signal.aborted) return undefined;
       scene.emit({ type: 'turn.activity', turnId: this.#deps.turnId, text: null });
       if (end === 'resting') return end;
-      if (end === 'gone') return { status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } };
+      if (end === 'gone') return this.#gone();
       const told = say('The agent was not reached again. {0} It may still be at work.', why);
       const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'));
       if (!again) return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
     }
+  }
+
+  #gone(): TurnEnd {
+    const { memory } = this.#deps;
+    if (!memory.aside) return { status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } };
+    // The conversation has its own task, and keeps it.
+    return { status: 'failed', error: { message: say('The agent does not know what it runs for this command.'), next: ['retry'] } };
   }
 
   #stands(on: boolean): void {

@@ -1,5 +1,6 @@
 import { say } from '../../base/say.ts';
-import type { ApprovalDetail, Diff, Option } from '../../session/model.ts';
+import type { ApprovalDetail, Diff } from '../../session/model.ts';
+import { effectsOf, type Offered } from './rfcOptions.ts';
 import { callStates, type RfcFileDiff, type RfcToolCall, toolCall } from './schema.ts';
 import { type Choice, kindOf, lines, type Request, type Snapshot } from './snapshot.ts';
 import { fields, member } from './words.ts';
@@ -90,42 +91,32 @@ function toDiff(diff: RfcFileDiff): Diff {
 type Asked = NonNullable<RfcToolCall['confirmation_request']>;
 
 function requestOf(call: RfcToolCall, asked: Asked): Request {
-  const options = (asked.options ?? []).map(toChoice);
+  const given = asked.options ?? [];
+  const offered =
+    given.length > 0
+      ? given
+      : [
+          { id: 'proceed_once', name: say('Allow') },
+          { id: 'cancel', name: say('Reject') },
+        ];
   const edit = asked.file_edit_details;
   return {
     detail: detailOf(call, asked),
-    options:
-      options.length > 0
-        ? options
-        : [toChoice({ id: 'proceed_once', name: say('Allow') }), toChoice({ id: 'cancel', name: say('Reject') })],
+    options: choicesOf(offered),
     ...(edit ? { proposed: edit.new_content ?? '' } : {}),
   };
 }
 
-function toChoice(option: {
-  readonly id: string;
-  readonly name?: string | null | undefined;
-  readonly description?: string | null | undefined;
-}): Choice {
-  return {
+function choicesOf(given: readonly Offered[]): readonly Choice[] {
+  const effects = effectsOf(given);
+  return given.map((option, at) => ({
     id: option.id,
     label: option.name || option.id,
-    effect: effectOf(option.id, option.name ?? ''),
+    effect: effects[at] ?? 'allow_always',
     sends: option.id,
     ...(option.description ? { description: option.description } : {}),
-  };
+  }));
 }
-
-/** The ids are the agent's own, and where they say nothing its words do: only what plainly says once may be chosen by a rule. */
-function effectOf(id: string, name: string): Option['effect'] {
-  const always = ALWAYS.test(id) || ALWAYS.test(name);
-  const says = REJECTS.test(id) || ALLOWS.test(id) || always ? id : name;
-  if (REJECTS.test(says)) return always ? 'reject_always' : 'reject_once';
-  return ALLOWS.test(says) && !always ? 'allow_once' : 'allow_always';
-}
-const ALWAYS = /always|session|server|tool|forever|remember/i;
-const REJECTS = /cancel|reject|den(y|ied)|\bno$|^no\b|abort|disallow|refuse|skip|decline|\b(don.?t|not|never)\b/i;
-const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
 
 function detailOf(call: RfcToolCall, asked: Asked): ApprovalDetail {
   if (asked.execute_details) {

@@ -200,6 +200,12 @@ export class Turn {
     this.#end(end);
   }
 
+  /** What the agent said beside the turn's streams. */
+  note(text: string): void {
+    this.#hearing.anything = true;
+    this.#shown.notice('info', text);
+  }
+
   show(text: string): void {
     this.#shown.say('text', text);
   }

@@ -4,7 +4,10 @@ import { readGeminiCall, tidy } from '../../../src/protocols/a2a/geminiCalls.ts'
 import { eventOf } from '../../../src/protocols/a2a/meaning.ts';
 import { toIncoming } from '../../../src/protocols/a2a/records.ts';
 import { readRfcCall } from '../../../src/protocols/a2a/rfcCalls.ts';
-import { URI } from '../../fakes/a2a.ts';
+import { effectsOf } from '../../../src/protocols/a2a/rfcOptions.ts';
+import { callsOf } from '../../../src/session/select.ts';
+import { call, fakeAgent, over, status, text, URI } from '../../fakes/a2a.ts';
+import { talk, textOf } from './talk.ts';
 
 test('RFC objects in either style of names, enums by name, number or prefix, wrapped or not', () => {
   const snake = {
@@ -131,4 +134,53 @@ test('options whose ids say nothing are understood by their words; what is uncle
   assert.equal(effect('3', 'Always allow'), 'allow_always');
   assert.equal(effect('allow', 'Allow for this session'), 'allow_always');
   assert.equal(effect('4', 'Do it in the other place'), 'allow_always');
+});
+
+test('what each option does, by all of them: the first that is not for longer is for this once, where it is plain which refuse', () => {
+  const effects = (...options: readonly (readonly [string, string])[]) => effectsOf(options.map(([id, name]) => ({ id, name })));
+  const [yes, forEver, no] = [
+    ['yes1', 'Yes, just now'],
+    ['yesall', 'Yes, for ever'],
+    ['nono', 'No thanks'],
+  ] as const;
+  assert.deepEqual(effects(yes, forEver, no), ['allow_once', 'allow_always', 'reject_once']);
+  assert.deepEqual(effects(forEver, yes, no), ['allow_always', 'allow_once', 'reject_once'], 'wherever it stands');
+  assert.deepEqual(effects(yes, forEver), ['allow_always', 'allow_always'], 'not where none refuses');
+  assert.deepEqual(effects(['a', 'Apply'], ['b', 'Apply, and don’t ask again'], ['c', 'Leave it, not now']), [
+    'allow_once',
+    'allow_always',
+    'reject_once',
+  ]);
+  assert.deepEqual(effects(['1', "Yes, and don't ask again"], ['2', 'Never ask']), ['allow_always', 'allow_always']);
+  assert.deepEqual(effects(['1', 'Always reject'], ['2', 'Go'], ['ok', 'OK']), ['reject_always', 'allow_always', 'allow_once']);
+});
+
+test('a call that runs does not go back to waiting when an earlier word about it comes late', async (t) => {
+  let late = () => {};
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': (_, reply) => {
+        reply.record(call('EXECUTING', { live_content: 'half' }));
+        reply.record(call('PENDING', { live_content: 'late' }));
+        reply.record(status('working', 'TEXT_CONTENT', [text('Words.')]));
+        late = () => {
+          reply.record(call('SUCCEEDED', { output: { text: 'all' } }));
+          reply.record(over());
+          reply.end();
+        };
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  const turnId = session.begin('go');
+  const now = await session.until('words', ({ turns }) => turns.some((turn) => textOf(turn) === 'Words.'));
+  assert.deepEqual(
+    now.turns.flatMap(callsOf).map(({ status, output }) => [status, JSON.stringify(output).includes('half')]),
+    [['running', true]],
+  );
+  late();
+  assert.deepEqual(
+    callsOf(await session.ended(turnId)).map((one) => one.status),
+    ['done'],
+  );
 });

@@ -149,3 +149,52 @@ test('a window that goes while a command runs: the next one goes on with the com
   assert.equal(message(agent.requests('message/stream')[1]?.params ?? {}).taskId, 't1');
   assert.equal(agent.requests('command/execute').length, 1);
 });
+
+const started = (message: string, more: Json = {}): Json => ({ execution_id: 'exec-1', status: 'STARTED', message, ...more });
+const answers: readonly (readonly [string, Json, string, RegExp])[] = [
+  ['started, with words and no task', { status: 'STARTED', message: 'Saved 3 facts.' }, 'done', /^text Saved 3 facts\.$/],
+  ['started, as a number', { status: 1 }, 'done', /^text The command has run\.$/],
+  [
+    'no status, with words',
+    { execution_id: '', status: 'COMMAND_EXECUTION_STATUS_UNSPECIFIED', message: 'What?' },
+    'done',
+    /^text What\?$/,
+  ],
+  ['words alone', { message: 'Done so.' }, 'done', /^text Done so\.$/],
+  ['no status and no words', { execution_id: '', status: 0 }, 'failed', /did not say whether/],
+  ['not started', { status: 'FAILED_TO_START', message: 'Too early.' }, 'failed', /Too early/],
+  ['waiting, with no task to answer in', { status: 'AWAITING_SHELL_CONFIRMATION', message: 'May I?' }, 'failed', /May I/],
+  ['started, in a task that ends without words', started('Indexing 200 files'), 'done', /^Indexing 200 files$/],
+  [
+    'started, in a task nobody knows',
+    started('Indexing', { execution_id: 'gone' }),
+    'failed',
+    /^Indexing\n.*what it runs for this command/,
+  ],
+];
+for (const [what, answer, status, shown] of answers)
+  test(`a command is answered: ${what}`, async (t) => {
+    const known = (reply: Reply, params: Json, how: () => void) => (params.id === 'gone' ? reply.error(-32001, 'Not found') : how());
+    const agent = await fakeAgent(t, {
+      on: {
+        'commands/get': (_, reply) => reply.json({ commands: [{ name: 'hey', description: 'd' }] }),
+        'command/execute': (_, reply) => reply.json(answer),
+        'tasks/resubscribe': ({ params }, reply) =>
+          known(reply, params, () => {
+            reply.record(ofCommand('working'));
+            reply.record(own(over()));
+            reply.end();
+          }),
+        'tasks/get': ({ params }, reply) => known(reply, params, () => reply.json(ofCommand('completed'))),
+      },
+    });
+    const session = talk(t, agent.url);
+    await session.opened();
+    session.live.send({ type: 'command', turnId: 'cmd', path: ['hey'], args: '' });
+    const turn = await session.ended('cmd');
+    const words = turn.parts.map((part) =>
+      part.kind === 'text' ? `text ${part.text}` : part.kind === 'notice' ? part.notice.text : part.kind,
+    );
+    assert.equal(turn.status, status);
+    assert.match([...words, ...(turn.error ? [turn.error.message] : [])].join('\n'), shown);
+  });
