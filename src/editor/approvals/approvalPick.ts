@@ -4,7 +4,7 @@ import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from '../../session/model.ts';
 import { byPath, rejection } from '../../session/select.ts';
-import { changeSummary } from './changeSummary.ts';
+import { changeSummary, fileBecomes } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
 export interface ApprovalPickHost {
@@ -162,8 +162,15 @@ function changeTexts(diffs: readonly Diff[], edited: boolean): { readonly descri
   const { counts, beginning } = changeSummary(diffs);
   const mark = edited ? vscode.l10n.t('edited by you') : '';
   const open = isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : vscode.l10n.t('Open diff');
-  const description = [counts, mark, open].filter(Boolean).join(' · ');
+  const description = [fate(diffs), counts, mark, open].filter(Boolean).join(' · ');
   return beginning === '' ? { description } : { description, detail: beginning };
+}
+
+/** A file that comes or goes is told in words: lines alone do not say so. */
+function fate(diffs: readonly Diff[]): string {
+  const becomes = fileBecomes(diffs);
+  if (becomes === 'changed') return '';
+  return becomes === 'deleted' ? vscode.l10n.t('deleted') : vscode.l10n.t('new file');
 }
 
 function textRows(text: string, heading: string, icon: string, open: () => void, last: { readonly detail?: string }): readonly Row[] {

@@ -13,7 +13,11 @@ const WHOLE_LIMIT = 256 * 1024;
 /** All the diffs of one path in one message, as one diff of the whole file, or as excerpts when they cannot be placed. */
 export function locate(items: readonly DiffItem[], current: Current, done: boolean): readonly Diff[] {
   const path = items[0]?.path ?? '';
-  if (items.some((item) => item.summary)) return items.map(asItCame);
+  const sentences = items.filter((item) => item.summary);
+  if (sentences.length > 0) {
+    const others = items.filter((item) => !item.summary);
+    return [...sentences.map(asItCame), ...(others.length > 0 ? locate(others, current, done) : [])];
+  }
   const text = typeof current === 'string' ? lines(current) : current;
   const hunks = items.map((item): Hunk => ({ before: lines(item.oldText ?? ''), after: lines(item.newText), at: item.lines }));
   if (items.length === 1 && items[0] && hunks[0]) {

@@ -175,6 +175,20 @@ test('59: stopping the turn cancels a form, dismissing it too; a pattern that ne
   await finish('cancelled');
 });
 
+test('60: a user name that looks like a host does not hide where a link leads', async (t) => {
+  const made = await scene(t);
+  const { driven, finish } = await inTurn(made, { ports: { openLink: async () => true } });
+  const url = `https://google.com${'%20'.repeat(1500)}@evil.example/login`;
+  const answered = made.agent.ask('elicitation/create', { mode: 'url', sessionId: SESSION, elicitationId: 'e', message: 'Sign in', url });
+  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
+  const [ask] = asks;
+  assert.ok(ask?.kind === 'approval' && ask.detail.type === 'text');
+  assert.match(ask.detail.text, /^Host: evil\.example\n.*user name.*\nhttps:\/\/google/);
+  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
+  await answered;
+  await finish();
+});
+
 test('60: a link is shown whole with its host and warnings, and opened only after consent', async (t) => {
   const made = await scene(t);
   const opened: string[] = [];

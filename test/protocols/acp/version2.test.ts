@@ -297,6 +297,19 @@ test('63: changes of files: a patch placed by its lines, new and deleted files, 
   ]);
 });
 
+test('63: a file that is moved and changed is told in words, with the lines that change', async (t) => {
+  const { say, driven, finish, cwd } = await inTurn2(t);
+  const patch = 'diff --git a/p b/q\nrename from p\nrename to q\n--- a/p\n+++ b/q\n@@ -1 +1 @@\n-x\n+y\n';
+  const changes = [{ operation: 'move', oldPath: `${cwd}/p`, path: `${cwd}/q` }];
+  const content = [{ type: 'diff', changes, patch: { format: 'git_patch', text: patch } }];
+  say({ sessionUpdate: 'tool_call_update', toolCallId: 'c', title: 'Edit', kind: 'edit', content });
+  const found = await driven.until('placed diffs', (session) => session.turns.flatMap(callsOf).flatMap(diffsOf).length === 2);
+  const [words, lines] = found.turns.flatMap(callsOf).flatMap(diffsOf);
+  assert.deepEqual(words, { path: `${cwd}/q`, before: null, after: `Moved: ${cwd}/p → ${cwd}/q`, summary: true });
+  assert.deepEqual([lines?.before, lines?.after], ['x\n', 'y\n']);
+  await finish();
+});
+
 test("63: the agent's own terminals: bytes in pieces, a snapshot, the end", async (t) => {
   const { say, driven, finish } = await inTurn2(t);
   const bytes = Buffer.from('héllo\n');

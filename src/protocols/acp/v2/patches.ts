@@ -17,7 +17,10 @@ export function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
   const files = patch?.format === 'git_patch' ? patched(patch.text) : [];
   return changes.flatMap((change) => {
     const file = files.find((one) => names(one.path, change.path) || (change.oldPath != null && names(one.path, change.oldPath)));
-    return file && file.hunks.length > 0 ? file.hunks.map((hunk) => toItem(change, hunk)) : [sentence(change)];
+    const hunks = file?.hunks.map((hunk) => toItem(change, hunk)) ?? [];
+    // Lines say nothing of where a file comes from.
+    const wanders = change.operation === 'move' || change.operation === 'copy';
+    return hunks.length === 0 || wanders ? [sentence(change), ...hunks] : hunks;
   });
 }
 
