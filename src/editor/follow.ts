@@ -43,6 +43,8 @@ class Follower implements Disposable {
   #showing = false;
   /** What was shown last, as text to compare. */
   #shown = '';
+  /** What could not be shown because there is no such file yet. */
+  #missing: Wanted | undefined;
   #column: number | undefined;
 
   constructor(desk: Desk, deps: FollowDeps) {
@@ -61,7 +63,9 @@ class Follower implements Disposable {
 
   #look(): void {
     if (this.#showing || this.#timer || this.#life.ended) return;
-    const wanted = this.#wanted();
+    const works = this.#wanted();
+    const wanted = works ?? this.#made();
+    this.#missing = undefined;
     if (!wanted) return this.#unmark();
     if (wanted.key === this.#shown) return;
     this.#showing = true;
@@ -72,6 +76,10 @@ class Follower implements Disposable {
       })
       .then((waitMs) => {
         this.#showing = false;
+        if (waitMs === 'missing') {
+          this.#missing = works;
+          return this.#later(DWELL);
+        }
         if (waitMs === undefined) this.#shown = wanted.key;
         this.#later(Math.max(DWELL, waitMs ?? 0));
       });
@@ -98,12 +106,27 @@ class Follower implements Disposable {
     return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }
 
-  /** Milliseconds to wait when the person is in the way; undefined when it is done, or never will be. */
-  async #show({ location, file, cwd, since }: Wanted): Promise<number | undefined> {
+  /** A file that was waited for is looked for once more when its call has ended. */
+  #made(): Wanted | undefined {
+    const waited = this.#missing;
+    const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
+    const fits = waited && this.#deps.on() && session?.asks.length === 0 && runningTurn(session)?.beganAt === waited.since;
+    return fits && waited.key.startsWith(`${session.id}\n`) ? waited : undefined;
+  }
+
+  /**
+   * Milliseconds to wait when the person is in the way; undefined when it is done, or never will be; 'missing' when there is no such file, which
+   * the call may yet make (acp.md §8.4).
+   */
+  async #show({ location, file, cwd, since }: Wanted): Promise<number | 'missing' | undefined> {
     const uri = vscode.Uri.file(file);
     if (!inWorkspace(file) && !isBelow(cwd, file)) return undefined;
-    const { type } = await vscode.workspace.fs.stat(uri);
-    if ((type & vscode.FileType.File) === 0) return undefined;
+    const found = await vscode.workspace.fs.stat(uri).then(undefined, (error: unknown) => {
+      if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return undefined;
+      throw error;
+    });
+    if (!found) return 'missing';
+    if ((found.type & vscode.FileType.File) === 0) return undefined;
     const document = await vscode.workspace.openTextDocument(uri);
     const place = placeFor(uri.toString(), {
       visible: vscode.window.visibleTextEditors.flatMap((editor) =>

@@ -80,6 +80,22 @@ describe('following the agent', () => {
     assert.equal(vscode.window.tabGroups.all.length, 2, 'one column is enough');
   });
 
+  for (const [when, status] of [
+    ['while the call runs', 'running'],
+    ['with its end', 'done'],
+  ] as const) {
+    it(`shows a file that is made after it was named, ${when}`, async () => {
+      begin();
+      const file = path.join(folder, 'fresh.txt');
+      works({ path: 'fresh.txt', line: 2 });
+      // By then it has been looked for once.
+      await assert.rejects(async () => vscode.workspace.fs.stat(vscode.Uri.file(file)));
+      writeFileSync(file, 'a\nb\n');
+      desk.say('a', { type: 'call.changed', turnId: 'now', callId: `c${calls}`, change: { status } });
+      await settled(() => visible('fresh.txt') !== undefined);
+    });
+  }
+
   it('opens nothing for what is missing, is no file or is elsewhere, nor while it is off or an ask waits', async () => {
     begin();
     on = false;
