@@ -3,6 +3,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
 import type { Scene } from '../adapter.ts';
+import { canBeSent, tidied } from './secretText.ts';
 import { type Wanted, type Way, wantedBy } from './signIn.ts';
 
 /** How often the person is asked before a request is given up: once, and once more after a slip. */
@@ -84,7 +85,7 @@ export class Credentials {
     const settle = this.#asks.get(id);
     if (!settle) return false;
     const values = answer.kind === 'fields' ? answer.values : {};
-    const given = this.#wanted.map((_, at) => values[fieldId(at)]?.[0] ?? '');
+    const given = this.#wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
     settle(given.includes('') ? undefined : given);
     return true;
   }
@@ -95,13 +96,20 @@ export class Credentials {
     if (before) this.#refused.add(mark(this.#secrets));
     this.#change([]);
     const stored = await this.#stored();
-    if (stored && !this.#refused.has(mark(stored))) return this.#change(stored);
+    if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
     if (this.#asksLeft <= 0 || this.#scene.signal.aborted) return false;
     this.#asksLeft -= 1;
-    const entered = await this.#ask(before ? say('The last one was not accepted.') : '', words);
+    let entered = await this.#ask(before ? say('The last one was not accepted.') : '', words);
+    while (entered && !this.#canBeSent(entered)) {
+      entered = await this.#ask(say('What was entered holds characters that cannot be sent. Was something else copied?'), words);
+    }
     // Who does not want to is left alone until they do something themselves.
     if (!entered) this.#asksLeft = 0;
     return entered !== undefined && this.#change(entered);
+  }
+
+  #canBeSent(secrets: readonly string[]): boolean {
+    return this.#wanted.every(({ way }, at) => canBeSent(secrets[at] ?? '', way));
   }
 
   #change(secrets: readonly string[]): true {

@@ -1,5 +1,11 @@
 import { isRecord } from './words.ts';
 
+/** A name as headers and cookies have them. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Headers that say how the request itself is framed and where it goes. */
+const FRAMING =
+  /^(host|connection|content-length|content-type|content-encoding|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept)$/i;
+
 /** How a server wants to be shown a secret. */
 export type Way =
   | { readonly how: 'bearer' }
@@ -31,7 +37,7 @@ export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Recor
   return all.filter(({ scheme }) => fitting?.includes(scheme));
 }
 
-/** Both versions' spellings; undefined for what needs a browser or a certificate. */
+/** Both versions' spellings; undefined for what needs a browser or a certificate, or could not be sent. */
 function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
   const http = isRecord(scheme.httpAuthSecurityScheme) ? scheme.httpAuthSecurityScheme : scheme.type === 'http' ? scheme : undefined;
   if (http && typeof http.scheme === 'string') {
@@ -41,5 +47,7 @@ function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
   const key = isRecord(scheme.apiKeySecurityScheme) ? scheme.apiKeySecurityScheme : scheme.type === 'apiKey' ? scheme : undefined;
   const place = key?.location ?? key?.in;
   if (!key || typeof key.name !== 'string' || (place !== 'header' && place !== 'query' && place !== 'cookie')) return undefined;
+  if (place !== 'query' && !NAME.test(key.name)) return undefined;
+  if (place === 'header' && FRAMING.test(key.name)) return undefined;
   return { how: 'key', place, name: key.name };
 }
