@@ -72,8 +72,13 @@ export class Hearing {
   /** One record of the stream of that number, counted from 1. False when it is another task's: its words and states mean nothing here. */
   take(record: Incoming, stream: number, first: boolean): boolean {
     const { memory } = this.#deps;
-    if (first) this.#began[stream] = record.taskId;
-    if (record.kind !== 'task' && record.taskId !== this.#began[stream] && this.#isForeign(record)) {
+    const ours = memory.task?.id;
+    // A failure before there was a task names one that nobody keeps; the last word of a cancelled one comes after it was left.
+    const gone = isOver(record.state) && record.state !== 'completed';
+    // One that is gone already is no beginning where ours has been heard of.
+    if (first) this.#began[stream] = gone && ours !== undefined && this.#began.includes(ours) ? ours : record.taskId;
+    const begins = record.kind === 'task' && this.#began[stream] !== ours;
+    if (!begins && record.taskId !== this.#began[stream] && this.#isForeign(record)) {
       this.#foreign(record);
       return false;
     }
@@ -81,8 +86,6 @@ export class Hearing {
     this.records += 1;
     const before = memory.task;
     if (record.taskId !== undefined && record.kind !== 'message') {
-      // A failure before there was a task names one that nobody keeps; the last word of a cancelled one comes after it was left.
-      const gone = isOver(record.state) && record.state !== 'completed';
       if (memory.task === undefined ? !gone : record.kind === 'task') {
         if (before?.id !== record.taskId) memory.task = { id: record.taskId };
       } else if (first && !gone && before?.id !== record.taskId && stream === this.#newest) {
