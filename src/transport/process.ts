@@ -160,10 +160,14 @@ export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   return env;
 }
 
-/** What was started, as a person would write it, cut at a sensible length. */
+/** What was started, as a person would call it. */
 function nameOf(spec: ProcessSpec): string {
-  if (spec.name) return spec.name;
-  const line = [spec.command, ...spec.args].join(' ');
+  return spec.name || commandLine(spec);
+}
+
+/** A command line in quotes, cut at 200 characters. */
+export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'args'>): string {
+  const line = [command, ...args].join(' ');
   return `"${line.length > 200 ? `${line.slice(0, 200)}…` : line}"`;
 }
 

@@ -218,7 +218,7 @@ class A2aAdapter implements Adapter {
     if (this.#lent) this.#life.own(this.#lent);
     if (this.#leaving) throw new Error('left');
     const env = this.#lent ? { [VARIABLE]: this.#lent.address, ...launch.env } : launch.env;
-    const server = await startServer({ ...launch, env }, this.#scene.log);
+    const server = await startServer({ ...launch, env }, this.#scene.log, this.#scene.name);
     this.#server = server;
     if (this.#leaving) {
       server.dispose();

@@ -6,7 +6,7 @@ import type { Disposable } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Closed } from '../../transport/channel.ts';
-import { processChannel } from '../../transport/process.ts';
+import { commandLine, processChannel } from '../../transport/process.ts';
 import type { Launch } from '../adapter.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
@@ -37,12 +37,19 @@ const GUARD = `data:text/javascript,${encodeURIComponent(
     "const gone=()=>{kill('SIGTERM');setTimeout(kill,3000,'SIGKILL')};process.stdin.resume().on('end',gone).on('error',gone).unref?.();",
 )}`;
 
-/** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. */
-export async function startServer(launch: ProcessLaunch, log: Log): Promise<Server> {
+/** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. `name`: what the person calls it. */
+export async function startServer(launch: ProcessLaunch, log: Log, name?: string): Promise<Server> {
   const guarded = guard(launch);
   const git = await askGit(launch);
   const channel = processChannel(
-    { command: guarded.command, args: guarded.args, cwd: launch.cwd, env: { ...environmentFor(launch, git.identity), ...launch.env } },
+    {
+      // What is added to its command line is nothing to be told about it.
+      name: name || commandLine(launch),
+      command: guarded.command,
+      args: guarded.args,
+      cwd: launch.cwd,
+      env: { ...environmentFor(launch, git.identity), ...launch.env },
+    },
     { log, patience: { end: 0, term: 3000 } },
   );
   const kept: string[] = [];

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startServer } from '../../../src/protocols/a2a/server.ts';
+import { cardOf } from '../../fakes/a2a.ts';
+import { talk } from './talk.ts';
 
 // Listens as the early shipped server does: on a port, naming no host.
 const PROGRAM = `
@@ -40,4 +42,35 @@ for (const identity of [true, false])
     const facts = JSON.parse(/FACTS (.*)/.exec(server.tail())?.[1] ?? '[]') as unknown[];
     const [name, email] = identity ? [null, null] : ['Parley', 'parley@localhost'];
     assert.deepEqual(facts, ['127.0.0.1', name, email, cwd, cwd]);
+  });
+
+// Serves a card, and is killed in the middle of the first turn.
+const KILLED = `
+const server = require('node:http').createServer((request, response) => {
+  if (request.method === 'POST' && request.headers.accept === 'text/event-stream') process.kill(process.pid, 'SIGKILL');
+  response.setHeader('content-type', 'application/json');
+  response.end(request.method === 'GET' ? CARD : JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'no' } }));
+});
+server.listen(0, () => {
+  const url = 'http://localhost:' + server.address().port;
+  console.log('Agent Server started on ' + url);
+});
+`;
+
+for (const name of ['My agent', undefined])
+  test(`a server that is killed is told of by ${name ? 'its name' : 'the command line of the settings'} and how it ended, in the banner and in the turn`, {
+    skip: process.platform === 'win32',
+  }, async (t) => {
+    const home = mkdtempSync(path.join(tmpdir(), 'parley-home-'));
+    t.after(() => rmSync(home, { recursive: true, force: true }));
+    const program = path.join(home, 'server.cjs');
+    writeFileSync(program, KILLED.replace('CARD', JSON.stringify(JSON.stringify(cardOf('http://127.0.0.1')))));
+    const start = { command: process.execPath, args: [program, '--port', '0'] };
+    const session = talk(t, '', { start, ...(name ? { name } : {}) });
+    assert.equal((await session.opened()).link.state, 'ready');
+    const turn = await session.prompt('hi');
+    const { link } = await session.until('the end', (now) => now.link.state === 'closed');
+    const told = name ?? `"${process.execPath} ${program} --port 0"`;
+    assert.equal(link.state === 'closed' && link.reason, `${told} was ended by SIGKILL.`);
+    assert.doesNotMatch(JSON.stringify([session.now(), turn]), /--import|data:text/);
   });

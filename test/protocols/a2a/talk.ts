@@ -42,6 +42,8 @@ export interface Talk {
   answer(ask: Ask, answer: Answer): void;
 }
 export interface TalkOptions {
+  /** What the person calls the agent. */
+  readonly name?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly options?: Readonly<Record<string, string>>;
   readonly timing?: Partial<Timing>;
@@ -58,7 +60,7 @@ export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptio
   const files = new Map<string, string>();
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
-  const live = new LiveSession(newSession('s', { protocol: 'a2a', name: '' }, cwd), 'test', {
+  const live = new LiveSession(newSession('s', { protocol: 'a2a', name: more.name ?? '' }, cwd), 'test', {
     protocol: { title: 'A2A', launch: 'either', open: (launch, scene) => openA2a(launch, scene, { ...FAST, ...more.timing }) },
     launch: async () => ({
       ...(more.start ? { kind: 'process', env: {}, ...more.start } : { kind: 'http', url, headers: more.headers ?? {} }),
