@@ -10,7 +10,7 @@ import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
 import { type CommandTable, commandTable, registerCommands } from './editor/commands.ts';
 import { keepContextKeys } from './editor/contextKeys.ts';
-import { editorFiles } from './editor/files.ts';
+import { editorFiles, unsavedText } from './editor/files.ts';
 import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
 import { outsidePorts } from './editor/outside.ts';
@@ -114,6 +114,7 @@ export function activate(context: vscode.ExtensionContext): void {
         },
         over: () => typing.over(),
       },
+      unsaved: unsavedText,
       answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
       ready: () => void starter.chatShown().catch(failed('A session could not be started')),
       log,

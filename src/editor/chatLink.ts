@@ -9,6 +9,7 @@ import type { AskId, Content, Session, SessionId } from '../session/model.ts';
 import { findAsk, isBusy, titleOf } from '../session/select.ts';
 import type { ChatPage } from './chatView.ts';
 import type { Typing } from './typing.ts';
+import { withUnsaved } from './unsavedText.ts';
 import { readFromView } from './viewMessages.ts';
 
 export interface ChatLinkDeps {
@@ -20,6 +21,8 @@ export interface ChatLinkDeps {
   readonly ready: () => void;
   /** Answers an open ask of an open session. */
   readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
+  /** The text of a file with unsaved changes; undefined for any other. */
+  readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
   readonly log: Log;
 }
@@ -177,7 +180,7 @@ export class ChatLink implements Disposable {
     const session = this.#deps.desk.get(sessionId);
     if (!session) return this.#deps.log.warn('The chat view meant a session that is gone');
     this.#deps.typing.over();
-    if (intent.type !== 'answer') return session.send(intent);
+    if (intent.type !== 'answer') return session.send(withUnsaved(intent, this.#deps.unsaved));
     if (findAsk(session.store.now, intent.askId)) this.#deps.answer(sessionId, intent.askId, intent.answer);
   }
 

@@ -40,6 +40,12 @@ export function openDocument(file: string): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === wanted);
 }
 
+/** The text of a file with changes that are not on disk yet. */
+export function unsavedText(file: string): string | undefined {
+  const document = openDocument(file);
+  return document?.isDirty ? document.getText() : undefined;
+}
+
 async function writeDocument(document: vscode.TextDocument, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   const change = smallestChange(document.getText(), inMannerOf(text, document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n'));

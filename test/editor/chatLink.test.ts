@@ -71,6 +71,7 @@ function open(answers: Partial<Answers> = {}) {
       ready += 1;
     },
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
+    unsaved: (path) => (path === '/work/dirty.ts' ? 'not saved' : undefined),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },
     log,
   });
@@ -216,4 +217,21 @@ test('after its end nothing is left: no listener, no answer', async () => {
   await frame();
   assert.deepEqual(page.posted, []);
   assert.equal(page.listeners, 0);
+});
+
+test('a file that is not saved goes with its text, in a prompt and in what is said into a turn', () => {
+  const { page, sent } = open();
+  page.say({ type: 'ready' });
+  const content = [
+    { type: 'text', text: 'look' },
+    { type: 'file', path: '/work/dirty.ts' },
+    { type: 'file', path: '/work/saved.ts' },
+    { type: 'file', path: '/work/dirty.ts', text: 'a part', lines: [1, 2] },
+  ];
+  for (const type of ['prompt', 'steer']) page.say({ type: 'intent', sessionId: 'a', intent: { type, turnId: type, content } });
+  const filled = content.map((one, at) => (at === 1 ? { ...one, text: 'not saved' } : one));
+  assert.deepEqual(
+    sent.map(({ intent }) => 'content' in intent && intent.content),
+    [filled, filled],
+  );
 });
