@@ -159,6 +159,44 @@ describe('review of changes', () => {
     await settled(() => tabs().length === 0);
   });
 
+  it('that a proposal was changed is said once, with the way back', async () => {
+    const said: string[] = [];
+    const shown = vscode.window.showInformationMessage;
+    const answering = async (text: string, ...buttons: readonly string[]) => {
+      said.push(text);
+      return buttons[0];
+    };
+    Object.assign(vscode.window, { showInformationMessage: answering });
+    try {
+      desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo', after: 'one\nTWO' }], true));
+      writeFileSync(file, 'one\ntwo');
+      await review.openAsk('a', '1');
+      const input = front();
+      assert.ok(input instanceof vscode.TabInputTextDiff);
+      const change = new vscode.WorkspaceEdit();
+      change.insert(input.modified, new vscode.Position(0, 0), 'hello');
+      assert.equal(await vscode.workspace.applyEdit(change), true);
+      await settled(() => said.length === 1);
+      const document = await vscode.workspace.openTextDocument(input.modified);
+      await settled(() => document.getText() === 'one\nTWO');
+    } finally {
+      Object.assign(vscode.window, { showInformationMessage: shown });
+    }
+    assert.match(said.join(), /^You have changed what the agent proposes/);
+  });
+
+  it('a piece of a file is plain text: it is not checked as a file of its language', async () => {
+    desk.open(edit('1', [{ path: 'no.json', before: '"a": 1', after: '"a": 2', excerpt: { beforeLine: 1 } }]));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const sides = await Promise.all([input.original, input.modified].map((uri) => vscode.workspace.openTextDocument(uri)));
+    assert.deepEqual(
+      sides.map((document) => document.languageId),
+      ['plaintext', 'plaintext'],
+    );
+  });
+
   it('a proposal that is not editable is read-only', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'x' }]));
     await review.openAsk('a', '1');

@@ -97,14 +97,15 @@ export class Review implements Disposable {
     const key = `${sessionId}/${askId}`;
     const editable = ask.editable === true && files.size === 1 && located.ok && located.sides.after !== null;
     const sides = this.#orExcerpt(located, diffs);
-    const left = this.#documents.put(`${key}/before`, wanted, sides.before ?? '');
-    const id = idOf(left, this.#documents.address(`${key}/after`, wanted));
+    const name = located.ok ? wanted : excerptName(wanted);
+    const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
+    const id = idOf(left, this.#documents.address(`${key}/after`, name));
     const known = this.#shown.get(id)?.subject;
     // Opened once more, it is as the person left it.
     const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
     const right = kept
-      ? this.#documents.address(`${key}/after`, wanted)
-      : this.#documents.put(`${key}/after`, wanted, sides.after ?? '', editable);
+      ? this.#documents.address(`${key}/after`, name)
+      : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable);
     const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides };
     this.#remember({ subject, left, right });
@@ -173,11 +174,12 @@ export class Review implements Disposable {
     const located = doneSides(changed.diffs, present);
     const sides = this.#orExcerpt(located, changed.diffs);
     const key = `${sessionId}/${turnId}`;
-    const left = this.#documents.put(`${key}/before`, file, sides.before ?? '');
+    const name = located.ok ? file : excerptName(file);
+    const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
     const onDisk = located.ok && typeof present === 'string';
     const right = onDisk
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
-      : this.#documents.put(`${key}/after`, file, sides.after ?? '');
+      : this.#documents.put(`${key}/after`, name, sides.after ?? '');
     const subject: Subject = { kind: 'turn', sessionId, turnId, file };
     this.#remember({ subject, left, right });
     return {
@@ -213,9 +215,23 @@ export class Review implements Disposable {
       if (!session || ask?.kind !== 'approval') continue;
       const after = this.#made(shown);
       if (after === ask.revised?.after) continue;
+      if (after !== undefined && !ask.revised) void this.#tellOfChange(shown);
       const diff = after === undefined ? null : { path: subject.file, before: subject.proposed.before, after };
       session.send({ type: 'revise', askId: subject.askId, diff });
     }
+  }
+
+  /** Keys may have gone astray: that the proposal is not the agent's any more is said, and taken back with one press. */
+  async #tellOfChange({ subject, right }: Shown): Promise<void> {
+    if (subject.kind !== 'ask') return;
+    const back = vscode.l10n.t('Put It Back');
+    const text = vscode.l10n.t('You have changed what the agent proposes: allowing it writes your text.');
+    if ((await vscode.window.showInformationMessage(text, back)) !== back || !this.#stillOpen(subject.sessionId, subject.askId)) return;
+    const document = await vscode.workspace.openTextDocument(right);
+    const edit = new vscode.WorkspaceEdit();
+    const whole = new vscode.Range(0, 0, document.lineCount, 0);
+    edit.replace(right, document.validateRange(whole), subject.proposed.after ?? '');
+    await vscode.workspace.applyEdit(edit);
   }
 
   #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {
@@ -289,6 +305,11 @@ export function mergedFiles(session: Session, files: readonly ChangedFile[]): re
     files.flatMap((file) => file.diffs),
   );
   return [...all].map(([file, diffs]) => ({ path: file, diffs }));
+}
+
+/** Pieces of a file are no file of its language: checked as one, they would be full of errors. */
+function excerptName(file: string): string {
+  return `${file}.txt`;
 }
 
 function proposalNote({ before, after }: Sides): string {
