@@ -175,6 +175,8 @@ export class Chat {
 
   #switch(session: Session): void {
     if (this.#shownSession === '') this.#ui.adopt(session.id);
+    // What was said last was said of another session.
+    else this.#announced = '';
     this.#shownSession = session.id;
     this.#shownTurns = TURNS_AT_ONCE;
     this.#scroller?.stop();

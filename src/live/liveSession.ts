@@ -132,7 +132,7 @@ export class LiveSession implements DeskSession, Disposable {
       case 'cancel': {
         if (readsHistory(this.store.now)) return this.#conversation?.adapter.send(intent);
         const turn = runningTurn(this.store.now);
-        if (!turn) return;
+        if (!turn) return this.#stopStart();
         if (turn.stopping) return this.#stopAgain();
         this.#stoppedAt = this.#deps.now();
         this.#emit({ type: 'turn.stopping', turnId: turn.id });
@@ -228,6 +228,14 @@ export class LiveSession implements DeskSession, Disposable {
   #gated(ports: Ports): Ports {
     const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#gate.wrap(tool));
     return { ...ports, tools: wrap(ports.tools), ...(ports.hands ? { hands: wrap(ports.hands) } : {}) };
+  }
+
+  /** The person does not want to wait for the agent any longer; what they have typed waits for them. */
+  #stopStart(): void {
+    if (this.store.now.link.state !== 'opening') return;
+    this.#starts += 1;
+    this.#hold();
+    this.#end(say('The start was stopped.'));
   }
 
   /** The agent was asked and goes on: it is ended with its turn, and another one goes on with the conversation. A double click is one Stop. */

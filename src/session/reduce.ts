@@ -177,7 +177,7 @@ function endTurn(session: Session, event: TurnEnded): Session {
 }
 
 function startedOver(session: Session): Session {
-  const { plan: _, ...rest } = session;
+  const { plan: _, usage: __, ...rest } = session;
   return { ...rest, turns: [] };
 }
 

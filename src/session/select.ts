@@ -10,9 +10,9 @@ export function isBusy(session: Session): boolean {
   return runningTurn(session) !== undefined;
 }
 
-/** Something is under way that a person can stop: a turn, or the reading of an earlier conversation. */
+/** Something is under way that a person can stop: a turn, the start of the agent, or the reading of an earlier conversation. */
 export function canStop(session: Session): boolean {
-  return isBusy(session) || readsHistory(session);
+  return isBusy(session) || session.link.state === 'opening';
 }
 
 /** An earlier conversation is being read, and that can be stopped. */

@@ -127,6 +127,24 @@ test('a flood of asks has a bound: what is beyond it is answered at once, the pe
   assert.deepEqual(script.last().heard.at(-1), { type: 'cancel' });
 });
 
+test('a start that takes long can be stopped; what waits then waits for the person, and the next start begins anew', async () => {
+  const { live, script, said, now } = await opened();
+  live.send({ type: 'prompt', turnId: 't1', content: text('hello') });
+  const first = script.last();
+  live.send({ type: 'cancel' });
+  const { link, queue } = now();
+  assert.deepEqual([link.state === 'closed' && link.reason, link.state === 'closed' && link.next], ['The start was stopped.', ['restart']]);
+  assert.deepEqual(
+    queue.map((one) => one.held),
+    [true],
+  );
+  first.ready();
+  assert.equal(now().link.state, 'closed', 'what it still says changes nothing');
+  await live.restart();
+  script.last().ready();
+  assert.deepEqual([now().link.state, said()], ['ready', []]);
+});
+
 test('prompts typed while a turn runs follow one by one, in order', async () => {
   const { live, script, said } = await opened();
   script.last().ready();

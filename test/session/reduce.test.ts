@@ -182,6 +182,18 @@ test('what was only told leaves with the next prompt; warnings stay, and what ca
   assert.deepEqual(reduce(reduce(session, { type: 'history.began' }), began('t')).notices, [info, warn]);
 });
 
+test('with the conversation that starts over go its plan and what it used', () => {
+  const plan = { entries: [{ text: 'a', status: 'pending' }] } as const;
+  const before = [
+    { type: 'turn.began', turnId: 't', prompt: [], at: 1 },
+    { type: 'plan.set', plan },
+    { type: 'usage.set', usage: { used: 1, size: 2, cost: { amount: 3, currency: 'USD' } } },
+    { type: 'turn.ended', turnId: 't', at: 2, status: 'done', clears: true },
+  ] as const;
+  const { turns, usage, plan: left } = before.reduce<Session>(reduce, newSession('s', { protocol: 'p', name: 'A' }, '/w'));
+  assert.deepEqual([turns, usage, left], [[], undefined, undefined]);
+});
+
 test('7c. the last notices are kept', () => {
   let session = fresh();
   for (let at = 0; at < NOTICES_KEPT + 5; at += 1) session = reduce(session, { type: 'notice', notice: { level: 'info', text: `${at}` } });

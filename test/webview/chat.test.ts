@@ -318,3 +318,27 @@ test('how full the context is, from a share alone, and what runs in the backgrou
   assert.match(stage.text('.composer-choices'), /1 in the background 42 %/);
   assert.equal(stage.find('.composer-choices meter').getAttribute('aria-label'), '42 % of the context window used');
 });
+
+test('what was said of one session is not what is said of the next', async () => {
+  const stage = await Stage.open(session({ link: { state: 'opening' } }));
+  await stage.happen({ type: 'link.ready', agent: { protocol: 'p', name: 'First' }, offers: {} });
+  assert.match(stage.text('[role=status]'), /is ready/);
+  stage.post({ type: 'sessions', list: [], active: 'other', profiles: [] });
+  stage.post({ type: 'snapshot', sessionId: 'other', seq: 0, session: { ...session({ link: { state: 'opening' } }), id: 'other' } });
+  await stage.settle();
+  assert.equal(stage.text('[role=status]'), '');
+});
+
+test('a start can be stopped from the composer', async () => {
+  const stage = await Stage.open(session({ link: { state: 'opening' } }));
+  await stage.press('Stop');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
+});
+
+test('what the agent told a sub-agent is not said to be the words of the person', async () => {
+  const parts = [callPart({ status: 'running' }), { kind: 'prompt', id: 'x', parent: callPart().id, content: [{ type: 'text', text: 'Look at it' }] }] as const;
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts })] }));
+  assert.match(stage.text('.inside'), /The prompt for the sub-agent/);
+  assert.equal(stage.all('.inside .prompt').length, 0);
+  assert.ok(!stage.text('.inside').includes('You'));
+});

@@ -11,7 +11,7 @@ import { callView } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView } from './content.ts';
 import { faultView, noticeView } from './fault.ts';
-import { promptView } from './prompt.ts';
+import { promptView, taskView } from './prompt.ts';
 import { textView } from './text.ts';
 import { thoughtView } from './thought.ts';
 
@@ -83,7 +83,9 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
     case 'content':
       return contentView(view, key, part.content, done);
     case 'prompt':
-      return promptView(view, key, part.content, t('You, while the agent was working'));
+      return part.parent === undefined
+        ? promptView(view, key, part.content, t('You, while the agent was working'))
+        : taskView(view, key, part.content);
     case 'notice':
       return noticeView(view, key, part.notice);
     case 'call':
