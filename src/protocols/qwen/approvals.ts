@@ -59,6 +59,8 @@ export class Approvals {
   readonly #refused = new Set<CallId>();
   readonly #applied = new Map<CallId, Diff>();
   readonly #before = new Map<CallId, FileText>();
+  /** Calls that a person allowed and that have no result yet. */
+  readonly #underWay = new Set<CallId>();
 
   constructor(deps: ApprovalDeps) {
     this.#deps = deps;
@@ -130,7 +132,14 @@ export class Approvals {
     }
     this.#before.delete(callId);
     this.#applied.delete(callId);
+    this.#underWay.delete(callId);
     // What was refused is named again at the end of the turn.
+  }
+
+  /** The turn has ended well: what was allowed in it and has no result was not cancelled, nobody knows what came of it. */
+  withoutResult(turnId: TurnId): readonly SessionEvent[] {
+    const error = { message: say('It was allowed. The agent has not said what came of it.') };
+    return [...this.#underWay].map((callId) => ({ type: 'call.changed', turnId, callId, change: { status: 'failed', error } }));
   }
 
   /** The agent took a request back. */
@@ -150,6 +159,7 @@ export class Approvals {
     this.#before.clear();
     this.#applied.clear();
     this.#refused.clear();
+    this.#underWay.clear();
   }
 
   #show(pending: Pending): void {
@@ -251,6 +261,7 @@ export class Approvals {
     const turn = this.#deps.turns.running;
     this.#close(id, pending, 'answered');
     if (!turn || !callId) return;
+    this.#underWay.add(callId);
     this.#deps.calls.setStatus(callId, 'running');
     this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
   }

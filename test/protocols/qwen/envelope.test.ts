@@ -717,3 +717,18 @@ test('a request that cannot be read is refused and logged, whatever its id is', 
   assert.equal(all.logged.filter((line) => line.includes('could not be read')).length, 4);
   assert.deepEqual(all.now().asks, []);
 });
+
+test('of an agent that shows its tools, a call it has not shown is not done', async (t) => {
+  const all = await talking(t, 'stream-json');
+  const { say, text, note } = speaker('stream-json');
+  const tool = (id: string, index: number) => ({ index, id, type: 'function', function: { name: 'foreign', arguments: '{}' } });
+  all
+    .last()
+    .say(
+      say({ tool_calls: [tool('a', 0), tool('b', 1)] }, 'tool_calls'),
+      note(display('a', 'Success', 'ok', { timestamp: 1 })),
+      text('Done', 'stop'),
+    );
+  await all.tick(600);
+  assert.deepEqual([all.turn().status, call(all.turn(), 'a').status, call(all.turn(), 'b').status], ['done', 'done', 'cancelled']);
+});

@@ -604,3 +604,128 @@ test('what has been used is asked of the agent where it keeps that, and shown as
   await all.settle();
   assert.deepEqual([all.turn().status, all.turn().error?.message], ['failed', 'no']);
 });
+
+test('a sub-agent that the agent waits for is no task in the background; one that goes on after its call is', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const started = (task: string, id: string) => ({
+    type: 'system',
+    subtype: 'task_started',
+    task_id: task,
+    tool_use_id: id,
+    description: `task ${task}`,
+  });
+  const over = (task: string) => ({
+    type: 'system',
+    subtype: 'task_notification',
+    task_id: task,
+    status: 'completed',
+    summary: `task ${task}`,
+  });
+  all
+    .last()
+    .say(
+      l.assistant([
+        l.use('a', 'Agent', { description: 'x', prompt: 'look', run_in_background: false }),
+        l.use('b', 'Agent', { description: 'y', prompt: 'look', run_in_background: true }),
+        l.use('c', 'Agent', { description: 'z', prompt: 'look' }),
+        l.use('d', 'Agent', { description: 'z', prompt: 'look' }),
+      ]),
+      started('A', 'a'),
+      started('B', 'b'),
+      started('C', 'c'),
+      started('D', 'd'),
+      over('C'),
+      ...['a', 'b', 'c', 'd'].map((id) => l.toolResult(id, 'done')),
+      over('A'),
+      over('B'),
+      over('D'),
+    );
+  await all.settle();
+  assert.deepEqual(all.notices(), ['In the background: task B', 'Done in the background: task B', 'Done in the background: task D']);
+});
+
+test('what a hook refused is rejected, and the hook and its reason are named once', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const decision = { id: 'c', non_execution_kind: 'permission-rule', permission_decision: { decision: 'reject', source: 'hook' } };
+  all
+    .last()
+    .say(
+      l.assistant([l.use('c', 'Bash', { command: 'ls' })]),
+      l.toolResult('c', 'PreToolUse:Bash hook error: [echo "hook says no" >&2; exit 2]: hook says no\n', true, {
+        tool_result_meta: [decision],
+      }),
+      l.result({ permission_denials: [{ tool_name: 'Bash', tool_use_id: 'c' }] }),
+    );
+  await all.settle();
+  assert.equal(call(all.turn(), 'c').status, 'rejected');
+  assert.deepEqual(all.notices(), ['A hook refused Bash: hook says no']);
+});
+
+test('what went wrong with a call is said once, without the marks for the model', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const long = `Exit code 1\n${'x'.repeat(3000)}`;
+  all
+    .last()
+    .say(
+      l.assistant([l.use('c', 'Edit', { file_path: '/w/a' }), l.use('d', 'Bash', { command: 'x' })]),
+      l.toolResult('c', '<tool_use_error>String to replace not found.</tool_use_error>', true),
+      l.toolResult('d', long, true),
+    );
+  await all.settle();
+  const { status, error, output } = call(all.turn(), 'c');
+  assert.deepEqual([status, error?.message, output], ['failed', 'String to replace not found.', []]);
+  assert.deepEqual(
+    [call(all.turn(), 'd').error?.message, call(all.turn(), 'd').output],
+    ['It failed.', [{ kind: 'content', content: { type: 'text', text: long } }]],
+  );
+});
+
+test('a call that was allowed and has no result when its turn is done was not cancelled', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  all
+    .last()
+    .say(
+      l.assistant([l.use('c', 'Bash', { command: 'x' }), l.use('d', 'Bash', { command: 'y' })]),
+      l.permission('p', 'c', 'Bash', { command: 'x' }),
+    );
+  await all.settle();
+  await all.answer(all.approval(), 'allow');
+  all.last().say(l.result());
+  await all.settle();
+  const { status, error } = call(all.turn(), 'c');
+  assert.deepEqual([status, error?.message], ['failed', 'It was allowed. The agent has not said what came of it.']);
+  assert.equal(call(all.turn(), 'd').status, 'cancelled');
+});
+
+test('what was used and what it cost starts over with the conversation, although the agent counts on', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const total = (cost: number, tokens: number, session: string) => ({
+    ...l.result({ modelUsage: { m: { inputTokens: tokens, outputTokens: tokens, contextWindow: 1000 } }, total_cost_usd: cost }),
+    session_id: session,
+  });
+  all.last().say(total(0.5, 10, 'S'));
+  await all.settle();
+  await all.prompt('/clear');
+  all.last().say({ type: 'conversation_reset', session_id: 'S' }, { ...l.init(), session_id: 'NEW' }, total(0.5, 10, 'NEW'));
+  await all.settle();
+  assert.equal(all.now().usage, undefined);
+  await all.prompt('next');
+  all.last().say(total(0.75, 14, 'NEW'));
+  await all.settle();
+  assert.deepEqual(all.now().usage, { input: 4, output: 4, size: 1000, cost: { amount: 0.25, currency: 'USD' } });
+  await all.prompt('next');
+  all.last().say(total(0.125, 3, 'NEW'));
+  await all.settle();
+  assert.deepEqual(all.now().usage?.cost?.amount, 0.125, 'an agent that counts anew is believed');
+});
+
+test('that the model failed stands there while it is waited for', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  all.last().say({ type: 'system', subtype: 'api_retry', session_id: 'S' });
+  await all.settle();
+  await all.tick(30_000);
+  assert.equal(all.turn().activity, 'The model failed; trying again — still waiting for the model (30 s)');
+  all.last().say(l.roundStart());
+  await all.tick(15_000);
+  assert.equal(all.turn().activity, 'Still waiting for the model (15 s)');
+});

@@ -89,6 +89,7 @@ export class GoBack {
             { id: 'keep', label: say('Keep the files as they are'), effect: 'allow_once' },
             { id: 'no', label: say('Do not go back'), effect: 'reject_once' },
           ],
+          wordless: true,
         },
       });
     });

@@ -1,4 +1,3 @@
-import type * as z from 'zod/mini';
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
@@ -17,11 +16,15 @@ import { initializeRequest } from './initialize.ts';
 import { Introduction } from './introduction.ts';
 import { OwnTurn } from './ownTurn.ts';
 import { promptOf, userContent } from './prompt.ts';
+import { Refusals } from './refusals.ts';
 import { permissionReply, Requests } from './requests.ts';
 import { resultEvents } from './results.ts';
+import { rowFor } from './row.ts';
 import * as schema from './schema.ts';
 import { Silence } from './silence.ts';
+import { Spent } from './spent.ts';
 import { systemEffects } from './system.ts';
+import { Tasks } from './tasks.ts';
 import { contextTokens, Transcript } from './transcript.ts';
 import { turnEnd, usageOf } from './turnEnd.ts';
 import { rangeIn, usageText } from './usageReport.ts';
@@ -46,6 +49,9 @@ export class MessageTalk implements Talk {
   readonly #ownTurn: OwnTurn;
   readonly #rows: Readonly<Record<string, (message: AgentMessage) => void>>;
   readonly #unknown = new Set<string>();
+  readonly #tasks = new Tasks();
+  readonly #refusals: Refusals;
+  readonly #spent = new Spent();
   #session = '';
   /** The agent has written something in this turn. */
   #spoke = false;
@@ -73,30 +79,31 @@ export class MessageTalk implements Talk {
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns });
     this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices, keeps: setup.keeps });
     this.#yesNo = new YesNo(emit, scene.newId);
+    this.#refusals = new Refusals(turns);
     this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
     this.#requests = new Requests({ ...this.#ground, peer, log: scene.log });
     this.#ownTurn = new OwnTurn(turns, (status) => this.#finish(status));
     this.#silence = new Silence({
       turns,
       excused: () => this.#ground.approvals.waiting || tools.busy,
-      running: () => this.#running(),
+      running: () => this.#ground.calls.running,
       probe: async () => {
         const reply = await this.#outgoing.ask({ subtype: 'supported_commands' }, PROBE_LIMIT);
         return reply.ok || !reply.message.startsWith('No answer');
       },
       emit,
     });
-    const streamRow = this.#row(schema.streamLine, (line) => this.#stream(line));
+    const streamRow = rowFor(scene.log, schema.streamLine, (line) => this.#stream(line));
     this.#rows = {
-      system: this.#row(schema.systemLine, (line) => this.#system(line)),
+      system: rowFor(scene.log, schema.systemLine, (line) => this.#system(line)),
       stream_event: (message) => {
         const delta = deltaIn(message);
         if (delta) this.#stream(delta);
         else streamRow(message);
       },
-      assistant: this.#row(schema.assistantLine, (line) => this.#assistant(line)),
-      user: this.#row(schema.userLine, (line) => this.#user(line)),
-      result: this.#row(schema.resultLine, (line) => this.#result(line)),
+      assistant: rowFor(scene.log, schema.assistantLine, (line) => this.#assistant(line)),
+      user: rowFor(scene.log, schema.userLine, (line) => this.#user(line)),
+      result: rowFor(scene.log, schema.resultLine, (line) => this.#result(line)),
       control_request: (message) => this.#requests.take(message),
       control_response: (message) => void this.#outgoing.take(message),
       control_cancel_request: (message) => this.#ground.approvals.withdraw(String(message.request_id)),
@@ -184,16 +191,6 @@ export class MessageTalk implements Talk {
     this.#ground.turns.end(this.#ground.turns.running?.stopping ? 'cancelled' : 'failed', { error: { message: why, next } });
   }
 
-  /** A handler that only sees lines of the right shape; others are logged and dropped. */
-  #row<T extends z.ZodMiniType>(shape: T, handle: (line: z.infer<T>) => void): (message: AgentMessage) => void {
-    return (message) => {
-      const parsed = shape.safeParse(message);
-      if (parsed.success) return handle(parsed.data);
-      const issue = parsed.error.issues[0];
-      this.#setup.scene.log.warn(`A ${String(message.type)} line was dropped: ${issue?.path.join('.')} ${issue?.message}`);
-    };
-  }
-
   #initialized(payload: unknown): void {
     const session = isRecord(payload) ? payload.session_id : undefined;
     if (typeof session === 'string' && session !== '') this.#moveTo(session);
@@ -265,6 +262,9 @@ export class MessageTalk implements Talk {
     if (line.subtype === 'init') this.#ownTurn.announced();
     this.#introduction.hear(effects);
     if (effects.activity !== undefined) this.#ground.turns.activity(effects.activity);
+    if (effects.fails) this.#silence.fails(effects.activity);
+    const call = line.tool_use_id ? this.#ground.calls.call(line.tool_use_id) : undefined;
+    if (!this.#tasks.tells(line, call)) return;
     for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, note.parent);
   }
 
@@ -329,6 +329,7 @@ export class MessageTalk implements Talk {
       stopping: turn?.stopping ?? false,
       ...(applied === undefined ? {} : { applied }),
     };
+    this.#refusals.heard(line, callId, block, how.use?.name);
     this.#ground.approvals.settleCall(callId);
     this.#ground.calls.setStatus(callId, block.is_error ? 'failed' : 'done');
     if (turn) this.#ground.all(resultEvents(block, line, turn.id, how, this.#setup.cwd));
@@ -350,12 +351,10 @@ export class MessageTalk implements Talk {
     if (!this.#spoke && line.result) {
       this.#emit({ type: 'text.grew', turnId: turn.id, kind: 'text', partId: this.#ground.turns.newPart(), text: line.result });
     }
-    const denied = (line.permission_denials ?? []).filter((one) => one.tool_use_id && !this.#ground.approvals.wasRefused(one.tool_use_id));
-    const names = new Set(denied.flatMap((one) => (one.tool_name ? [one.tool_name] : [])));
-    if (names.size > 0)
-      this.#ground.turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
-    this.#emit({ type: 'usage.set', usage: usageOf(line) });
+    this.#refusals.unasked(line, (callId) => this.#ground.approvals.wasRefused(callId));
+    this.#emit({ type: 'usage.set', usage: this.#spent.since(usageOf(line)) });
     const { status, ...more } = turnEnd(line, turn.stopping);
+    if (status === 'done') this.#ground.all(this.#ground.approvals.withoutResult(turn.id));
     this.#finish(status, more);
     void this.#introduction.askContext();
   }
@@ -364,6 +363,7 @@ export class MessageTalk implements Talk {
     this.#endTurn();
     const clears = this.#clears && status === 'done';
     this.#clears = false;
+    if (clears) this.#spent.startOver();
     if (clears) this.#emit({ type: 'notice', notice: { level: 'info', text: startedOver() } });
     this.#ground.turns.end(status, { ...more, ...(clears ? { clears } : {}) });
   }
@@ -375,6 +375,7 @@ export class MessageTalk implements Talk {
     this.#ground.stopping.over();
     this.#ground.approvals.cancelAll('The turn is over.');
     this.#ground.approvals.forget();
+    this.#refusals.forget();
     this.#ground.calls.endTurn();
   }
 
@@ -384,12 +385,6 @@ export class MessageTalk implements Talk {
     void this.#outgoing.ask({ subtype: 'interrupt' }).then((reply) => reply.ok && this.#ownTurn.stopped());
     approvals.cancelAll('The person stopped the turn.');
     tools.cancel();
-  }
-
-  #running(): 'tool' | 'subAgent' | undefined {
-    const open = this.#ground.calls.openCalls;
-    if (open.length === 0) return undefined;
-    return open.some(([, call]) => call.parent !== undefined) ? 'subAgent' : 'tool';
   }
 }
 

@@ -8,6 +8,8 @@ import { planEvents } from '../todos.ts';
 import type { ToolUse } from '../toolTable.ts';
 import type { Block, UserLine } from './schema.ts';
 
+/** UTF-16 units. What is longer stands below, as output. */
+const ERROR_TEXT = 2000;
 const CANCELLED = '[Operation Cancelled]';
 const maybe = <T extends z.core.$ZodType>(schema: T) => z.optional(z.nullable(schema));
 
@@ -23,7 +25,21 @@ const editResult = z.object({
     z.array(z.object({ oldStart: z.number(), newStart: z.number(), lines: z.array(z.string()) })).check(z.maxLength(2000)),
   ),
 });
-const resultMeta = z.array(z.object({ id: z.string(), non_execution_kind: maybe(z.string()) }));
+const resultMeta = z
+  .array(
+    z.object({
+      id: z.string(),
+      non_execution_kind: maybe(z.string()),
+      permission_decision: maybe(z.object({ decision: maybe(z.string()), source: maybe(z.string()) })),
+    }),
+  )
+  .check(z.maxLength(1000));
+
+/** What Claude Code says beside a result of whether its call ran. */
+export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMeta>[number] | undefined {
+  const meta = resultMeta.safeParse(line.tool_result_meta);
+  return meta.success ? meta.data.find((one) => one.id === callId) : undefined;
+}
 
 /** How a call ended, by what its result says and what a person did about it. */
 export interface Ending {
@@ -42,24 +58,28 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   if (!callId) return [];
   const status = statusOf(block, line, callId, how);
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
+  const contents = contentOf(block.content).flatMap(forPeople);
+  const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
+  // What went wrong is said once: as the error where it is short enough.
+  const asError = status === 'failed' && words.length <= ERROR_TEXT && !words.includes('\u001b');
+  const said = asError ? contents.filter((one) => one.type !== 'text') : contents;
   const output: readonly Output[] = [
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
-    ...contentOf(block.content)
-      .flatMap(forPeople)
-      .map((content) => ({ kind: 'content', content }) as const),
+    ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: textOf(block.content).slice(0, 2000) || say('It failed.') } } : {};
+  const error = status === 'failed' ? { error: { message: (asError && words.trim()) || say('It failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
   ];
 }
 
-/** Claude Code adds words for the model to some results. */
-const FOR_THE_MODEL = /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)/g;
+/** Claude Code adds words for the model to some results, and marks others for it. */
+const FOR_THE_MODEL =
+  /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
 
 function forPeople(content: Content): readonly Content[] {
-  if (content.type !== 'text' || !/<system-reminder>|file state is current/.test(content.text)) return [content];
+  if (content.type !== 'text' || !/<system-reminder>|file state is current|^<tool_use_error>/.test(content.text)) return [content];
   const text = content.text.replaceAll(FOR_THE_MODEL, '').trimEnd();
   return text === '' ? [] : [{ type: 'text', text }];
 }
@@ -68,9 +88,10 @@ function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): To
   if (how.applied) return 'done';
   if (!block.is_error) return 'done';
   if (how.refused) return 'rejected';
-  const meta = resultMeta.safeParse(line.tool_result_meta);
-  const notRun = meta.success && meta.data.some((one) => one.id === callId && one.non_execution_kind);
-  if (notRun || textOf(block.content).startsWith(CANCELLED)) return 'cancelled';
+  const meta = metaOf(line, callId);
+  if (meta?.non_execution_kind === 'permission-rule' || (meta?.permission_decision?.decision === 'reject' && !how.stopping))
+    return 'rejected';
+  if (meta?.non_execution_kind || textOf(block.content).startsWith(CANCELLED)) return 'cancelled';
   return how.stopping ? 'cancelled' : 'failed';
 }
 

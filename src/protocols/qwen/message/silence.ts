@@ -28,6 +28,8 @@ export class Silence {
   #missed = 0;
   #probing = false;
   #saying = false;
+  /** What the agent said last: that the model failed. */
+  #failure: string | undefined;
   /** It was said that the agent does not answer. */
   #dead = false;
 
@@ -46,11 +48,17 @@ export class Silence {
   /** A line came. */
   heard(): void {
     this.#missed = 0;
+    this.#failure = undefined;
     this.#reset();
     if (this.#dead) this.#back();
     if (!this.#saying) return;
     this.#saying = false;
     this.#deps.turns.activity(null);
+  }
+
+  /** The line that came says that the model failed: that stands there until something else comes. */
+  fails(text: string | null | undefined): void {
+    this.#failure = text ?? undefined;
   }
 
   /** It answered a question of ours, which says nothing of its work. */
@@ -60,6 +68,7 @@ export class Silence {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#failure = undefined;
     this.#timer = undefined;
     this.#saying = false;
   }
@@ -73,11 +82,16 @@ export class Silence {
     if (this.#deps.excused()) return this.#reset();
     this.#quiet += LOOK_EVERY;
     const running = this.#deps.running();
-    if (running === undefined && this.#quiet >= SAY_AFTER) this.#say(say('Still waiting for the model ({0} s)', this.#quiet / 1000));
+    if (running === undefined && this.#quiet >= SAY_AFTER) this.#say(this.#waiting(this.#quiet / 1000));
     if (running === 'subAgent' && this.#quiet >= SAY_IN_SUB_AGENT) {
       this.#say(say('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
     }
     if (this.#quiet - this.#probedAt >= PROBE_AFTER && !this.#probing) void this.#probe();
+  }
+
+  #waiting(seconds: number): string {
+    if (this.#failure === undefined) return say('Still waiting for the model ({0} s)', seconds);
+    return say('{0} — still waiting for the model ({1} s)', this.#failure, seconds);
   }
 
   #say(text: string): void {

@@ -10,6 +10,8 @@ export interface SystemEffects {
   readonly model?: string | undefined;
   /** What the turn is busy with; null when that is over. */
   readonly activity?: string | null;
+  /** The model failed, and the agent tries again. */
+  readonly fails?: true;
   readonly notes: readonly { readonly level: 'info' | 'warn'; readonly text: string; readonly parent?: string }[];
 }
 
@@ -32,7 +34,12 @@ export function systemEffects(line: SystemLine): SystemEffects {
       return { mode, activity: line.status === 'compacting' ? say('Compacting the conversation') : null, notes: [] };
     case 'retry':
     case 'api_retry':
-      return { mode, activity: text === '' ? say('The model failed; trying again') : say('Trying again: {0}', text), notes: [] };
+      return {
+        mode,
+        activity: text === '' ? say('The model failed; trying again') : say('Trying again: {0}', text),
+        fails: true,
+        notes: [],
+      };
     case 'task_started':
       return note(say('In the background: {0}', text || '…'));
     case 'task_notification':

@@ -40,6 +40,13 @@ export class Transcript {
     return [...this.#calls].filter(([, call]) => call.status === 'pending' || call.status === 'waiting' || call.status === 'running');
   }
 
+  /** What is going on now: a sub-agent, another tool, or nothing, which leaves the model. */
+  get running(): 'tool' | 'subAgent' | undefined {
+    const open = this.openCalls;
+    if (open.length === 0) return undefined;
+    return open.some(([, call]) => call.parent !== undefined) ? 'subAgent' : 'tool';
+  }
+
   /** The calls of the running turn. */
   get ofTurn(): readonly TurnCall[] {
     return [...this.#ofTurn].flatMap((id) => {
