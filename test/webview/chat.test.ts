@@ -336,7 +336,10 @@ test('a start can be stopped from the composer', async () => {
 });
 
 test('what the agent told a sub-agent is not said to be the words of the person', async () => {
-  const parts = [callPart({ status: 'running' }), { kind: 'prompt', id: 'x', parent: callPart().id, content: [{ type: 'text', text: 'Look at it' }] }] as const;
+  const parts = [
+    callPart({ status: 'running' }),
+    { kind: 'prompt', id: 'x', parent: callPart().id, content: [{ type: 'text', text: 'Look at it' }] },
+  ] as const;
   const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts })] }));
   assert.match(stage.text('.inside'), /The prompt for the sub-agent/);
   assert.equal(stage.all('.inside .prompt').length, 0);

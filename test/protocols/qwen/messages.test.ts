@@ -647,15 +647,13 @@ test('a sub-agent that the agent waits for is no task in the background; one tha
 test('what a hook refused is rejected, and the hook and its reason are named once', async (t) => {
   const all = await talking(t, { command: 'claude' });
   const decision = { id: 'c', non_execution_kind: 'permission-rule', permission_decision: { decision: 'reject', source: 'hook' } };
-  all
-    .last()
-    .say(
-      l.assistant([l.use('c', 'Bash', { command: 'ls' })]),
-      l.toolResult('c', 'PreToolUse:Bash hook error: [echo "hook says no" >&2; exit 2]: hook says no\n', true, {
-        tool_result_meta: [decision],
-      }),
-      l.result({ permission_denials: [{ tool_name: 'Bash', tool_use_id: 'c' }] }),
-    );
+  all.last().say(
+    l.assistant([l.use('c', 'Bash', { command: 'ls' })]),
+    l.toolResult('c', 'PreToolUse:Bash hook error: [echo "hook says no" >&2; exit 2]: hook says no\n', true, {
+      tool_result_meta: [decision],
+    }),
+    l.result({ permission_denials: [{ tool_name: 'Bash', tool_use_id: 'c' }] }),
+  );
   await all.settle();
   assert.equal(call(all.turn(), 'c').status, 'rejected');
   assert.deepEqual(all.notices(), ['A hook refused Bash: hook says no']);
