@@ -23,7 +23,7 @@ test('an agent that never answers tasks/cancel: the turn ends when its time is o
       'tasks/cancel': () => {},
     },
   });
-  const session = talk(t, agent.url, { timing: SOON });
+  const session = talk(t, agent.url, { timing: { ...SOON, answer: 60_000 } });
   const turnId = session.begin('go');
   await session.until('words', (now) => now.turns[0]?.parts.length === 1);
   session.live.send({ type: 'cancel' });
@@ -36,6 +36,29 @@ test('an agent that never answers tasks/cancel: the turn ends when its time is o
   const sent = agent.requests('message/stream')[1]?.params.message as { readonly taskId?: string };
   assert.equal(sent.taskId, undefined);
 });
+
+for (const later of [false, true])
+  test(`the shipped server, ${later ? 'later' : 'early'} generation, says nothing any more: Stop ends the turn all the same`, async (t) => {
+    const agent = await fakeAgent(t, {
+      card: {
+        name: 'Gemini SDLC Agent',
+        capabilities: { streaming: true },
+        ...(later ? { securitySchemes: { b: { type: 'http', scheme: 'bearer' } } } : {}),
+      },
+      on: {
+        'message/stream': (_, reply) =>
+          reply.record(status('working', '', [text('Busy.')], { meta: { coderAgent: { kind: 'text-content' } } })),
+        'tasks/cancel': () => {},
+        'tasks/get': () => {},
+      },
+    });
+    const session = talk(t, agent.url, { timing: { ...SOON, answer: 60_000 } });
+    const turnId = session.begin('go');
+    await session.until('words', (now) => now.turns[0]?.parts.length === 1);
+    session.live.send({ type: 'cancel' });
+    assert.equal((await session.ended(turnId)).status, 'cancelled');
+    assert.equal(agent.requests(later ? 'tasks/cancel' : 'tasks/get').length, 1);
+  });
 
 test('a second stop, before the agent’s time is over, ends the turn and begins the connection anew', async (t) => {
   const agent = await fakeAgent(t, {
