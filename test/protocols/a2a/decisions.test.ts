@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { acceptance } from '../../../src/editor/approvals/optionRows.ts';
 import type { Turn } from '../../../src/session/model.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, status, task, text, URI } from '../../fakes/a2a.ts';
@@ -185,4 +186,34 @@ test('an agent that lets go of every subscription at once is not asked without e
   session.answer(again.asks[0] ?? ask, { kind: 'option', optionId: 'no' });
   const turn = await session.ended(turnId);
   assert.deepEqual([turn.status, turn.error?.next], ['failed', ['continue']]);
+});
+
+test('an edit whose options have ids of the agent’s own: what accepting it takes is for this once, and the person’s text goes with it', async (t) => {
+  const confirmation_request = {
+    ...(asks.confirmation_request as Json),
+    options: [
+      { id: 'yes1', name: 'Yes, just now' },
+      { id: 'yesall', name: 'Yes, for ever' },
+      { id: 'nono', name: 'No thanks' },
+    ],
+  };
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': (_, reply, at) => {
+        reply.record(at === 0 ? call('PENDING', { confirmation_request }) : call('SUCCEEDED'));
+        reply.record(over(at === 0 ? 'input-required' : 'completed'));
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  const turnId = session.begin('go');
+  const ask = await session.approval();
+  const taken = acceptance(ask);
+  assert.equal(taken?.id, 'yes1');
+  session.answer(ask, { kind: 'option', optionId: 'yes1', edited: 'one\nthree\n' });
+  assert.equal((await session.ended(turnId)).status, 'done');
+  const sent = agent.requests('message/stream')[1]?.params.message as { readonly parts: readonly { readonly data: Json }[] };
+  const edited = { file_details: { new_content: 'one\r\nthree\r\n' } };
+  assert.deepEqual(sent.parts[0]?.data, { tool_call_id: 'k1', selected_option_id: 'yes1', ...edited });
 });
