@@ -2,6 +2,7 @@ import type { SessionEvent } from '../src/session/events.ts';
 import type { Session } from '../src/session/model.ts';
 import { askTitle } from '../src/session/select.ts';
 import { t } from './strings.ts';
+import { visibleText } from './visible.ts';
 
 /** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
 export function announcement(
@@ -33,5 +34,6 @@ export function announcement(
         return [];
     }
   });
-  return said.length > 0 ? said.join(' ').slice(0, 500) : undefined;
+  // Heard as it is seen: with the marks that turn the reading direction written out.
+  return said.length > 0 ? visibleText(said.join(' ').slice(0, 500)) : undefined;
 }

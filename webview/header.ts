@@ -6,6 +6,7 @@ import { titleOf } from '../src/session/select.ts';
 import { iconOf } from './icons.ts';
 import { t } from './strings.ts';
 import type { Act } from './view.ts';
+import { visibleText } from './visible.ts';
 
 export interface HeaderState {
   readonly listOpen: boolean;
@@ -19,7 +20,7 @@ export function headerView(mirror: Mirror, act: Act, state: HeaderState): Templa
   return html`<header class="header" @keydown=${(event: KeyboardEvent) => closeOnEscape(event, state)}>
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" aria-expanded=${state.listOpen ? 'true' : 'false'} title=${t('Sessions')} @click=${() => state.toggleList(!state.listOpen)}>
-      ${iconOf('down')}<bdi class="title">${session ? titleOf(session) || t('New session') : t('No session')}</bdi>
+      ${iconOf('down')}<bdi class="title">${session ? visibleText(titleOf(session)) || t('New session') : t('No session')}</bdi>
       ${waiting > 0 ? html`<span class="badge" role="img" aria-label=${t('{0} approvals wait in other sessions', waiting)}>${waiting}</span>` : nothing}
     </button>
     ${session ? agentView(session) : nothing}
@@ -39,9 +40,9 @@ function closeOnEscape(event: KeyboardEvent, state: HeaderState): void {
 function agentView({ agent, link }: Session): TemplateResult {
   const state = link.state === 'ready' ? t('Ready') : link.state === 'opening' ? t('Starting') : t('Ended');
   const own = [agent.own ?? agent.name, agent.version].filter(Boolean).join(' ');
-  const title = [...new Set([agent.name, own, state])].join(' · ');
+  const title = visibleText([...new Set([agent.name, own, state])].join(' · '));
   return html`<span class="agent" title=${title}>
-    <span class="state state-${link.state}" aria-hidden="true"></span><bdi>${agent.name}</bdi><span class="sr-only">, ${state}</span>
+    <span class="state state-${link.state}" aria-hidden="true"></span><bdi>${visibleText(agent.name)}</bdi><span class="sr-only">, ${state}</span>
   </span>`;
 }
 
@@ -58,7 +59,7 @@ function listView(mirror: Mirror, act: Act, state: HeaderState): TemplateResult 
 }
 
 function lineView(line: SessionLine, active: boolean, act: Act, state: HeaderState): TemplateResult {
-  const title = line.title || t('New session');
+  const title = visibleText(line.title) || t('New session');
   const go = () => {
     state.toggleList(false);
     act.switchSession(line.id);

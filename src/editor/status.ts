@@ -34,7 +34,7 @@ export function showStatus(desk: Desk, waiting: (count: number, approvals: boole
     item.tooltip = [
       session.agent.name,
       session.link.state === 'opening' ? session.link.note : '',
-      titleOf(session),
+      plainLabel(titleOf(session)),
       asks > 0 ? vscode.l10n.t('Click to see what waits.') : '',
     ]
       .filter(Boolean)

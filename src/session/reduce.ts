@@ -48,7 +48,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'link.opening':
       return {
         ...session,
-        notices: withoutSilence(session.notices),
+        // What the last agent said of itself does not hold of the next one.
+        notices: session.link.state === 'closed' ? [] : withoutSilence(session.notices),
         link: {
           state: 'opening',
           ...(event.note === undefined ? {} : { note: event.note }),

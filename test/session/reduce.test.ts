@@ -194,6 +194,16 @@ test('with the conversation that starts over go its plan and what it used', () =
   assert.deepEqual([turns, usage, left], [[], undefined, undefined]);
 });
 
+test('what an agent said above the composer goes when another one is started, not when the same one goes on opening', () => {
+  const notice = { level: 'warn', text: 'No key.' } as const;
+  let session = reduce(fresh(), { type: 'notice', notice });
+  session = reduce(session, { type: 'link.opening', note: 'Reading' });
+  assert.deepEqual(session.notices, [notice]);
+  session = reduce(session, { type: 'link.closed', reason: 'It ended.', at: 1 });
+  assert.deepEqual(session.notices, [notice], 'it may say why');
+  assert.deepEqual(reduce(session, { type: 'link.opening' }).notices, []);
+});
+
 test('7c. the last notices are kept', () => {
   let session = fresh();
   for (let at = 0; at < NOTICES_KEPT + 5; at += 1) session = reduce(session, { type: 'notice', notice: { level: 'info', text: `${at}` } });

@@ -11,6 +11,25 @@ test('the view says ready before anything else', async () => {
   assert.deepEqual(stage.sent[0], { type: 'ready' });
 });
 
+test('marks that turn the reading direction are written out in titles, notices, faults and what is spoken', async () => {
+  const turned = 'N \u202eeciton';
+  const failed = turn({ status: 'failed', error: { message: turned } });
+  const title = { title: turned, agent: { protocol: 'p', name: turned } };
+  const stage = await Stage.open(session({ ...title, turns: [failed], notices: [{ level: 'warn', text: turned }] }));
+  for (const place of ['.title', '.agent', '.notices', '.fault']) assert.match(stage.text(place), /N ⟨U\+202E⟩eciton/, place);
+  // After the page: what it draws with wants a document.
+  const { announcement } = await import('../../webview/announcer.ts');
+  const spoken = announcement([{ type: 'notice', notice: { level: 'warn', text: turned } }], session({}));
+  assert.equal(spoken, 'N ⟨U+202E⟩eciton');
+});
+
+test('a picture without content says so', async () => {
+  const content = { type: 'image', mime: 'image/png', data: '' } as const;
+  const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'content', id: 'c', content }] })] }));
+  assert.match(stage.text('.answer'), /An image without content/);
+  assert.equal(stage.all('img').length, 0);
+});
+
 test('every kind of part is drawn, in the order of the turn', async () => {
   const stage = await Stage.open(sessions.everything);
   const answer = stage.find('[data-turn=t1] > .answer');

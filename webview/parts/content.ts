@@ -19,6 +19,7 @@ export function contentView(view: View, key: string, content: Content, done: boo
     case 'text':
       return textView(content.text, done);
     case 'image':
+      if (content.data === '') return html`<p class="faint">${t('An image without content')}</p>`;
       return PICTURES.test(content.mime)
         ? html`<img class="picture" alt=${t('Image from the agent')} src="data:${content.mime};base64,${content.data}" />`
         : unknownView(view, key, content.mime, content.mime);
@@ -29,7 +30,7 @@ export function contentView(view: View, key: string, content: Content, done: boo
     case 'file':
     case 'link':
       return html`<div class="chips">${chip(view, content)}</div>${
-        content.type === 'file' && content.text !== undefined ? plainText(view, `${key}:text`, content.text) : nothing
+        content.type === 'file' && content.text !== undefined ? plainText(view, `${key}:text`, visibleText(content.text)) : nothing
       }`;
     case 'raw':
       return unknownView(view, key, content.label, content.value);
@@ -41,7 +42,7 @@ function unknownView(view: View, key: string, label: string, value: unknown): Te
     key: `${key}:raw`,
     look: 'raw',
     summary: html`${iconOf('info')}<bdi>${visible(label)}</bdi>`,
-    body: () => plainText(view, `${key}:rawText`, pretty(value)),
+    body: () => plainText(view, `${key}:rawText`, visibleText(pretty(value))),
   });
 }
 

@@ -26,7 +26,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
     ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
-    ${diffs.map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, diff.after ?? diff.before ?? '') : lines(view, `${key}/${at}`, diff)))}
+    ${diffs.map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? '')) : lines(view, `${key}/${at}`, diff)))}
   </div>`;
 }
 

@@ -3,7 +3,7 @@ import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible } from '../visible.ts';
+import { visible, visibleText } from '../visible.ts';
 import { plainText } from './plainText.ts';
 
 /** Buttons for what can be done about it. */
@@ -49,7 +49,7 @@ export function faultView(
   return html`<div class="fault level-${level}">
     ${iconOf(level === 'error' ? 'error' : 'warning')}
     <div class="fault-text">
-      <span class="sr-only">${level === 'error' ? t('Error') : t('Warning')}: </span>${plainText(view, `${key}:fault`, fault.message)}
+      <span class="sr-only">${level === 'error' ? t('Error') : t('Warning')}: </span>${plainText(view, `${key}:fault`, visibleText(fault.message))}
       ${fault.code === undefined ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
       ${remedies(view, fault.next)}${more}
     </div>
@@ -61,7 +61,7 @@ export function noticeView(view: View, key: string, notice: Notice): TemplateRes
   return html`<div class="fault level-${notice.level}">
     ${iconOf(notice.level === 'error' ? 'error' : notice.level === 'warn' ? 'warning' : 'info')}
     <div class="fault-text">
-      <span class="sr-only">${name}: </span>${plainText(view, `${key}:notice`, notice.text)} ${remedies(view, notice.next)}
+      <span class="sr-only">${name}: </span>${plainText(view, `${key}:notice`, visibleText(notice.text))} ${remedies(view, notice.next)}
     </div>
   </div>`;
 }
