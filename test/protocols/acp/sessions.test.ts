@@ -114,12 +114,12 @@ test('an agent that empties the record of a young conversation is asked for it w
   // Later on nothing is held, and nothing more is said.
   now = () => began + 2 * MINUTE;
   await driven.live.restart();
-  assert.equal((await driven.ready()).notices.length, held.notices.length);
+  assert.deepEqual((await driven.ready()).notices, []);
   assert.equal(asked.length, 2);
   // A window that closes meanwhile does not wait for the minute.
   now = () => began + 10_000;
   await driven.live.restart();
-  await driven.until('the notice', (session) => session.notices.length > held.notices.length);
+  await driven.until('the notice', (session) => session.notices.length > 0);
   await driven.live.stop();
   assert.equal(asked.length, 2);
 });
