@@ -47,8 +47,10 @@ export function linkView(view: View): TemplateResult | typeof nothing {
 
 function closedView(view: View, link: Extract<Link, { state: 'closed' }>): TemplateResult {
   const { detail } = link;
+  // The turn that broke off with it says why, and goes on saying so when another agent is there.
+  const told = view.session.turns.at(-1)?.error?.message === link.reason;
   return html`<section class="banner closed" aria-label=${t('Connection')}>
-    <p>${visibleText(link.reason)}</p>
+    <p>${told ? t('The agent is gone.') : visibleText(link.reason)}</p>
     ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
     ${remedies(view, link.next)}
   </section>`;

@@ -20,8 +20,9 @@ test(
     await pick.gone();
     const banner = chat.frame.locator('.banner.closed');
     await banner.waitFor();
-    assert.match((await banner.textContent()) ?? '', /SIGKILL/);
+    assert.match((await banner.textContent()) ?? '', /The agent is gone/);
     await chat.settled(chat.lastTurn);
+    assert.match((await chat.lastTurn.textContent()) ?? '', /SIGKILL/, 'why, where it stays');
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
     assert.equal(await chat.composer.inputValue(), 'what I was about to say');
     await window.statusItem('not running').waitFor();

@@ -227,6 +227,17 @@ test('an error says what to do next; a link that ended says why', async () => {
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
 });
 
+test('a turn that broke off with its agent says why, before and after another agent is there; the banner does not say it twice', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
+  await stage.happen({ type: 'link.closed', reason: 'qwen ended with exit code 53.', at: 2 });
+  assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
+  assert.match(stage.text('.banner'), /^The agent is gone\./);
+  await stage.happen({ type: 'link.opening' }, { type: 'link.ready', agent: { protocol: 'p', name: 'Q' }, offers: {} });
+  assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
+  await stage.happen({ type: 'link.closed', reason: 'The agent was stopped.', at: 3 });
+  assert.match(stage.text('.banner'), /^The agent was stopped\./);
+});
+
 test('a call of the host that fails is told to the person', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
   await stage.press('Open /gone.ts');

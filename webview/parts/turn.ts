@@ -107,13 +107,6 @@ export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
 }
 
-/** While the link says above why it is closed, the turn need not say it again. */
-function shortened({ link }: Session, error: Fault): Fault {
-  return link.state === 'closed' && link.reason === error.message
-    ? { ...error, message: t('The agent went away before it had answered.') }
-    : error;
-}
-
 /** What is tried again is the last turn; in an earlier one there is nothing left to try. */
 function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
@@ -130,7 +123,7 @@ function endView(view: View, turn: Turn): unknown {
   const last = turn === view.session.turns.at(-1);
   const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
   const shown = error && (last ? error : notAgain(error));
-  return html`${shown ? faultView(view, turn.id, shortened(view.session, shown), turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
+  return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
     ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)}`;

@@ -661,20 +661,20 @@ test('what a hook refused is rejected, and the hook and its reason are named onc
 
 test('what went wrong with a call is said once, without the marks for the model', async (t) => {
   const all = await talking(t, { command: 'claude' });
-  const long = `Exit code 1\n${'x'.repeat(3000)}`;
+  const printed = 'Exit code 1\none\ntwo';
   all
     .last()
     .say(
       l.assistant([l.use('c', 'Edit', { file_path: '/w/a' }), l.use('d', 'Bash', { command: 'x' })]),
       l.toolResult('c', '<tool_use_error>String to replace not found.</tool_use_error>', true),
-      l.toolResult('d', long, true),
+      l.toolResult('d', printed, true),
     );
   await all.settle();
   const { status, error, output } = call(all.turn(), 'c');
   assert.deepEqual([status, error?.message, output], ['failed', 'String to replace not found.', []]);
   assert.deepEqual(
     [call(all.turn(), 'd').error?.message, call(all.turn(), 'd').output],
-    ['It failed.', [{ kind: 'content', content: { type: 'text', text: long } }]],
+    ['Exit code 1', [{ kind: 'content', content: { type: 'text', text: printed } }]],
   );
 });
 

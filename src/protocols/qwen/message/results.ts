@@ -60,18 +60,23 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
   const contents = contentOf(block.content).flatMap(forPeople);
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
-  // What went wrong is said once: as the error where it is short enough.
-  const asError = status === 'failed' && words.length <= ERROR_TEXT && !words.includes('\u001b');
+  // What went wrong is said once: as the error where it is short enough. What a command printed is its output.
+  const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
   const said = asError ? contents.filter((one) => one.type !== 'text') : contents;
   const output: readonly Output[] = [
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: (asError && words.trim()) || say('It failed.') } } : {};
+  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || say('It failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
   ];
+}
+
+/** The line in which the agent says how a command ended. */
+function exitIn(words: string): string | undefined {
+  return /^exit code:? \d{1,10}$/im.exec(words)?.[0];
 }
 
 /** Claude Code adds words for the model to some results, and marks others for it. */
