@@ -138,8 +138,7 @@ export class Approvals {
 
   /** The turn has ended well: what was allowed in it and has no result was not cancelled, nobody knows what came of it. */
   withoutResult(turnId: TurnId): readonly SessionEvent[] {
-    const error = { message: say('It was allowed. The agent has not said what came of it.') };
-    return [...this.#underWay].map((callId) => ({ type: 'call.changed', turnId, callId, change: { status: 'failed', error } }));
+    return [...this.#underWay].map((callId) => ({ type: 'call.changed', turnId, callId, change: { status: 'ended' } }));
   }
 
   /** The agent took a request back. */

@@ -200,7 +200,7 @@ test('an end that is not one: stop and usage in the middle, the turn goes on unt
   await all.tick(599);
   assert.equal(all.turn().status, 'running');
   await all.tick(1);
-  assert.deepEqual([all.turn().status, call(all.turn(), 'c').status], ['done', 'done']);
+  assert.deepEqual([all.turn().status, call(all.turn(), 'c').status], ['done', 'ended']);
 });
 
 test('a call that was shown as running keeps the turn open after a stop', async (t) => {
@@ -718,7 +718,7 @@ test('a request that cannot be read is refused and logged, whatever its id is', 
   assert.deepEqual(all.now().asks, []);
 });
 
-test('of an agent that shows its tools, a call it has not shown is not done', async (t) => {
+test('a call of which nothing was shown is not said to be done', async (t) => {
   const all = await talking(t, 'stream-json');
   const { say, text, note } = speaker('stream-json');
   const tool = (id: string, index: number) => ({ index, id, type: 'function', function: { name: 'foreign', arguments: '{}' } });
@@ -730,5 +730,5 @@ test('of an agent that shows its tools, a call it has not shown is not done', as
       text('Done', 'stop'),
     );
   await all.tick(600);
-  assert.deepEqual([all.turn().status, call(all.turn(), 'a').status, call(all.turn(), 'b').status], ['done', 'done', 'cancelled']);
+  assert.deepEqual([all.turn().status, call(all.turn(), 'a').status, call(all.turn(), 'b').status], ['done', 'done', 'ended']);
 });

@@ -690,8 +690,7 @@ test('a call that was allowed and has no result when its turn is done was not ca
   await all.answer(all.approval(), 'allow');
   all.last().say(l.result());
   await all.settle();
-  const { status, error } = call(all.turn(), 'c');
-  assert.deepEqual([status, error?.message], ['failed', 'It was allowed. The agent has not said what came of it.']);
+  assert.equal(call(all.turn(), 'c').status, 'ended');
   assert.equal(call(all.turn(), 'd').status, 'cancelled');
 });
 

@@ -32,8 +32,6 @@ export class Calls implements CallBook {
   readonly #byId = new Map<CallId, Known>();
   #byIndex = new Map<number, CallId>();
   #last: CallId | undefined;
-  /** The agent shows its tools. */
-  #shows = false;
 
   constructor(cwd: string) {
     this.#cwd = cwd;
@@ -132,7 +130,6 @@ export class Calls implements CallBook {
 
   /** A display: it makes the call known, an older one than shown is dropped, an end stands. */
   display(shown: ToolDisplay, turnId: TurnId): readonly SessionEvent[] {
-    this.#shows = true;
     const id = shown.tool_call_id;
     const events = [...this.ensureCall(id, undefined, undefined, turnId)];
     const call = this.#byId.get(id);
@@ -172,15 +169,13 @@ export class Calls implements CallBook {
     return [{ type: 'call.changed', turnId, callId: id, change: { status: ok ? 'done' : 'failed', output, ...error } }];
   }
 
-  /**
-   * The turn is over. An agent that does not show its tools leaves calls without an end: of a turn that is done they are done. Of one that does
-   * show them nothing is known of a call it has not shown.
-   */
+  /** The turn is over. What became of calls without an end is not known when it was done: an agent that does not show its tools says none. */
   endTurn(turnId: TurnId, done: boolean): readonly SessionEvent[] {
-    const events =
-      done && !this.#shows
-        ? this.open.map((callId): SessionEvent => ({ type: 'call.changed', turnId, callId, change: { status: 'done' } }))
-        : [];
+    const events = done
+      ? this.open
+          .filter((callId) => this.#byId.get(callId)?.status !== 'waiting')
+          .map((callId): SessionEvent => ({ type: 'call.changed', turnId, callId, change: { status: 'ended' } }))
+      : [];
     this.#byId.clear();
     this.#byIndex.clear();
     this.#last = undefined;
