@@ -127,3 +127,15 @@ test('a token that expires in the middle of the conversation is asked for anew, 
   session.answer(await session.asked(), entered('three'));
   assert.equal((await session.ended(asked)).status, 'done');
 });
+
+const ways: readonly (readonly [string, Json, string, (request: IncomingMessage) => unknown, unknown])[] = [
+  ['a name and password', { type: 'http', scheme: 'Basic' }, 'jürgen:pä', ({ headers }) => headers.authorization, 'Basic asO8cmdlbjpww6Q='],
+  ['a key in the address', { type: 'apiKey', in: 'query', name: 'k' }, 'a&b', ({ url }) => url, '/?k=a%26b'],
+  ['a key in a cookie', { type: 'apiKey', in: 'cookie', name: 'k' }, 'a;b', ({ headers }) => headers.cookie, 'k=a%3Bb'],
+];
+for (const [how, scheme, secret, shown, wanted] of ways)
+  test(`${how} goes out as the card wants it`, async (t) => {
+    const { session } = await guarded(t, { securitySchemes: { s: scheme } }, (request) => shown(request) === wanted);
+    session.answer(await session.asked(), entered(secret));
+    assert.equal((await session.prompt('hi')).status, 'done');
+  });
