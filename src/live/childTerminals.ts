@@ -43,6 +43,7 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
   const listeners: ((text: string | undefined) => void)[] = [];
   const tail = new Tail(limit);
   let exit: Exit | undefined;
+  let last: NodeJS.Timeout | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
@@ -62,9 +63,9 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
     if (!exit && child.pid !== undefined) signalTree(child.pid, 'SIGKILL');
   };
   const kill = () => {
-    if (exit || child.pid === undefined) return;
+    if (exit || last || child.pid === undefined) return;
     signalTree(child.pid, 'SIGTERM');
-    const last = setTimeout(end, KILL_PATIENCE);
+    last = setTimeout(end, KILL_PATIENCE);
     child.once('close', () => clearTimeout(last));
   };
   return new Promise((resolve, reject) => {

@@ -281,7 +281,8 @@ export interface Terminal {
   readonly tail: string;
   /** UTF-16 units cut from the front of the output. */
   readonly dropped: number;
-  readonly exit?: { readonly code: number | null; readonly signal: string | null };
+  /** `stopped`: the person ended it, whatever it says of its end. */
+  readonly exit?: { readonly code: number | null; readonly signal: string | null; readonly stopped?: true };
   /** The person can end its command by itself, while the turn goes on. */
   readonly stops?: boolean;
 }

@@ -43,6 +43,7 @@ function stopView(view: View, { id, command }: Terminal): TemplateResult {
 
 function exitText({ exit }: Terminal): string {
   if (!exit) return t('Running…');
+  if (exit.stopped) return t('Stopped');
   if (exit.signal !== null) return t('Ended by {0}', exit.signal);
   return exit.code === null ? t('Ended') : t('Exit code {0}', exit.code);
 }

@@ -116,6 +116,7 @@ export class AcpAdapter implements Adapter {
       turns: this.#turns,
       asks: this.#asks,
       placing: this.#placing,
+      terminals: this.#terminals,
       vigil: this.#vigil,
       emit,
       dialect: () => this.#dialect,

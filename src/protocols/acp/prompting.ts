@@ -11,6 +11,7 @@ import type { Placing } from './placing.ts';
 import { type PromptEnd, PromptEnds } from './promptEnd.ts';
 import { type Activity, promptAnswer } from './schema.ts';
 import { stopOf } from './stops.ts';
+import type { TerminalRequests } from './terminalRequests.ts';
 import type { TurnMemory, Turns } from './turns.ts';
 import type { Vigil } from './vigil.ts';
 
@@ -19,6 +20,7 @@ export interface PromptScene {
   readonly asks: OpenAsks;
   readonly placing: Placing;
   readonly vigil: Vigil;
+  readonly terminals: Pick<TerminalRequests, 'stopTurn'>;
   readonly emit: (event: SessionEvent) => void;
   readonly dialect: () => Dialect;
   /** A request about the session, to whichever process stands then. */
@@ -66,13 +68,14 @@ export class Prompting {
 
   /** Asks the agent to stop the prompt that runs; false when none does. */
   cancel(): boolean {
-    const { turns, asks, vigil, notify } = this.#scene;
+    const { turns, asks, vigil, terminals, notify } = this.#scene;
     const turn = turns.current;
     if (turn?.sort !== 'prompt') return false;
     if (turn.stopping) return true;
     turn.stopping = true;
     notify('session/cancel');
     asks.cancelAll();
+    terminals.stopTurn(turn.id);
     vigil.stopping(turn.id);
     return true;
   }

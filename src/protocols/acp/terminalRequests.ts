@@ -3,7 +3,7 @@ import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { ApprovalDetail } from '../../session/model.ts';
+import type { ApprovalDetail, TurnId } from '../../session/model.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
@@ -16,6 +16,8 @@ const DEFAULT_LIMIT = 1024 * 1024;
 /** Commands one session may have running at a time, and ended ones kept for an agent that has not released them. */
 const MOST = 64;
 const MOST_ENDED = 256;
+
+const STOPPED = 'The person has stopped this: the command was not run.';
 
 export interface TerminalScene {
   readonly terminals: Terminals;
@@ -44,6 +46,10 @@ export class TerminalRequests {
   /** Those of them whose commands have ended, oldest first. */
   readonly #done = new Set<string>();
   readonly #released = new Set<string>();
+  /** In which turn an open one was asked for, by its id. */
+  readonly #madeIn = new Map<string, TurnId>();
+  /** Those the person has stopped. */
+  readonly #stopped = new Set<string>();
   /** Folders outside the workspace that the person let commands run in, or not. */
   readonly #outside = new Map<string, boolean>();
   #ended = false;
@@ -54,10 +60,11 @@ export class TerminalRequests {
 
   async create(request: Request, signal: AbortSignal): Promise<{ terminalId: string }> {
     if (this.#open.size - this.#done.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} commands are running.`);
+    const turnId = this.#scene.turns.current?.id;
     const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
     const isOutside = cwd !== undefined && (await this.#isOutside(cwd));
-    if (this.#scene.turns.stopped) throw refusal(INTERNAL, 'The person has stopped this: the command was not run.');
+    if (this.#scene.turns.stopped) throw refusal(INTERNAL, STOPPED);
     const line = [request.command, ...args].join(' ');
     if (this.#scene.turns.current?.refused.hasCommand(line) && !(await this.#mayRunAfterAll(line, cwd, signal))) {
       throw refusal(INTERNAL, `The person has rejected this command: ${line}`);
@@ -79,7 +86,12 @@ export class TerminalRequests {
       handle.release();
       throw refusal(INTERNAL, 'The session has ended.');
     }
+    if (this.#scene.turns.stopped) {
+      handle.release();
+      throw refusal(INTERNAL, STOPPED);
+    }
     this.#open.set(handle.id, handle);
+    if (turnId !== undefined) this.#madeIn.set(handle.id, turnId);
     this.#scene.emit({ type: 'terminal.changed', terminal: { id: handle.id, command: line, stops: true } });
     this.#watch(handle);
     this.#scene.started(handle.id, line, handle.exited());
@@ -102,8 +114,15 @@ export class TerminalRequests {
 
   /** The person wants this command ended. False: it is none of the client's. */
   stop(id: string): boolean {
-    this.#open.get(id)?.kill();
-    return this.#open.has(id);
+    const handle = this.#open.get(id);
+    if (handle && !this.#done.has(id)) this.#stopped.add(id);
+    handle?.kill();
+    return handle !== undefined;
+  }
+
+  /** The person has stopped this turn: its commands end, in case the agent leaves them running. Those of earlier turns were left running with their leave. */
+  stopTurn(turnId: TurnId): void {
+    for (const id of this.#open.keys()) if (this.#madeIn.get(id) === turnId && !this.#done.has(id)) this.stop(id);
   }
 
   release(id: string): Record<string, never> {
@@ -111,6 +130,7 @@ export class TerminalRequests {
     this.#find(id).release();
     this.#open.delete(id);
     this.#done.delete(id);
+    this.#madeIn.delete(id);
     this.#released.add(id);
     return {};
   }
@@ -207,7 +227,8 @@ export class TerminalRequests {
       const whole = handle.output().text;
       // What was printed before anybody listened, or by a port that cannot tell as it comes.
       const grew = !heard && whole ? { grew: whole } : {};
-      this.#scene.emit({ type: 'terminal.changed', terminal: { id, exit: { code: exit.code, signal: exit.signal } }, ...grew });
+      const stopped = this.#stopped.delete(id) ? { stopped: true as const } : {};
+      this.#scene.emit({ type: 'terminal.changed', terminal: { id, exit: { code: exit.code, signal: exit.signal, ...stopped } }, ...grew });
       if (this.#open.has(id)) this.#done.add(id);
       const [oldest] = this.#done;
       if (oldest !== undefined && this.#done.size > MOST_ENDED) this.release(oldest);

@@ -250,6 +250,27 @@ test('after the stop nothing is written or run, also when the turn is over, unti
   assert.deepEqual((await write(agent, file, 'new\n')).result, {});
 });
 
+test('the stop ends the commands of the turn, though the agent leaves them; one of an earlier turn goes on', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, finish } = await inTurn(made);
+  const server = await command(agent, { command: 'echo up; sleep 1000' });
+  await finish();
+  const turnId = driven.begin('remove it');
+  const { id } = await agent.got('session/prompt', 1);
+  const deaf = await command(agent, { command: "trap 'echo heard; exit 3' TERM; echo on; sleep 1000 & wait" });
+  const other = await command(agent, { command: 'echo on; sleep 1000; true' });
+  await driven.until('all run', (now) => [server, deaf, other].every(({ terminalId }) => findTerminal(now, terminalId)?.tail));
+  driven.live.send({ type: 'cancel' });
+  assert.deepEqual(await deaf.wait(), { exitCode: 3, signal: null });
+  assert.deepEqual(await other.wait(), { exitCode: null, signal: 'SIGTERM' });
+  agent.answer(id, { stopReason: 'cancelled' });
+  await driven.ended(turnId);
+  for (const { terminalId } of [deaf, other]) assert.equal(findTerminal(driven.now(), terminalId)?.exit?.stopped, true);
+  assert.equal(findTerminal(driven.now(), server.terminalId)?.exit, undefined);
+  await server.about('release');
+});
+
 test('a command that no call shows is shown as one of its own, with its output, also after the turn; one that a call shows is not shown twice', async (t) => {
   const made = await scene(t);
   const { agent } = made;
