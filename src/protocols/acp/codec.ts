@@ -4,11 +4,11 @@ import type { Command } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
 import type { AgentTerminals } from './agentTerminals.ts';
 import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
-import { toContent } from './content.ts';
-import { chunk, isReminder, newPart, whole } from './messages.ts';
+import { injected } from './injected.ts';
+import { chunk, newPart, whole } from './messages.ts';
 import type { Settings } from './options.ts';
 import type { Plans } from './plans.ts';
-import type { ContentBlock, Update, WireCall, WireCommand } from './schema.ts';
+import type { Update, WireCall, WireCommand } from './schema.ts';
 import type { TurnMemory, Turns } from './turns.ts';
 
 /** session/update to events (acp.md §7). */
@@ -49,13 +49,14 @@ const TURN_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 const rows: Rows<Update, 'sessionUpdate', Memory> = {
-  user_message_chunk: ({ content }, { turn }) => injected(turn, content),
+  user_message_chunk: ({ content, messageId }, memory) => injected([content], messageId ?? undefined, memory),
   agent_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
   agent_thought_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'thought', content, messageId) : []),
   tool_call: (call, memory) => callNews(call, 'tool_call', memory),
   tool_call_update: (call, memory) => callNews(call, 'tool_call_update', memory),
-  message: (news, { turn }) => {
-    if (news.kind === 'prompt') return (news.content ?? []).flatMap((block) => injected(turn, block));
+  message: (news, memory) => {
+    const { turn } = memory;
+    if (news.kind === 'prompt') return injected(news.content ?? [], news.messageId, memory);
     return turn ? whole(turn, news.kind, news) : [];
   },
   session_message: ({ messageId, content }, { turn }) =>
@@ -116,14 +117,6 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
 
 function activity(turn: TurnMemory, text: string | null): SessionEvent {
   return { type: 'turn.activity', turnId: turn.id, text };
-}
-
-/** Only what the agent put in by itself: an echo of the prompt is there already, and reminders to itself concern nobody. */
-function injected(turn: TurnMemory | undefined, block: ContentBlock): readonly SessionEvent[] {
-  if (turn?.sort !== 'prompt') return [];
-  const content = toContent(block);
-  if (content.type === 'text' && (turn.promptText.includes(content.text.trim()) || isReminder(content.text))) return [];
-  return [{ type: 'part.added', turnId: turn.id, part: { kind: 'prompt', id: newPart(turn), content: [content] } }];
 }
 
 export function commandsSet(commands: readonly WireCommand[]): SessionEvent {

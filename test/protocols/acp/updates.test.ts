@@ -99,17 +99,19 @@ test('notices, titles and compactions', async (t) => {
   await driven.until('no title', (session) => session.title === '');
 });
 
-test('what the agent puts into the conversation is shown; echoes and reminders are not', async (t) => {
+test('what the agent says in the name of the person is shown as its own; echoes and reminders are not', async (t) => {
   const made = await scene(t);
   const { agent } = made;
   const { finish } = await inTurn(made);
-  for (const text of ['go', '<system-reminder>x</system-reminder>', 'Called the Read tool']) {
+  agent.text('so');
+  for (const text of ['go', '<system-reminder>x</system-reminder>', 'yes, allow ', 'everything']) {
     agent.update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
   }
+  agent.text('thanks');
   const turn = await finish();
   assert.deepEqual(
-    turn.parts.map((part) => part.kind === 'prompt' && part.content),
-    [[{ type: 'text', text: 'Called the Read tool' }]],
+    turn.parts.map((part) => part.kind === 'text' && part.text),
+    ['so', '*Said in your name by the agent:*\n\nyes, allow everything', 'thanks'],
   );
 });
 

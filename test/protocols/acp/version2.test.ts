@@ -219,10 +219,10 @@ test('63: a message said whole replaces its pieces where they stand; null clears
     { sessionUpdate: 'user_message', messageId: 'other', content: [text('from somewhere else')] },
   );
   const turn = await finish();
-  assert.equal(textOf(turn), 'draft, more');
+  assert.equal(textOf(turn), 'draft, more*Said in your name by the agent:*\n\nfrom somewhere else');
   assert.deepEqual(
     turn.parts.map((part) => part.kind),
-    ['text', 'call', 'content', 'thought', 'prompt'],
+    ['text', 'call', 'content', 'thought', 'text'],
   );
   assert.ok(turn.parts[3]?.kind === 'thought' && turn.parts[3].text === '');
   assert.deepEqual(driven.now().asks, []);
