@@ -82,7 +82,7 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
   let first: ReturnType<typeof readAnswer>;
   let streamed = 0;
   await turn.listen(async (take) => {
-    await memory.rpc.stream('command/execute', commandParams(memory, path, args), (result) => {
+    const heard = (result: unknown) => {
       streamed += 1;
       const said = first ? undefined : readAnswer(result);
       if (!said) return take(result);
@@ -90,7 +90,8 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
       if (said.status === 'failed_to_start' || said.id === undefined) return;
       memory.task = { id: said.id };
       if (said.id !== memory.aside?.task?.id) memory.known.ownTask();
-    });
+    };
+    await memory.rpc.stream('command/execute', commandParams(memory, path, args), heard, { leave: turn.untilOver });
     if (first?.status === 'failed_to_start') throw new Error(first.message || say('The command could not be started.'));
     if (streamed > 1 || !first) return false;
     // Nothing but the answer came: the rest is told to those who subscribe.
@@ -116,7 +117,7 @@ function readAnswer(result: unknown) {
 
 async function overRest(turn: Turn, { memory }: CommandScene, path: readonly string[], args: string): Promise<void> {
   const body = { command: path.join(' '), args: args === '' ? [] : [args] };
-  const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { body });
+  const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { body, leave: turn.untilOver });
   if (answer.type === 'text/event-stream') {
     return turn.listen(async (take) => {
       // Badly framed: every data line is a record.

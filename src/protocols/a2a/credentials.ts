@@ -29,6 +29,8 @@ export class Credentials {
   #edition = 0;
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
   #renewing: Promise<boolean> | undefined;
+  /** Requests that wait for the person. */
+  #waiting = 0;
 
   constructor(scene: Scene, origin: string, headers: Readonly<Record<string, string>>) {
     this.#scene = scene;
@@ -60,14 +62,22 @@ export class Credentials {
     this.#asksLeft = ASKS;
   }
 
-  /** The server refused what bore that edition: true when there is something else to try. */
-  renew(words: string, edition: number): Promise<boolean> {
-    if (this.#renewing) return this.#renewing;
-    if (edition !== this.#edition) return Promise.resolve(true);
-    this.#renewing = this.#renew(words).finally(() => {
+  /**
+   * The server refused what bore that edition: true when there is something else to try. False when the signal fires; a question that nobody
+   * waits for any more is taken back.
+   */
+  async renew(words: string, edition: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#renewing && edition !== this.#edition) return true;
+    this.#waiting += 1;
+    this.#renewing ??= this.#renew(words).finally(() => {
       this.#renewing = undefined;
     });
-    return this.#renewing;
+    try {
+      return await unless(signal, this.#renewing);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) for (const settle of [...this.#asks.values()]) settle(undefined);
+    }
   }
 
   /** A request that had been refused was taken with these: they are kept. */
@@ -97,14 +107,14 @@ export class Credentials {
     this.#change([]);
     const stored = await this.#stored();
     if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
-    if (this.#asksLeft <= 0 || this.#scene.signal.aborted) return false;
+    if (this.#asksLeft <= 0 || this.#waiting === 0 || this.#scene.signal.aborted) return false;
     this.#asksLeft -= 1;
     let entered = await this.#ask(before ? say('The last one was not accepted.') : '', words);
     while (entered && !this.#canBeSent(entered)) {
       entered = await this.#ask(say('What was entered holds characters that cannot be sent. Was something else copied?'), words);
     }
     // Who does not want to is left alone until they do something themselves.
-    if (!entered) this.#asksLeft = 0;
+    if (!entered) this.#asksLeft = this.#waiting === 0 ? this.#asksLeft + 1 : 0;
     return entered !== undefined && this.#change(entered);
   }
 
@@ -162,6 +172,16 @@ export class Credentials {
       if (signal.aborted) withdrawn();
     });
   }
+}
+
+/** False as soon as the signal fires. */
+function unless(signal: AbortSignal, promise: Promise<boolean>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const fired = () => resolve(false);
+    signal.addEventListener('abort', fired, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', fired));
+    if (signal.aborted) fired();
+  });
 }
 
 function fieldId(at: number): string {

@@ -1,12 +1,14 @@
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
+import type { TurnId } from '../../session/model.ts';
 import type { Calls, Decision } from './calls.ts';
 import type { Hearing } from './hearing.ts';
 import type { LateEdits } from './lateEdits.ts';
 import { confirmation, dataPart, toMessage } from './messages.ts';
-import { isAtRest } from './records.ts';
+import { Posts } from './posts.ts';
+import { isAtRest, isOver } from './records.ts';
 import { lookUp } from './recover.ts';
-import { RpcError, StatusError, wordsOf } from './rpc.ts';
+import { RpcError, StatusError, type Way, wordsOf } from './rpc.ts';
 import type { Shown } from './shown.ts';
 import { likeProposal } from './snapshot.ts';
 import type { Streams } from './streams.ts';
@@ -14,7 +16,16 @@ import type { TurnScene } from './timing.ts';
 import { isTerminal, type TurnEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
+/** How a message goes out. */
+export interface Sending {
+  readonly onRecord?: () => void;
+  /** Lets go of it, wherever it stands. */
+  readonly signal?: AbortSignal;
+  readonly way?: (way: Way) => void;
+}
+
 interface DecisionScene extends TurnScene {
+  readonly turnId: TurnId;
   readonly calls: Calls;
   readonly shown: Shown;
   readonly hearing: Hearing;
@@ -23,7 +34,7 @@ interface DecisionScene extends TurnScene {
   /** Nothing more is to be done for the turn. */
   readonly over: () => boolean;
   /** Sends a message as a stream of its own; settles with what went wrong. */
-  readonly open: (params: Fields, onRecord: () => void) => Promise<unknown>;
+  readonly open: (params: Fields, sending: Sending) => Promise<unknown>;
   readonly closed: (error: unknown) => void;
   readonly refused: (error: RpcError) => void;
   readonly lost: (error: unknown) => void;
@@ -36,30 +47,36 @@ interface DecisionScene extends TurnScene {
 /** What the person decided on its way to the agent: sent once, never again by itself, and asked about anew where it did not arrive. */
 export class Decisions {
   readonly #deps: DecisionScene;
-  /** When the last one was sent that nothing was heard of since. */
-  #sentAt: number | undefined;
+  readonly #posts: Posts;
   #doubting = false;
 
   constructor(deps: DecisionScene) {
     this.#deps = deps;
+    this.#posts = new Posts(deps.scene.now, () => this.#tellHeld());
+  }
+
+  /** One of them has not left: the server asks to wait, or for credentials. */
+  get held(): boolean {
+    return this.#posts.held !== undefined;
   }
 
   /** Something came from the agent. */
   heard(): void {
-    this.#sentAt = undefined;
+    this.#posts.since(undefined);
   }
 
   /** To be called now and then. */
   tick(): void {
     const { scene, timing, calls } = this.#deps;
-    if (this.#sentAt === undefined || scene.now() - this.#sentAt < timing.doubt || calls.commandRuns) return;
-    this.#sentAt = scene.now();
+    const { sentAt } = this.#posts;
+    if (sentAt === undefined || scene.now() - sentAt < timing.doubt || calls.commandRuns) return;
+    this.#posts.since(scene.now());
     void this.doubt(undefined);
   }
 
   /** The decision goes to the agent as a stream of its own. */
   say(decision: Decision): void {
-    const { memory, scene, edits, open, closed } = this.#deps;
+    const { memory, edits, open, closed } = this.#deps;
     const { call, dialect, choice } = decision;
     if (!choice) return;
     let edited: string | undefined;
@@ -69,12 +86,18 @@ export class Decisions {
       if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
       else if (text !== proposed && call.diff) edits.add(call.id, call.diff.path, text);
     }
-    this.#sentAt = scene.now();
+    const post = this.#posts.begin(call.id);
     let arrived = false;
     const params = toMessage(memory, [dataPart(memory, confirmation(memory, call, dialect, choice.sends, edited))]);
-    void open(params, () => {
+    const onRecord = () => {
       arrived = true;
-    }).then((error) => (arrived ? closed(error) : this.#undelivered(call.id, error)));
+      post.arrived();
+    };
+    void open(params, { onRecord, signal: post.signal, way: post.way }).then((error) => {
+      // What became of one that another took the place of, or that was called back, is not the turn's business.
+      if (!post.ended(error) && !arrived) return closed(undefined);
+      return arrived ? closed(error) : this.#undelivered(call.id, error);
+    });
   }
 
   /**
@@ -92,10 +115,16 @@ export class Decisions {
     this.#doubting = false;
     if (over()) return;
     if (now) hearing.catchUp(now);
-    const open = calls.unheard;
-    const waits = now ? now.state === 'input-required' : this.#sentAt === undefined || why !== undefined;
+    // What has not left cannot have been heard.
+    const open = calls.unheard.filter((id) => !this.#posts.isHeld(id));
+    const waits = now ? now.state === 'input-required' : this.#posts.sentAt === undefined || why !== undefined;
     if (open.length > 0 && waits) return this.#askAgain(open, why);
-    if (!now || (this.#sentAt !== undefined && why === undefined && !isAtRest(now.state))) return;
+    if (this.held) {
+      if (!now || !isOver(now.state)) return;
+      // A task that is over takes no answer.
+      this.#posts.recall();
+    }
+    if (!now || (this.#posts.sentAt !== undefined && why === undefined && !isAtRest(now.state))) return;
     streams.giveUp();
     if (isAtRest(now.state)) settle();
     else if (!streams.open) lost(undefined);
@@ -108,17 +137,28 @@ export class Decisions {
     calls.adrift(callId);
     if (error instanceof StatusError) return this.#askAgain([callId], wordsOf(error));
     if (error instanceof RpcError) return isTerminal(error) ? refused(error) : void this.doubt(wordsOf(error));
-    if (calls.waiting > 0 || streams.open) return void this.doubt(messageOf(error));
+    if (calls.waiting > 0 || streams.open) return void this.doubt(error === undefined ? undefined : messageOf(error));
     lost(error);
   }
 
   #askAgain(callIds: readonly string[], why: string | undefined): void {
     const { calls, shown, streams, end } = this.#deps;
-    this.#sentAt = undefined;
+    const doubtful = this.#posts.someDoubtful(callIds);
+    this.#posts.since(undefined);
+    this.#posts.recall(callIds);
     streams.giveUp();
     const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
-    shown.notice('warn', told);
+    const maybe = doubtful ? say('What you answered before was sent, and may still be followed.') : '';
+    shown.notice('warn', [told, maybe].filter(Boolean).join(' '));
     if (callIds.every((id) => calls.askAgain(id))) return;
     end({ status: 'failed', error: { message: say('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
+  }
+
+  #tellHeld(): void {
+    const { scene, turnId, over } = this.#deps;
+    if (over()) return;
+    const { held } = this.#posts;
+    const text = held === undefined ? null : say('Your answer has not been sent yet. {0}', held);
+    scene.emit({ type: 'turn.activity', turnId, text });
   }
 }

@@ -4,6 +4,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { Scene } from '../adapter.ts';
 import type { Credentials } from './credentials.ts';
@@ -43,7 +44,14 @@ const WAIT_AT_MOST = 60_000;
 const FAREWELL = 1_000;
 const HEAD = 500;
 
-interface StreamOptions {
+/** Where a request stands: on its way, held back before it is sent (again), for a reason a person may read, or taken. */
+export type Way = 'sent' | 'answered' | { readonly waits: string };
+interface Departure {
+  /** Nothing is sent any more once it fires; what is on its way is left alone. */
+  readonly leave?: AbortSignal;
+  readonly way?: (way: Way) => void;
+}
+interface StreamOptions extends Departure {
   /** Lets go of the body. */
   readonly signal?: AbortSignal;
   /** The answer is a stream, and stands. */
@@ -59,6 +67,7 @@ interface CallOptions {
 interface FetchOptions {
   readonly body?: unknown;
   readonly on?: 'turn' | 'side';
+  readonly leave?: AbortSignal;
   /** Milliseconds until the answer begins. */
   readonly within?: number;
 }
@@ -173,14 +182,15 @@ export class Rpc {
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
-  async fetch(method: 'GET' | 'POST', url: string, { body, on, within }: FetchOptions = {}): Promise<HttpAnswer> {
-    return this.#send(on === 'turn' ? this.#turn.client : this.#side, {
+  async fetch(method: 'GET' | 'POST', url: string, { body, on, within, leave }: FetchOptions = {}): Promise<HttpAnswer> {
+    const request: HttpRequest = {
       method,
       url,
       headers: { accept: 'application/json, text/event-stream', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(within === undefined ? {} : { headersWithin: within }),
-    });
+    };
+    return this.#send(on === 'turn' ? this.#turn.client : this.#side, request, leave ? { leave } : {});
   }
 
   async #exchange(
@@ -189,7 +199,7 @@ export class Rpc {
     params: Readonly<Record<string, unknown>>,
     accept: string,
     take: (result: unknown) => void,
-    { signal, opened, within, silence }: StreamOptions & { readonly silence?: number } = {},
+    { signal, opened, within, silence, ...departure }: StreamOptions & { readonly silence?: number } = {},
   ): Promise<void> {
     const { target } = this;
     if (!target) throw new Error('There is no agent yet.');
@@ -202,7 +212,7 @@ export class Rpc {
       params: { ...(target.tenant ? { tenant: target.tenant } : {}), ...params },
     };
     this.#scene.trace('out', message);
-    const answer = await this.#send(client, {
+    const request: HttpRequest = {
       method: 'POST',
       url: target.endpoint,
       headers: {
@@ -214,7 +224,8 @@ export class Rpc {
       body: JSON.stringify(message),
       headersWithin: within ?? null,
       ...(signal ? { signal } : {}),
-    });
+    };
+    const answer = await this.#send(client, request, departure);
     if (answer.type === 'text/event-stream') opened?.();
     await this.#read(answer, take, silence);
   }
@@ -251,27 +262,35 @@ export class Rpc {
   }
 
   /** With the person's credentials once the server wants them, and once more when it asks to wait. */
-  async #send(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+  async #send(client: HttpClient, request: HttpRequest, { leave, way }: Departure = {}): Promise<HttpAnswer> {
+    const gone = request.signal ?? this.#scene.signal;
+    const stopped = leave ? AbortSignal.any([gone, leave]) : gone;
     let waited = false;
     let renewed = false;
     for (;;) {
+      // While it waited, what it says may have been taken back.
+      if (stopped.aborted) throw new HttpFailure('aborted', say('The request was stopped.'));
       const signed = this.#credentials.sign(request);
-      const answer = await client.request({ signal: this.#scene.signal, ...signed.request });
+      way?.('sent');
+      const answer = await client.request({ signal: gone, ...signed.request });
       if (answer.ok) {
+        way?.('answered');
         if (renewed) await this.#credentials.accepted();
         return answer;
       }
       if (answer.status === 401) {
         const words = head(await answer.text(undefined, this.timing.answer));
-        renewed = await this.#credentials.renew(words, signed.edition);
-        if (renewed) continue;
+        way?.({ waits: say('{0} wants credentials', originOf(request.url)) });
+        renewed = await this.#credentials.renew(words, signed.edition, stopped);
+        if (renewed || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
       }
       const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#scene.now()) : undefined;
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
         waited = true;
         answer.dispose();
-        await pause(wait, this.#scene.signal);
+        way?.({ waits: say('{0} is busy and asks to wait {1} s.', originOf(request.url), Math.ceil(wait / 1000)) });
+        await pause(wait, stopped);
         continue;
       }
       const text = await answer.text(undefined, this.timing.answer);

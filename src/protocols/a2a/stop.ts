@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import { leaveTask } from './memory.ts';
@@ -18,6 +19,8 @@ export async function stopTask(
   commandRuns: boolean,
   streaming: () => boolean,
 ): Promise<string | undefined> {
+  // Until what had not been sent is let go of: its end is not the agent's.
+  await setImmediate();
   const { task, rpc, peer } = memory;
   const held = !rpc.turnIsFree;
   const until = scene.now() + timing.patience;

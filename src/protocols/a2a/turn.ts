@@ -4,7 +4,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId, TurnId } from '../../session/model.ts';
 import { Asking } from './asking.ts';
 import { Calls } from './calls.ts';
-import { Decisions } from './decisions.ts';
+import { Decisions, type Sending } from './decisions.ts';
 import { Hearing } from './hearing.ts';
 import { Keeping } from './keeping.ts';
 import type { Kept, LeftTurn } from './kept.ts';
@@ -37,6 +37,8 @@ export class Turn {
   readonly #shown: Shown;
   readonly #hearing: Hearing;
   readonly #stop = new AbortController();
+  /** What has not been sent when it fires never is. */
+  untilOver: AbortSignal = this.#stop.signal;
   readonly #edits: LateEdits;
   /** What the person said to a call, by its id: said once the turn rests. */
   readonly #followUps = new Map<string, string>();
@@ -86,13 +88,14 @@ export class Turn {
     });
     this.#decisions = new Decisions({
       ...deps,
+      turnId: id,
       calls: this.#calls,
       shown: this.#shown,
       hearing: this.#hearing,
       edits: this.#edits,
       streams: this.#streams,
       over: () => this.#ended || this.#stop.signal.aborted,
-      open: (params, onRecord) => this.#open(params, onRecord),
+      open: (params, sending) => this.#open(params, sending),
       closed: (error) => this.#closed(error),
       refused: (error) => this.#refused(error),
       lost: (error) => void this.#lost(error),
@@ -216,6 +219,7 @@ export class Turn {
     const [first] = waiting;
     // Refusing what waits is the gentle stop of the shipped server: the task stays usable.
     if (first?.choice && memory.peer.dialect === 'gemini') {
+      this.untilOver = AbortSignal.timeout(timing.patience);
       this.#decisions.say(first);
       await pause(timing.patience, scene.signal);
       return this.#end({ status: 'cancelled' });
@@ -243,17 +247,18 @@ export class Turn {
     return this.#open(toMessage(memory, spelled));
   }
 
-  #open(params: Fields, onRecord: () => void = () => {}): Promise<unknown> {
+  #open(params: Fields, { onRecord, signal: own, way }: Sending = {}): Promise<unknown> {
     const { memory } = this.#deps;
     memory.known.prompted(params.message);
     this.#keeping.now();
     const method = memory.peer.streaming ? 'message/stream' : 'message/send';
     return this.#hear((take, signal) => {
       const taken = (result: unknown) => {
-        onRecord();
+        onRecord?.();
         take(result);
       };
-      return memory.rpc.stream(method, params, taken, { signal });
+      const cut = own ? AbortSignal.any([own, signal]) : signal;
+      return memory.rpc.stream(method, params, taken, { signal: cut, leave: this.untilOver, ...(way ? { way } : {}) });
     });
   }
 
@@ -367,6 +372,7 @@ export class Turn {
   #tick(): void {
     const { scene, memory, timing } = this.#deps;
     this.#decisions.tick();
+    if (this.#decisions.held) return this.#silence.excused();
     if (this.#newsAt !== undefined && scene.now() - this.#newsAt >= timing.news) {
       this.#newsAt = undefined;
       void this.#lookBehind();
