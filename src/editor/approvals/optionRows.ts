@@ -47,28 +47,43 @@ export function commandRows(command: string, most = 8, width = WIDTH): { readonl
     .replace(/\r\n/g, '\n')
     .replace(/\n+$/, '')
     .split('\n')
-    .flatMap((line) => cut(exact(line), width));
+    .flatMap((line) => cut(exact(line).replaceAll('↪', '\\u{21aa}'), width));
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 
 /** What a quick-pick of 600 pixels shows of a row before it cuts its end, in small letters of the editor's font. */
 const WIDTH = 64;
 
+/** Says that a row goes on from the one before: a line of the text would begin without it. */
+const GOES_ON = '↪ ';
+/** How far back from the end of a row a blank may stand for the row to end there. */
+const LOOK_BACK = 24;
+
+/** Rows end at a blank where there is one near their end; nothing of the line is left out. */
 function cut(line: string, width: number): readonly string[] {
+  const characters = [...line];
   const rows: string[] = [];
-  let row = '';
-  let filled = 0;
-  for (const character of line) {
-    const wide = widthOf(character);
-    if (row !== '' && filled + wide > width) {
-      rows.push(row);
-      row = '';
-      filled = 0;
+  let from = 0;
+  while (from < characters.length || rows.length === 0) {
+    const mark = rows.length === 0 ? '' : GOES_ON;
+    let to = from;
+    let filled = mark === '' ? 0 : 3;
+    for (let next = characters[to]; next !== undefined; next = characters[to]) {
+      filled += widthOf(next);
+      if (filled > width && to > from) break;
+      to += 1;
     }
-    row += character;
-    filled += wide;
+    if (to < characters.length) to = blankBefore(characters, to, Math.max(from + 1, to - LOOK_BACK)) ?? to;
+    rows.push(mark + characters.slice(from, to).join(''));
+    from = to;
   }
-  return [...rows, row];
+  return rows;
+}
+
+/** The place after the last blank in front of `end`, no sooner than `least`; undefined where there is none. */
+function blankBefore(characters: readonly string[], end: number, least: number): number | undefined {
+  for (let at = end; at > least; at--) if (characters[at - 1] === ' ') return at;
+  return undefined;
 }
 
 /** The font is proportional: rather too wide than too narrow. */

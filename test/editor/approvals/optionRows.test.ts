@@ -4,6 +4,9 @@ import { acceptance, commandRows, optionRows, plainLabel } from '../../../src/ed
 import type { Approval, Option } from '../../../src/session/model.ts';
 import { rejection } from '../../../src/session/select.ts';
 
+/** One line again out of its rows. */
+const joined = (rows: readonly string[]) => rows.map((row, at) => (at === 0 ? row : row.replace(/^↪ /, ''))).join('');
+
 const approval = (options: readonly Option[]): Approval => ({
   kind: 'approval',
   id: 'a',
@@ -66,7 +69,7 @@ test('words of an agent draw no icons and hide no characters', () => {
 test('a command keeps every character, in rows', () => {
   const command = `echo "${'x'.repeat(200)}"  # two spaces`;
   const { rows, more } = commandRows(command);
-  assert.equal(rows.join(''), command);
+  assert.equal(joined(rows), command);
   assert.equal(more, 0);
   assert.ok(rows.every((row) => row.length <= 78));
 });
@@ -86,9 +89,17 @@ test('rows never cut a character in two', () => {
   assert.equal(rows[0], '😀'.repeat(10));
 });
 
+test('a row that goes on says so and begins with a whole word; no line of the command can look like that', () => {
+  const { rows } = commandRows('echo one two; rm -rf ~', 8, 16);
+  assert.deepEqual(rows, ['echo one two; ', '↪ rm -rf ~']);
+  const [first, second] = commandRows(`${'x'.repeat(20)};rm`, 8, 16).rows;
+  assert.deepEqual([first, second], ['x'.repeat(16), '↪ xxxx;rm']);
+  assert.deepEqual(commandRows('a\n↪ b').rows, ['a', '\\u{21aa} b']);
+});
+
 test('a row of wide letters is shorter than one of narrow ones, so that its end is seen too', () => {
   const { rows, more } = commandRows(`echo ${'WM'.repeat(30)};rm -rf ~`);
   assert.equal(more, 0);
-  assert.equal(rows.join(''), `echo ${'WM'.repeat(30)};rm -rf ~`);
+  assert.equal(joined(rows), `echo ${'WM'.repeat(30)};rm -rf ~`);
   assert.ok(rows.every((row) => [...row].reduce((sum, one) => sum + (/[WM]/.test(one) ? 12 : 7.4), 0) < 540));
 });
