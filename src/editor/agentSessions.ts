@@ -20,11 +20,17 @@ export async function copySession(session: Subject): Promise<Past | undefined> {
   return { key, title: vscode.l10n.t('Copy of {0}', titleOf(now) || vscode.l10n.t('Conversation')) };
 }
 
-/** Lets the person choose one of the conversations the agent keeps, and has it deleted there. */
-export async function deleteEarlier(session: Subject, inputs: Pick<QuickInputs, 'pick'>, confirm = ask): Promise<void> {
+/** Lets the person choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */
+export async function deleteEarlier(
+  session: Subject,
+  inputs: Pick<QuickInputs, 'pick'>,
+  others: () => readonly Subject[],
+  confirm = ask,
+): Promise<void> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.forget) return;
-  const all = (await session.history()).filter((one) => one.key !== now.resumeKey);
+  const isOpen = (key: string) => [session, ...others()].some(({ store }) => store.now.resumeKey === key);
+  const all = (await session.history()).filter((one) => !isOpen(one.key));
   if (all.length === 0)
     return void vscode.window.showInformationMessage(vscode.l10n.t('{0} keeps no other conversations of this folder.', now.agent.name));
   const choices = all.map(
@@ -38,7 +44,8 @@ export async function deleteEarlier(session: Subject, inputs: Pick<QuickInputs, 
   if (!chosen) return;
   const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
-  if ((await confirm(question, action)) === action) await session.forget(chosen.key);
+  // It may have been opened while the person was asked.
+  if ((await confirm(question, action)) === action && !isOpen(chosen.key)) await session.forget(chosen.key);
 }
 
 /** Signs the person out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. */

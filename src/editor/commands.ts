@@ -41,6 +41,8 @@ export interface CommandDeps {
 export function commandTable(deps: CommandDeps) {
   const { sessions, approvals, review, chat, inputs, starter } = deps;
   const active = (): LiveSession | undefined => (sessions.active === undefined ? undefined : sessions.get(sessions.active));
+  const othersOf = (session: LiveSession): readonly LiveSession[] =>
+    sessions.all.flatMap((id) => sessions.get(id) ?? []).filter((one) => one !== session && one.profile === session.profile);
   const started = async (id: Promise<string | undefined>) => {
     if ((await id) !== undefined) await chat.focus();
   };
@@ -94,16 +96,12 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.deleteEarlier': async () => {
       const session = active();
-      if (session) await deleteEarlier(session, inputs);
+      if (session) await deleteEarlier(session, inputs, () => othersOf(session));
     },
     'parley.signOut': async () => {
       const session = active();
       if (!session) return;
-      const open = sessions.all.flatMap((id) => sessions.get(id) ?? []);
-      await signOut(
-        session,
-        open.filter((one) => one !== session && one.profile === session.profile),
-      );
+      await signOut(session, othersOf(session));
     },
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),

@@ -6,11 +6,11 @@ import { FakeDesk } from './desk.ts';
 
 describe('conversations an agent keeps', () => {
   /** A session whose agent offers this, and what was asked of it. */
-  const subject = (offers: Offers) => {
+  const subject = (offers: Offers, key = 'own') => {
     const desk = new FakeDesk('/', 'a');
     desk.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers });
     desk.say('a', { type: 'title.set', title: 'Fix it' });
-    desk.say('a', { type: 'resume.set', key: 'own' });
+    desk.say('a', { type: 'resume.set', key });
     const asked: string[] = [];
     return {
       asked,
@@ -47,14 +47,33 @@ describe('conversations an agent keeps', () => {
       shown.push(...choices.map((choice) => choice.label));
       return first(choices);
     };
-    await deleteEarlier(session, { pick }, no);
+    await deleteEarlier(session, { pick }, () => [], no);
     assert.deepEqual(asked, []);
-    await deleteEarlier(session, { pick }, yes);
+    await deleteEarlier(session, { pick }, () => [], yes);
     assert.deepEqual(asked, ['forget old']);
     assert.deepEqual(new Set(shown), new Set(['$(history) $\u200b(flame) Old']));
     const other = subject({});
-    await deleteEarlier(other.session, { pick: first }, yes);
+    await deleteEarlier(other.session, { pick: first }, () => [], yes);
     assert.deepEqual(other.asked, []);
+  });
+
+  it('one that is open in another session is not deleted, also when it was opened while the person was asked', async () => {
+    const { session, asked } = subject({ forget: true });
+    const elsewhere = subject({}, 'old').session;
+    const picked: unknown[] = [];
+    const pick = async <T>(choices: readonly Choice<T>[]) => {
+      picked.push(choices);
+      return first(choices);
+    };
+    await deleteEarlier(session, { pick }, () => [elsewhere], yes);
+    assert.deepEqual([picked, asked], [[], []]);
+    let open: readonly (typeof session)[] = [];
+    const late = async (_: string, action: string) => {
+      open = [elsewhere];
+      return action;
+    };
+    await deleteEarlier(session, { pick }, () => open, late);
+    assert.deepEqual([picked.length, asked], [1, []]);
   });
 
   it('signing out asks first', async () => {
