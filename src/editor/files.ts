@@ -1,14 +1,15 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Files } from '../protocols/ports.ts';
+import { readTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
 import { smallestChange } from './textChange.ts';
 
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
 export const editorFiles: Files = {
   async read(file, part) {
-    const text = openDocument(file)?.getText() ?? (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    const text = openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, '');
     if (part?.line === undefined && part?.limit === undefined) return text;
     const from = Math.max(0, (part.line ?? 1) - 1);
     return text
@@ -59,7 +60,7 @@ async function writeDocument(document: vscode.TextDocument, text: string): Promi
 /** undefined when there is no such file. */
 async function textOnDisk(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    return await readTextFile(file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Confirmation, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
+import { readTextFileSync } from '../../protocols/textFile.ts';
 import { plain } from '../../session/diffs.ts';
 import type { Diff, ToolKind } from '../../session/model.ts';
 import { editorFiles, openDocument } from '../files.ts';
@@ -115,7 +115,7 @@ function changeOf(cwd: string, { path: file, old_text, new_text }: z.output<type
 /** The text as the person has it now, read at once: null when there is no such file, undefined when it cannot be read. */
 function textNow(file: string): string | null | undefined {
   try {
-    return openDocument(file)?.getText() ?? readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    return openDocument(file)?.getText() ?? readTextFileSync(file).replace(/^\uFEFF/, '');
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
   }

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Confirmation, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import type { ToolKind } from '../../session/model.ts';
+import { openDocument } from '../files.ts';
 import { inWorkspace } from '../reach.ts';
 
 /** Characters of an answer at most; models pay for every one. */
@@ -50,7 +51,11 @@ export function resolved(cwd: string, file: string): string {
 /** The document of a path, opened without being shown. Rejects with a message for the model. */
 export async function documentAt(cwd: string, file: string): Promise<vscode.TextDocument> {
   try {
-    return await vscode.workspace.openTextDocument(vscode.Uri.file(resolved(cwd, file)));
+    const uri = vscode.Uri.file(resolved(cwd, file));
+    // The editor itself would wait for a pipe to be written to.
+    if (!openDocument(uri.fsPath) && ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.File) === 0)
+      throw new Error('Not a file');
+    return await vscode.workspace.openTextDocument(uri);
   } catch {
     throw new Error(`${file} cannot be opened: there is no such file, or it is not text`);
   }

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Approval, Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
+import { readTextFile } from '../textFile.ts';
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { looksOutside, type Place, placeOf } from './paths.ts';
@@ -39,13 +40,14 @@ export class FileRequests {
     signal: AbortSignal,
   ): Promise<{ content: string }> {
     const place = await this.#place(request.path);
+    // Nothing is read before the person has answered. That a file is missing is told at once: agents look for one name after the other (acp.md §10.1).
+    if (place === 'outside' && (await isThere(request.path)) && !(await this.#mayRead(request.path, signal))) {
+      throw refusal(INTERNAL, `The person did not allow reading outside the workspace: ${request.path}`);
+    }
     const text = await this.#text(request.path);
     if (text === null) {
       if (this.#scene.quirks().missingFileIsEmpty) return { content: '' };
       throw refusal(NOT_FOUND, `Resource not found: ${request.path}`, { uri: request.path });
-    }
-    if (place === 'outside' && !(await this.#mayRead(request.path, signal))) {
-      throw refusal(INTERNAL, `The person did not allow reading outside the workspace: ${request.path}`);
     }
     if (text.slice(0, 8192).includes('\0')) throw refusal(INTERNAL, `This is not a text file: ${request.path}`);
     this.#read.note(path.resolve(request.path), plain(text));
@@ -61,12 +63,13 @@ export class FileRequests {
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
     const refused = this.#scene.turns.current?.refused;
-    const isRefused = refused?.hasFile(target) ?? false;
-    const mustAsk = isRefused || (place !== 'inside' && !this.#wasShown(target, place, request.content));
-    if (mustAsk && !(await this.#mayWrite(target, isRefused ? 'refused' : place, before, request.content, signal))) {
+    const refusedPath = await refused?.pathOf(target);
+    const mustAsk = refusedPath !== undefined || (place !== 'inside' && !this.#wasShown(target, place, request.content));
+    if (mustAsk && !(await this.#mayWrite(target, refusedPath === undefined ? place : 'refused', before, request.content, signal))) {
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
-    if (isRefused) refused?.remove([{ type: 'edit', diffs: [{ path: target, before, after: request.content }] }], target);
+    if (refusedPath !== undefined)
+      refused?.remove([{ type: 'edit', diffs: [{ path: refusedPath, before, after: request.content }] }], target);
     const text = await this.#merged(target, before, request.content, signal);
     this.#refuseWhenStopped(request.path);
     try {
@@ -216,9 +219,16 @@ export function slice(text: string, line: number | undefined, limit: number | un
   return text.slice(from, to);
 }
 
+function isThere(target: string): Promise<boolean> {
+  return access(target).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The text that is saved, without its mark and with plain line ends; undefined when there is none. */
 function onDisk(target: string): Promise<string | undefined> {
-  return readFile(target, 'utf8').then(
+  return readTextFile(target).then(
     (text) => plain(text.replace(/^\uFEFF/, '')),
     () => undefined,
   );

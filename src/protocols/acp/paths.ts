@@ -4,8 +4,9 @@ import path from 'node:path';
 /** Where a path an agent names really lies (acp.md §10.3). */
 export type Place = 'inside' | 'guarded' | 'outside';
 
-/** Folders inside a workspace that steer the editor or the version control: writing there runs things later. */
-const GUARDED = new Set(['.git', '.hg', '.svn', '.vscode']);
+/** Folders and files inside a workspace that steer the editor, the shell or the version control: writing there runs things later. */
+const GUARDED = new Set(['.git', '.hg', '.svn', '.vscode', '.devcontainer', '.devcontainer.json', '.mcp.json', '.envrc']);
+const WORKSPACE_FILE = '.code-workspace';
 
 /** How paths read on a system. */
 export interface PathRules {
@@ -26,9 +27,13 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
     const below = pathBelow(await realPath(root), real);
     if (below === '') return 'inside';
     if (below === undefined) continue;
-    return below.split(path.sep).some((part) => GUARDED.has(part.toLowerCase())) ? 'guarded' : 'inside';
+    return below.split(path.sep).some((part) => steers(part.toLowerCase())) ? 'guarded' : 'inside';
   }
   return 'outside';
+}
+
+function steers(name: string): boolean {
+  return GUARDED.has(name) || name.endsWith(WORKSPACE_FILE);
 }
 
 /** True when a person who reads the path sees that it is in none of these folders. */
@@ -44,7 +49,7 @@ export function pathBelow(root: string, target: string, { relative, isAbsolute, 
 }
 
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
-async function realPath(target: string, links = 0): Promise<string> {
+export async function realPath(target: string, links = 0): Promise<string> {
   try {
     return await realpath(target);
   } catch {

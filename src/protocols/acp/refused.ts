@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { ApprovalDetail } from '../../session/model.ts';
+import { realPath } from './paths.ts';
 
 /** What the person has rejected in a turn: doing it by another way is asked about again, not simply served (acp.md §10). */
 export class Refused {
@@ -18,8 +19,12 @@ export class Refused {
     for (const one of commandsIn(details)) this.#commands.delete(one);
   }
 
-  hasFile(target: string): boolean {
-    return this.#paths.has(path.resolve(target));
+  /** The rejected path that leads to this file, whatever it is called now: a link to it is the same file. */
+  async pathOf(target: string): Promise<string | undefined> {
+    if (this.#paths.size === 0) return undefined;
+    const real = await realPath(path.resolve(target));
+    for (const one of this.#paths) if ((await realPath(one)) === real) return one;
+    return undefined;
   }
 
   /** True when the line is, or holds, a command that was rejected. */

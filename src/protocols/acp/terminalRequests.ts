@@ -45,6 +45,7 @@ export class TerminalRequests {
   readonly #open = new Map<string, TerminalHandle>();
   /** Those of them whose commands have ended, oldest first. */
   readonly #done = new Set<string>();
+  #starting = 0;
   readonly #released = new Set<string>();
   /** In which turn an open one was asked for, by its id. */
   readonly #madeIn = new Map<string, TurnId>();
@@ -59,7 +60,6 @@ export class TerminalRequests {
   }
 
   async create(request: Request, signal: AbortSignal): Promise<{ terminalId: string }> {
-    if (this.#open.size - this.#done.size >= MOST) throw refusal(INTERNAL, `More than ${MOST} commands are running.`);
     const turnId = this.#scene.turns.current?.id;
     const cwd = request.cwd ?? this.#scene.roots()[0];
     const args = request.args ?? [];
@@ -81,7 +81,11 @@ export class TerminalRequests {
       env: { PAGER: 'cat', GIT_PAGER: 'cat', ...Object.fromEntries((request.env ?? []).map(({ name, value }) => [name, value])) },
       limit: Math.min(CEILING, Math.max(0, Math.floor(request.outputByteLimit ?? DEFAULT_LIMIT))),
     };
-    const handle = await this.#start(spec);
+    if (this.#open.size - this.#done.size + this.#starting >= MOST) throw refusal(INTERNAL, `More than ${MOST} commands are running.`);
+    this.#starting += 1;
+    const handle = await this.#start(spec).finally(() => {
+      this.#starting -= 1;
+    });
     if (this.#ended) {
       handle.release();
       throw refusal(INTERNAL, 'The session has ended.');

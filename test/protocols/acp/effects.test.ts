@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -119,6 +119,8 @@ test('45: links out of the workspace, .., folders that steer the editor, relativ
   assert.equal(await placeOf(`${made.cwd}-twin/x`, [made.cwd]), 'outside');
   assert.equal(await place('.git/hooks/pre-commit'), 'guarded');
   assert.equal(await place('sub/.vscode/tasks.json'), 'guarded');
+  for (const name of ['x.code-workspace', '.devcontainer/devcontainer.json', '.mcp.json', 'sub/.envrc'])
+    assert.equal(await place(name), 'guarded');
   await assert.rejects(placeOf('src/a.txt', [made.cwd]), /not absolute/);
   await assert.rejects(placeOf(`${made.cwd}/a\0b`, [made.cwd]), /NUL/);
 });
@@ -153,6 +155,19 @@ test('45: outside the workspace a person is asked: each write, and once a folder
   assert.equal((await write(made.agent, path.join(made.cwd, '.git', 'config'), 'x')).error?.code, -32603);
   assert.equal(asked, 3, 'a missing file is not asked about; both writes are');
   assert.equal(existsSync(path.join(away, 'new.txt')), false);
+  await finish();
+});
+
+test('what is no regular file is not read: a pipe in the workspace holds nothing up', async (t) => {
+  const made = await scene(t);
+  const { finish } = await inTurn(made);
+  const pipe = path.join(made.cwd, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const answer of await Promise.all(Array.from({ length: 12 }, () => read(made.agent, pipe)))) {
+    assert.match(answer.error?.message ?? '', /not a regular file/);
+  }
+  assert.match((await write(made.agent, pipe, 'x')).error?.message ?? '', /not a regular file/);
+  assert.deepEqual((await read(made.agent, made.file('a.txt', 'A'))).result, { content: 'A' });
   await finish();
 });
 
@@ -541,7 +556,9 @@ test('a file whose change was rejected is asked about when the agent writes it b
   assert.match((await write(made.agent, file, 'evil')).error?.message ?? '', /did not allow/);
   assert.equal(readFileSync(file, 'utf8'), 'a\n');
   answer = 'allow';
-  assert.deepEqual((await write(made.agent, file, 'c\n')).result, {});
+  const link = path.join(made.cwd, 'link.ts');
+  symlinkSync(file, link);
+  assert.deepEqual((await write(made.agent, link, 'c\n')).result, {}, 'by the name of a link it is the same file');
   assert.equal(readFileSync(file, 'utf8'), 'c\n');
   assert.deepEqual((await write(made.agent, file, 'd\n')).result, {});
   assert.deepEqual(

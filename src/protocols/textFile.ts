@@ -1,0 +1,36 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** What is read of one file at most, in bytes. */
+export const LARGEST_TEXT = 64 * 1024 * 1024;
+
+// Opening a pipe to read from waits for its writer, and with it one of the few threads that all file work of the process shares.
+const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** The text of a regular file. Throws for what is none (a pipe or a device may never end) and for what is too large, besides the system's own errors. */
+export async function readTextFile(file: string): Promise<string> {
+  const handle = await open(file, READING);
+  try {
+    refuseOdd(await handle.stat(), file);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The same, at once. */
+export function readTextFileSync(file: string): string {
+  const descriptor = openSync(file, READING);
+  try {
+    refuseOdd(fstatSync(descriptor), file);
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function refuseOdd(found: Stats, file: string): void {
+  // A folder has an error of its own.
+  if (!found.isFile() && !found.isDirectory()) throw new Error(`${file} is not a regular file`);
+  if (found.size > LARGEST_TEXT) throw new Error(`${file} is larger than ${LARGEST_TEXT} bytes`);
+}
