@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify';
-import { Lexer, Marked, type Token, type TokensList } from 'marked';
+import { Marked, type Token, type TokensList } from 'marked';
+import { BoundLexer } from './boundLexer.ts';
 import { CodeBlock } from './codeBlock.ts';
 import { pathInCode, type Target, targetOf } from './links.ts';
 
@@ -30,7 +31,7 @@ export type Definitions = TokensList['links'];
 
 /** Splits markdown into blocks; their `raw` joined is the text. Line ends must be \n. */
 export function blocksOf(text: string, definitions: Definitions): readonly Token[] {
-  const lexer = new Lexer(marked.defaults);
+  const lexer = new BoundLexer(marked.defaults);
   Object.assign(lexer.tokens.links, definitions);
   return lexer.lex(text);
 }

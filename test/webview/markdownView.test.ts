@@ -144,3 +144,27 @@ test('nothing in a text can run, load or leave', () => {
     }
   }
 });
+
+test('a crowd of underscores and asterisks stays as it was written, and what stands beside it is drawn as ever', () => {
+  const root = document.createElement('div');
+  const crowd = '_'.repeat(20_000);
+  new MarkdownView(root).show(`${crowd}a_ [there](https://example.com) \`x_y\`\n\n*near* ${'`a_b`'.repeat(400)}\n`, true);
+  assert.ok(root.textContent?.includes(`${crowd}a_ there x_y`));
+  assert.equal(root.querySelectorAll('a').length, 1);
+  assert.equal(root.querySelectorAll('em').length, 1);
+  assert.equal(root.querySelector('em')?.textContent, 'near');
+});
+
+test('quotes and lists inside one another are drawn as far as anybody reads them, however deep they go', () => {
+  for (const [mark, tag] of [
+    ['> ', 'blockquote'],
+    ['- ', 'ul'],
+  ] as const) {
+    const root = document.createElement('div');
+    new MarkdownView(root).show(`${mark.repeat(4000)}x\n\nafter\n`, true);
+    const levels = root.querySelectorAll(tag).length;
+    assert.ok(levels > 20 && levels < 100, `${levels} levels of ${tag}`);
+    assert.ok(root.textContent?.includes('after'));
+    assert.equal(root.textContent?.includes('x'), true);
+  }
+});
