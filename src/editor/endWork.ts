@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { DeskSession } from '../live/surface.ts';
-import { isBusy } from '../session/select.ts';
+import { isBusy, runningTurn } from '../session/select.ts';
 
 /** Shows a sentence with one button; answers with the button's text when it was pressed. */
 export type Warn = (text: string, action: string) => PromiseLike<string | undefined>;
@@ -14,9 +14,10 @@ export async function closeSession(sessions: Pick<Sessions, 'close'>, session: D
   if (await mayEnd(session, vscode.l10n.t('Close Session'), ask)) await sessions.close(session.id);
 }
 
-/** Starts the agent again. While it works the person is asked first. */
+/** Starts the agent again. While it works the person is asked first, unless they have stopped it already and it goes on. */
 export async function restartAgent(session: DeskSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
-  if (await mayEnd(session, vscode.l10n.t('Restart Agent'), ask)) await session.restart();
+  const stopped = runningTurn(session.store.now)?.stopping === true;
+  if (stopped || (await mayEnd(session, vscode.l10n.t('Restart Agent'), ask))) await session.restart();
 }
 
 async function mayEnd({ store }: DeskSession, action: string, ask: Warn): Promise<boolean> {

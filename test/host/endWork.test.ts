@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSession } from '../../src/editor/endWork.ts';
+import { closeSession, restartAgent } from '../../src/editor/endWork.ts';
 import { FakeDesk } from './desk.ts';
 
 describe('closing a session', () => {
@@ -38,5 +38,27 @@ describe('closing a session', () => {
       return action;
     });
     assert.deepEqual(closed, ['a']);
+  });
+});
+
+describe('restarting an agent', () => {
+  const restarting = (desk: FakeDesk) => {
+    const session = desk.get('a')!;
+    const restarts: string[] = [];
+    return { restarts, session: { ...session, id: session.id, store: session.store, restart: async () => void restarts.push('a') } };
+  };
+
+  it('asks while the agent works, and leaves it alone unless the person says so', async () => {
+    const { restarts, session } = restarting(new FakeDesk('/', 'a'));
+    await restartAgent(session, async () => undefined);
+    assert.deepEqual(restarts, []);
+  });
+
+  it('does not ask when the person has stopped the turn and the agent goes on', async () => {
+    const desk = new FakeDesk('/', 'a');
+    desk.say('a', { type: 'turn.stopping', turnId: 't' });
+    const { restarts, session } = restarting(desk);
+    await restartAgent(session, async () => assert.fail('it asked'));
+    assert.deepEqual(restarts, ['a']);
   });
 });
