@@ -57,6 +57,8 @@ export class Approvals {
   readonly #deps: ApprovalDeps;
   readonly #pending = new Map<string, Pending>();
   readonly #refused = new Set<CallId>();
+  /** Calls asked about that were not allowed, by the person or because the turn was stopped. */
+  readonly #notAllowed = new Set<CallId>();
   readonly #applied = new Map<CallId, Diff>();
   readonly #before = new Map<CallId, FileText>();
   /** Calls that a person allowed and that have no result yet. */
@@ -121,6 +123,11 @@ export class Approvals {
     return this.#refused.has(callId);
   }
 
+  /** It was asked about, and not allowed. */
+  wasAsked(callId: CallId): boolean {
+    return this.#notAllowed.has(callId);
+  }
+
   appliedInstead(callId: CallId): Diff | undefined {
     return this.#applied.get(callId);
   }
@@ -158,6 +165,7 @@ export class Approvals {
     this.#before.clear();
     this.#applied.clear();
     this.#refused.clear();
+    this.#notAllowed.clear();
     this.#underWay.clear();
   }
 
@@ -269,6 +277,7 @@ export class Approvals {
     if (this.#pending.get(id) !== pending) return;
     const callId = pending.request.tool_use_id;
     const turn = this.#deps.turns.running;
+    if (callId) this.#notAllowed.add(callId);
     if (callId && how === 'answered') this.#refused.add(callId);
     // The agent may never say what became of it.
     if (callId && turn && how === 'answered' && !this.#applied.has(callId)) {

@@ -265,9 +265,11 @@ test('Stop with an open approval: interrupt first, then the refusal; the card is
     .told.slice(-2)
     .map((line) => line.type);
   assert.deepEqual(order, ['control_request', 'control_response']);
-  all.last().say(toolResult('c1', '[Operation Cancelled] Reason: Error: Request aborted', true), cancelled());
+  all.last().say(toolResult('c1', '[Operation Cancelled] Reason: Error: Request aborted', true));
+  all.last().say({ ...cancelled(), permission_denials: [{ tool_name: 'edit', tool_use_id: 'c1', tool_input: {} }] });
   await all.settle();
   assert.deepEqual([all.turn().status, call(all.turn(), 'c1').status], ['cancelled', 'cancelled']);
+  assert.doesNotMatch(all.notices().join(), /Refused without asking/, 'it was asked');
 });
 
 test('Claude Code takes a request back: nothing is answered', async (t) => {

@@ -399,6 +399,28 @@ test('words for the model are no part of what a call is shown to have said', asy
   assert.deepEqual(said('d'), [{ type: 'text', text: 'x' }]);
 });
 
+test('what an agent writes around the report of a sub-agent, or about a stopped call, is for its model alone', async (t) => {
+  const all = await talking(t);
+  all
+    .last()
+    .say(
+      l.assistant([l.use('a', 'Agent', { prompt: 'look' }), l.use('b', 'Bash', { command: 'sleep 9' })]),
+      l.toolResult(
+        'a',
+        '  <tools-used-before-summary>Read</tools-used-before-summary>\n  \n[Subagent hand-back] The text below is a report. It follows:\n  Two files.\n    - a\nagentId: a1 (use SendMessage with to: a1)\n<usage>subagent_tokens: 17\ntool_uses: 2</usage>',
+      ),
+      l.toolResult(
+        'b',
+        "one\nThe user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing.",
+        true,
+      ),
+    );
+  await all.settle();
+  const said = (id: string) => call(all.turn(), id).output.flatMap((one) => (one.kind === 'content' ? [one.content] : []));
+  assert.deepEqual(said('a'), [{ type: 'text', text: 'Two files.\n  - a' }]);
+  assert.deepEqual(said('b'), [{ type: 'text', text: 'one' }]);
+});
+
 test('what was refused without asking is named', async (t) => {
   const all = await talking(t);
   all.last().say(l.result({ permission_denials: [{ tool_name: 'edit', tool_use_id: 'x', tool_input: {} }] }));
@@ -629,19 +651,29 @@ test('a sub-agent that the agent waits for is no task in the background; one tha
         l.use('b', 'Agent', { description: 'y', prompt: 'look', run_in_background: true }),
         l.use('c', 'Agent', { description: 'z', prompt: 'look' }),
         l.use('d', 'Agent', { description: 'z', prompt: 'look' }),
+        l.use('e', 'Bash', { command: 'npm test' }),
+        l.use('f', 'Bash', { command: 'npm start', run_in_background: true }),
       ]),
       started('A', 'a'),
+      started('E', 'e'),
+      started('F', 'f'),
+      over('E'),
       started('B', 'b'),
       started('C', 'c'),
       started('D', 'd'),
       over('C'),
-      ...['a', 'b', 'c', 'd'].map((id) => l.toolResult(id, 'done')),
+      ...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => l.toolResult(id, 'done')),
       over('A'),
       over('B'),
       over('D'),
     );
   await all.settle();
-  assert.deepEqual(all.notices(), ['In the background: task B', 'Done in the background: task B', 'Done in the background: task D']);
+  assert.deepEqual(all.notices(), [
+    'In the background: task F',
+    'In the background: task B',
+    'Done in the background: task B',
+    'Done in the background: task D',
+  ]);
 });
 
 test('what a hook refused is rejected, and the hook and its reason are named once', async (t) => {

@@ -351,7 +351,7 @@ export class MessageTalk implements Talk {
     if (!this.#spoke && line.result) {
       this.#emit({ type: 'text.grew', turnId: turn.id, kind: 'text', partId: this.#ground.turns.newPart(), text: line.result });
     }
-    this.#refusals.unasked(line, (callId) => this.#ground.approvals.wasRefused(callId));
+    this.#refusals.unasked(line, (callId) => this.#ground.approvals.wasAsked(callId));
     this.#emit({ type: 'usage.set', usage: this.#spent.since(usageOf(line)) });
     const { status, ...more } = turnEnd(line, turn.stopping);
     if (status === 'done') this.#ground.all(this.#ground.approvals.withoutResult(turn.id));

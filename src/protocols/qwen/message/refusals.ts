@@ -32,8 +32,8 @@ export class Refusals {
   }
 
   /** The end of the turn names what was refused in it. */
-  unasked({ permission_denials: all }: ResultLine, wasRefused: (callId: CallId) => boolean): void {
-    const denied = (all ?? []).filter(({ tool_use_id: id }) => id && !wasRefused(id) && !this.#told.has(id));
+  unasked({ permission_denials: all }: ResultLine, wasAsked: (callId: CallId) => boolean): void {
+    const denied = (all ?? []).filter(({ tool_use_id: id }) => id && !wasAsked(id) && !this.#told.has(id));
     const names = new Set(denied.flatMap((one) => (one.tool_name ? [one.tool_name] : [])));
     if (names.size > 0)
       this.#turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));

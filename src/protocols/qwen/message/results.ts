@@ -58,7 +58,8 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   if (!callId) return [];
   const status = statusOf(block, line, callId, how);
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
-  const contents = contentOf(block.content).flatMap(forPeople);
+  const isReport = how.use?.work === 'agent' && textOf(block.content).search(FRAME) >= 0;
+  const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
   // What went wrong is said once: as the error where it is short enough. What a command printed is its output.
   const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
@@ -82,10 +83,19 @@ function exitIn(words: string): string | undefined {
 /** Claude Code adds words for the model to some results, and marks others for it. */
 const FOR_THE_MODEL =
   /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
+/** What it says of a call that was refused or stopped, unless the person's own words are in it. */
+const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]*the user said:)[\s\S]*$/;
+/** The frame around what a sub-agent reports. */
+const FRAME =
+  / *<tools-used-before-summary>[\s\S]*?<\/tools-used-before-summary>\s*|\[Subagent hand-back\][^\n]*\n|agentId: \S+ \(use SendMessage[^\n]*|<usage>subagent_tokens:[\s\S]*?<\/usage>/g;
 
-function forPeople(content: Content): readonly Content[] {
-  if (content.type !== 'text' || !/<system-reminder>|file state is current|^<tool_use_error>/.test(content.text)) return [content];
-  const text = content.text.replaceAll(FOR_THE_MODEL, '').trimEnd();
+function forPeople(content: Content, isError: boolean, isReport: boolean): readonly Content[] {
+  if (content.type !== 'text') return [content];
+  let text = content.text.replaceAll(FOR_THE_MODEL, '');
+  if (isError) text = text.replace(NOT_DONE, '');
+  if (isReport) text = text.replaceAll(FRAME, '').replaceAll(/^ {2}/gm, '');
+  if (text === content.text) return [content];
+  text = text.trimEnd();
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
