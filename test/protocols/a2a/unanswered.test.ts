@@ -23,7 +23,7 @@ test('an agent that never answers tasks/cancel: the turn ends when its time is o
       'tasks/cancel': () => {},
     },
   });
-  const session = talk(t, agent.url, { timing: { ...SOON, answer: 60_000 } });
+  const session = talk(t, agent.url, { timing: { ...SOON, patience: 1500, answer: 60_000 } });
   const turnId = session.begin('go');
   await session.until('words', (now) => now.turns[0]?.parts.length === 1);
   session.live.send({ type: 'cancel' });
