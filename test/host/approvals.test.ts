@@ -240,6 +240,13 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, []);
   });
 
+  it('of thousands of files the first have rows, one row stands for the others, and the answers come next', async () => {
+    const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: `/project/f${at}.ts`, before: 'a', after: 'b' }));
+    desk.open({ ...command('1'), detail: { type: 'edit', diffs } });
+    await press(...Array.from({ length: 51 }, () => 'down' as const), 'enter');
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
   it('after the last answer the person is back in the chat they came from, and where something else took the place nobody is', async () => {
     inChat = true;
     desk.open(command('1'));

@@ -54,6 +54,26 @@ test('several hunks of one file are one card with one sum', async () => {
   assert.equal(stage.all('.ask .diff-lines').length, 3);
 });
 
+test('of thousands of files one question changes the first are drawn, in the question and in its call, and more at each press', async () => {
+  const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: `/w/f${at}.ts`, before: 'a', after: 'b' }));
+  const call = { id: 'c', name: 'edit', title: 'Edit', kind: 'edit', status: 'pending', inputText: '', locations: [] } as const;
+  const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
+  const turns = [turn({ status: 'running', parts: [{ kind: 'call', id: 'c', call: { ...call, output } }] })];
+  const stage = await Stage.open(session({ turns, asks: [{ ...edit, callId: 'c', detail: { type: 'edit', diffs } }] }));
+  assert.equal(stage.all('.ask .diff').length, 50);
+  assert.equal(stage.all('.call .diff').length, 50);
+  await stage.press('2950 more files', '.ask');
+  assert.equal(stage.all('.ask .diff').length, 100);
+  assert.match(stage.text('.ask'), /2900 more files/);
+});
+
+test('of thousands of changes to one file the first are drawn', async () => {
+  const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: '/w/a.ts', before: `a${at}`, after: 'b' }));
+  const stage = await Stage.open(session({ ...running, asks: [{ ...edit, detail: { type: 'edit', diffs } }] }));
+  assert.equal(stage.all('.ask .diff-lines').length, 50);
+  assert.match(stage.text('.ask'), /2950 more changes/);
+});
+
 test('a change without a certain place says so, in the question and among the changed files, where it cannot be taken back', async () => {
   const unplaced = { path: '/w/a.ts', before: 'e', after: 'E', excerpt: { unplaced: true } } as const;
   const asked = await Stage.open(session({ ...running, asks: [{ ...edit, detail: { type: 'edit', diffs: [unplaced] } }] }));

@@ -7,6 +7,7 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
 import { pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
+import { drawnOf, moreOf } from './many.ts';
 import { scrolling } from './moreBelow.ts';
 import { plainText } from './plainText.ts';
 import { timeLeftView } from './timeLeft.ts';
@@ -122,16 +123,20 @@ function detailView(view: View, ask: Approval, detail: ApprovalDetail, key: stri
       return html`<pre class="command" tabindex="0" dir="ltr"><code>${visible(detail.command)}</code></pre>
         ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
         ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
-    case 'edit':
-      return html`${byPath(ask.revised ? [ask.revised] : detail.diffs).map((file, index) =>
-        diffCard(
-          view,
-          `${key}/${index}`,
-          file,
-          () => view.act.review({ askId: ask.id, path: file.path }),
-          ask.revised && t('edited by you'),
-        ),
-      )}`;
+    case 'edit': {
+      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
+      return html`${files
+        .slice(0, drawnOf(view, key))
+        .map((file, index) =>
+          diffCard(
+            view,
+            `${key}/${index}`,
+            file,
+            () => view.act.review({ askId: ask.id, path: file.path }),
+            ask.revised && t('edited by you'),
+          ),
+        )}${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
+    }
     case 'mcp':
       return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>
         ${detail.input === undefined ? nothing : plainText(view, key, visibleText(pretty(detail.input)))}`;

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, callTitle, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
+import { byPath, type ChangedFile, callTitle, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
 import { plainOutput } from '../ansi.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
@@ -11,6 +11,7 @@ import { contentView, pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
 import { faultView } from './fault.ts';
 import { fold } from './fold.ts';
+import { drawnOf, moreOf } from './many.ts';
 import { plainText } from './plainText.ts';
 import { terminalView } from './terminal.ts';
 
@@ -43,7 +44,7 @@ export function callView(view: View, turnId: string, call: ToolCall, steps: numb
         ? html`<div class="call-body">
             ${call.error ? faultView(view, key, call.error) : nothing} ${inputView(view, key, call)}
             ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing}
-            ${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output))} ${places(view, call)}
+            ${outputsView(view, turnId, key, call)} ${places(view, call)}
           </div>`
         : nothing
     }
@@ -130,7 +131,22 @@ function inputView(view: View, key: string, call: ToolCall): TemplateResult | ty
   });
 }
 
-function outputView(view: View, turnId: string, key: string, call: ToolCall, output: Output): TemplateResult | typeof nothing {
+/** All a call does to a file stands where it does it first. */
+function outputsView(view: View, turnId: string, key: string, call: ToolCall): TemplateResult {
+  const files = byPath(diffsOf(call));
+  const begun = new Map(files.slice(0, drawnOf(view, key)).map((file) => [file.diffs[0], file]));
+  return html`${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output, begun))}
+    ${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
+}
+
+function outputView(
+  view: View,
+  turnId: string,
+  key: string,
+  call: ToolCall,
+  output: Output,
+  begun: ReadonlyMap<Diff | undefined, ChangedFile>,
+): TemplateResult | typeof nothing {
   switch (output.kind) {
     case 'content': {
       const { content } = output;
@@ -138,7 +154,7 @@ function outputView(view: View, turnId: string, key: string, call: ToolCall, out
       return contentView(view, key, content, isSettled(call));
     }
     case 'diff':
-      return diffView(view, turnId, key, call, output.diff);
+      return diffView(view, turnId, key, begun.get(output.diff));
     case 'terminal':
       return terminalView(view, key, findTerminal(view.session, output.terminalId));
     case 'json':
@@ -146,11 +162,9 @@ function outputView(view: View, turnId: string, key: string, call: ToolCall, out
   }
 }
 
-/** All a call does to a file stands where it does it first. */
-function diffView(view: View, turnId: string, key: string, call: ToolCall, diff: Diff): TemplateResult | typeof nothing {
-  const file = byPath(diffsOf(call)).find((one) => one.path === diff.path);
-  if (!file || file.diffs[0] !== diff) return nothing;
-  return diffCard(view, key, file, () => view.act.review({ turnId, path: diff.path }));
+function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined): TemplateResult | typeof nothing {
+  if (!file) return nothing;
+  return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));
 }
 
 function places(view: View, call: ToolCall): TemplateResult | typeof nothing {

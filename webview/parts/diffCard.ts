@@ -7,6 +7,7 @@ import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible, visibleText } from '../visible.ts';
+import { drawnOf, moreOf } from './many.ts';
 import { plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
@@ -26,7 +27,8 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
     ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
-    ${diffs.map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? '')) : lines(view, `${key}/${at}`, diff)))}
+    ${diffs.slice(0, drawnOf(view, key)).map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? '')) : lines(view, `${key}/${at}`, diff)))}
+    ${moreOf(view, key, diffs.length, (left) => t('{0} more changes', left))}
   </div>`;
 }
 

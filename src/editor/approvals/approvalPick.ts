@@ -3,7 +3,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from '../../session/model.ts';
-import { byPath, rejection } from '../../session/select.ts';
+import { byPath, type ChangedFile, rejection } from '../../session/select.ts';
 import { changeSummary, fileBecomes } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
@@ -31,6 +31,8 @@ interface Row extends vscode.QuickPickItem {
 
 /** Milliseconds after a stray key during which nothing is accepted. */
 const AFTER_TYPING = 400;
+/** Files with a row of their own: the answers stand below them. */
+const MOST_FILES = 50;
 
 /**
  * One approval as a quick-pick. The first row, which is the active one, says what is asked and opens it: an Enter meant for elsewhere answers
@@ -131,16 +133,19 @@ function detailRows(ask: Approval, detail: ApprovalDetail, host: ApprovalPickHos
       const where = detail.cwd === undefined ? {} : { detail: vscode.l10n.t('in {0}', detail.cwd) };
       return textRows(detail.command, vscode.l10n.t('Command'), 'terminal', open, where);
     }
-    case 'edit':
+    case 'edit': {
+      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
       return [
         separator(vscode.l10n.t('Files')),
-        ...byPath(ask.revised ? [ask.revised] : detail.diffs).map(({ path, diffs }) => ({
+        ...files.slice(0, MOST_FILES).map(({ path, diffs }) => ({
           label: `$(diff) ${plainLabel(vscode.workspace.asRelativePath(path))}`,
           ...changeTexts(diffs, ask.revised !== undefined),
           alwaysShow: true,
           open: () => host.openDiff(path),
         })),
+        ...moreFiles(files, host),
       ];
+    }
     case 'mcp': {
       const input = detail.input === undefined ? '' : (JSON.stringify(detail.input, null, 2) ?? '');
       const text = `${detail.server} / ${detail.tool}${input && `\n${input}`}`;
@@ -155,6 +160,16 @@ function detailRows(ask: Approval, detail: ApprovalDetail, host: ApprovalPickHos
       return unknown;
     }
   }
+}
+
+function moreFiles(files: readonly ChangedFile[], host: ApprovalPickHost): readonly Row[] {
+  if (files.length <= MOST_FILES) return [];
+  const list = () =>
+    files.map(({ path, diffs }) =>
+      [vscode.workspace.asRelativePath(path), fate(diffs), changeSummary(diffs).counts].filter(Boolean).join('  '),
+    );
+  const open = () => host.openText(vscode.l10n.t('Files'), list().join('\n'));
+  return [{ label: `$(ellipsis) ${vscode.l10n.t('{0} more files: open the list', files.length - MOST_FILES)}`, alwaysShow: true, open }];
 }
 
 /** How much changes, and how the change begins: the pick may lie over that part of the diff. */
