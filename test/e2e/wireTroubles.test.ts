@@ -38,6 +38,7 @@ test(
     await chat.say('one');
     await pick.row('Reject with Feedback').waitFor();
     await page.keyboard.press('Escape');
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     const opener = chat.frame.getByRole('button', { name: 'Reject with feedback…' });
     await opener.focus();
     await page.keyboard.press('Enter');
