@@ -51,7 +51,7 @@ function open(answers: Partial<Answers> = {}) {
     onSessions: (listener) => lists.listen(listener),
   };
   const add = (id: string) => {
-    const store = new Store(newSession(id, { protocol: 'p', name: `Agent ${id}` }, '/work'));
+    const store = new Store(newSession(id, { protocol: 'p', name: `Agent ${id}` }, '/code'));
     store.onChange((change) => changes.fire({ id, change }));
     sessions.set(id, { id, store, profile: 'p', send: (intent) => sent.push({ id, intent }), hints: async () => [] });
     return store;
@@ -71,7 +71,7 @@ function open(answers: Partial<Answers> = {}) {
       ready += 1;
     },
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
-    unsaved: (path) => (path === '/work/dirty.ts' ? 'not saved' : undefined),
+    unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },
     log,
   });
@@ -224,9 +224,9 @@ test('a file that is not saved goes with its text, in a prompt and in what is sa
   page.say({ type: 'ready' });
   const content = [
     { type: 'text', text: 'look' },
-    { type: 'file', path: '/work/dirty.ts' },
-    { type: 'file', path: '/work/saved.ts' },
-    { type: 'file', path: '/work/dirty.ts', text: 'a part', lines: [1, 2] },
+    { type: 'file', path: '/code/dirty.ts' },
+    { type: 'file', path: '/code/saved.ts' },
+    { type: 'file', path: '/code/dirty.ts', text: 'a part', lines: [1, 2] },
   ];
   for (const type of ['prompt', 'steer']) page.say({ type: 'intent', sessionId: 'a', intent: { type, turnId: type, content } });
   const filled = content.map((one, at) => (at === 1 ? { ...one, text: 'not saved' } : one));

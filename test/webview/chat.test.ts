@@ -132,8 +132,8 @@ test('links open through the host: addresses outside, files with their line', as
   }
   assert.deepEqual(stage.calls('openLink'), [{ uri: 'https://example.com/x' }]);
   assert.deepEqual(stage.calls('open'), [
-    { path: '/work/sample/src/b.ts', line: 7 },
-    { path: '/work/sample/src/c.ts', line: 12 },
+    { path: '/code/sample/src/b.ts', line: 7 },
+    { path: '/code/sample/src/c.ts', line: 12 },
   ]);
 });
 
@@ -212,9 +212,9 @@ test('changed files are listed after the turn; taking back asks once more', asyn
   await stage.press('Take back the changes to src/server.ts');
   assert.deepEqual(stage.calls('revert'), []);
   await stage.press('Take back');
-  assert.deepEqual(stage.calls('revert'), [{ sessionId: 's1', turnId: 't1', path: '/work/sample/src/server.ts' }]);
+  assert.deepEqual(stage.calls('revert'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts' }]);
   await stage.press('Open diff of docs/port.md');
-  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/work/sample/docs/port.md' }]);
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/docs/port.md' }]);
 });
 
 test('an error says what to do next; a link that ended says why', async () => {

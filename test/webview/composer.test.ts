@@ -123,7 +123,7 @@ test('@ asks the host for files; the chosen one goes along with the prompt for a
   assert.deepEqual(stage.calls('findFiles'), [{ query: 'ser' }]);
   const call = stage.sent.findLast((message) => message.type === 'call');
   assert.ok(call?.type === 'call');
-  stage.post({ type: 'reply', id: call.id, result: [{ path: '/work/sample/src/server.ts', label: 'src/server.ts' }] });
+  stage.post({ type: 'reply', id: call.id, result: [{ path: '/code/sample/src/server.ts', label: 'src/server.ts' }] });
   await stage.settle();
   await stage.key('Enter');
   assert.equal(stage.composer.value, 'look at @src/server.ts ');
@@ -133,7 +133,7 @@ test('@ asks the host for files; the chosen one goes along with the prompt for a
     [
       [
         { type: 'text', text: 'look at @src/server.ts' },
-        { type: 'file', path: '/work/sample/src/server.ts' },
+        { type: 'file', path: '/code/sample/src/server.ts' },
       ],
     ],
   );
@@ -203,8 +203,8 @@ test('what the host inserts goes to the caret or becomes an attachment that can 
   await stage.type('ab');
   stage.composer.setSelectionRange(1, 1);
   stage.post({ type: 'insert', content: { type: 'text', text: '-x-' } });
-  stage.post({ type: 'insert', content: { type: 'file', path: '/work/sample/a.ts', lines: [2, 4] } });
-  stage.post({ type: 'insert', content: { type: 'file', path: '/work/sample/b.ts' } });
+  stage.post({ type: 'insert', content: { type: 'file', path: '/code/sample/a.ts', lines: [2, 4] } });
+  stage.post({ type: 'insert', content: { type: 'file', path: '/code/sample/b.ts' } });
   await stage.settle();
   assert.equal(stage.composer.value, 'a-x-b');
   await stage.press('Remove b.ts');
@@ -214,7 +214,7 @@ test('what the host inserts goes to the caret or becomes an attachment that can 
     [
       [
         { type: 'text', text: 'a-x-b' },
-        { type: 'file', path: '/work/sample/a.ts', lines: [2, 4] },
+        { type: 'file', path: '/code/sample/a.ts', lines: [2, 4] },
       ],
     ],
   );

@@ -131,8 +131,8 @@ test('45: another drive is elsewhere; names in another case are the same where t
   assert.equal(pathBelow('C:\\work', 'D:\\work\\a.ts', windows), undefined);
   assert.equal(pathBelow('C:\\work', 'C:\\work-twin\\a.ts', windows), undefined);
   assert.equal(pathBelow('C:\\work', '\\\\server\\share\\a.ts', windows), undefined);
-  assert.equal(pathBelow('/Work', '/work/a', { ...path.posix, foldsCase: true }), 'a');
-  assert.equal(pathBelow('/Work', '/work/a', { ...path.posix, foldsCase: false }), undefined);
+  assert.equal(pathBelow('/Code', '/code/a', { ...path.posix, foldsCase: true }), 'a');
+  assert.equal(pathBelow('/Code', '/code/a', { ...path.posix, foldsCase: false }), undefined);
 });
 
 test('45: outside the workspace a person is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {

@@ -32,7 +32,7 @@ export class Desk {
   session: Session;
 
   constructor(open: (spec: ProcessSpec) => Channel, options: DeskOptions = {}) {
-    this.session = newSession('s', { protocol: 'kimi-wire', name: 'agent' }, '/work');
+    this.session = newSession('s', { protocol: 'kimi-wire', name: 'agent' }, '/code');
     const never = (): never => {
       throw new Error('not part of this test');
     };
@@ -58,7 +58,7 @@ export class Desk {
       command: options.command ?? 'kimi',
       args: options.args ?? [],
       env: options.env ?? {},
-      cwd: options.cwd ?? '/work',
+      cwd: options.cwd ?? '/code',
     } as const;
     this.launchArgs = launch.args;
     this.adapter = new WireAdapter(launch, scene, { open, limits: { ...LIMITS, ...options.limits } });

@@ -175,7 +175,7 @@ test('ending the session ends a process that ignores the end of its input', { sk
   await desk.adapter.ended;
 });
 
-const launch = (command: string, ...args: string[]) => ({ kind: 'process', command, args, env: {}, cwd: '/work' }) as const;
+const launch = (command: string, ...args: string[]) => ({ kind: 'process', command, args, env: {}, cwd: '/code' }) as const;
 
 test('what is started: --wire and a session of our own, unless the arguments say so already', () => {
   const args = (command: string, ...given: string[]) => wireLaunch(launch(command, ...given), 'key').spec.args;

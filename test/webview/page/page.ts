@@ -46,7 +46,7 @@ function answer(message: Call): void {
   const files = ['src/server.ts', 'src/config.ts', 'test/server.test.ts'].filter(
     (path) => message.method !== 'findFiles' || path.includes(message.params.query),
   );
-  const result = message.method === 'findFiles' ? files.map((path) => ({ path: `/work/sample/${path}`, label: path })) : null;
+  const result = message.method === 'findFiles' ? files.map((path) => ({ path: `/code/sample/${path}`, label: path })) : null;
   post({ type: 'reply', id: message.id, result });
 }
 

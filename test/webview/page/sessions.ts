@@ -4,7 +4,7 @@ import { newSession } from '../../../src/session/reduce.ts';
 /** Canned sessions for tests and for looking at the view: every kind of part, every state. */
 
 const offers: Offers = { images: true, steer: true, feedback: true };
-const cwd = '/work/sample';
+const cwd = '/code/sample';
 
 export function session(change: Partial<Session>): Session {
   return {
@@ -143,7 +143,7 @@ const everything: Session = session({
       endedAt: 2,
       prompt: [
         { type: 'text', text: 'Make the port optional in @src/server.ts and run the tests.\nKeep it short.' },
-        { type: 'file', path: '/work/sample/src/server.ts', lines: [3, 9] },
+        { type: 'file', path: '/code/sample/src/server.ts', lines: [3, 9] },
         { type: 'image', mime: 'image/png', data: picture },
       ],
       parts: [
@@ -151,7 +151,7 @@ const everything: Session = session({
         textPart(MARKDOWN),
         callPart({
           id: 'c1',
-          locations: [{ path: '/work/sample/src/server.ts', line: 3 }],
+          locations: [{ path: '/code/sample/src/server.ts', line: 3 }],
           output: [{ kind: 'content', content: { type: 'text', text: before.repeat(8) } }],
         }),
         callPart({
@@ -159,8 +159,8 @@ const everything: Session = session({
           name: 'EditFile',
           title: 'Edit src/server.ts',
           kind: 'edit',
-          locations: [{ path: '/work/sample/src/server.ts', line: 1 }],
-          output: [{ kind: 'diff', diff: { path: '/work/sample/src/server.ts', before, after } }],
+          locations: [{ path: '/code/sample/src/server.ts', line: 1 }],
+          output: [{ kind: 'diff', diff: { path: '/code/sample/src/server.ts', before, after } }],
         }),
         callPart({
           id: 'c2b',
@@ -168,7 +168,7 @@ const everything: Session = session({
           title: 'Write docs/port.md',
           kind: 'edit',
           output: [
-            { kind: 'diff', diff: { path: '/work/sample/docs/port.md', before: null, after: '# Port\n\n8080 unless told otherwise.\n' } },
+            { kind: 'diff', diff: { path: '/code/sample/docs/port.md', before: null, after: '# Port\n\n8080 unless told otherwise.\n' } },
           ],
         }),
         callPart({
@@ -258,7 +258,7 @@ const asking: Session = session({
       title: 'Run a command',
       asker: 'release helper',
       toolKind: 'execute',
-      detail: { type: 'command', command: hostile, cwd: '/work/sample' },
+      detail: { type: 'command', command: hostile, cwd: '/code/sample' },
       options: [
         { id: 'o1', label: 'Yes', effect: 'allow_once' },
         { id: 'o2', label: 'Yes, always for this session', effect: 'allow_always', description: 'Until the agent ends' },
@@ -271,7 +271,7 @@ const asking: Session = session({
       turnId: 't1',
       title: 'Change a file',
       toolKind: 'edit',
-      detail: { type: 'edit', diffs: [{ path: '/work/sample/src/server.ts', before, after }] },
+      detail: { type: 'edit', diffs: [{ path: '/code/sample/src/server.ts', before, after }] },
       options: [
         { id: 'allow', label: 'Approve', effect: 'allow_once' },
         { id: 'deny', label: 'Reject', effect: 'reject_once' },
@@ -319,7 +319,7 @@ const long: Session = session({
           id: `e${index}`,
           title: 'Edit',
           kind: 'edit',
-          output: [{ kind: 'diff', diff: { path: '/work/sample/src/server.ts', before, after } }],
+          output: [{ kind: 'diff', diff: { path: '/code/sample/src/server.ts', before, after } }],
         }),
         callPart({
           id: `x${index}`,
