@@ -37,6 +37,7 @@ test(
     await diff.compared();
     await page.keyboard.press('Escape');
     await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await diff.editor.locator('.editor.modified .view-line', { hasText: 'Welcome from' }).click();
     await page.keyboard.press('End');
     await page.keyboard.type(' // as I like it');
