@@ -5,7 +5,7 @@ import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { type Outcome, Rejected } from '../../tools/tool.ts';
 import { runInClient } from './clientTerminal.ts';
 import type { ToolServers } from './toolServers.ts';
-import { chunk, contentOf, diffLocations, inputOf, kindOf, locationsOf, planOf, textContent, titleOf } from './toolWords.ts';
+import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
 
 /** What the client said it can do. */
 export interface ClientCan {
@@ -194,18 +194,11 @@ export class AcpFace implements Face {
   }
 
   #ready({ id, name, input }: Extract<Said, { type: 'call.ready' }>): object {
-    const rawInput = inputOf(input);
-    const locations = locationsOf(rawInput, this.#client.cwd);
     const known = this.#open.has(id);
     this.#open.set(id, 'ready');
     return {
       sessionUpdate: known ? 'tool_call_update' : 'tool_call',
-      toolCallId: id,
-      title: titleOf(name, rawInput),
-      kind: kindOf(name),
-      status: 'in_progress',
-      ...(rawInput === undefined ? {} : { rawInput }),
-      ...(locations.length > 0 ? { locations } : {}),
+      ...startedCall({ id, name, rawInput: inputOf(input) }, this.#client.cwd),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { Message, UserPart } from '../../models/model.ts';
 import type { Shown } from '../../tools/tool.ts';
-import { chunk, contentOf, diffLocations, inputOf, kindOf, locationsOf, planOf, textContent, titleOf } from './toolWords.ts';
+import { chunk, contentOf, diffLocations, inputOf, planOf, startedCall, textContent } from './toolWords.ts';
 
 /** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the person's pictures. */
 export function replayed(messages: readonly Message[], cwd: string): readonly object[] {
@@ -16,16 +16,7 @@ export function replayed(messages: readonly Message[], cwd: string): readonly ob
           ...message.calls.map(({ id, name, input }) => {
             const rawInput = inputOf(input);
             inputs.set(id, rawInput);
-            const locations = locationsOf(rawInput, cwd);
-            return {
-              sessionUpdate: 'tool_call',
-              toolCallId: id,
-              title: titleOf(name, rawInput),
-              kind: kindOf(name),
-              status: 'in_progress',
-              ...(rawInput === undefined ? {} : { rawInput }),
-              ...(locations.length > 0 ? { locations } : {}),
-            };
+            return { sessionUpdate: 'tool_call', ...startedCall({ id, name, rawInput }, cwd) };
           }),
         ];
       case 'tool': {

@@ -118,6 +118,22 @@ export function linkText(uri: string, name: string): string {
   return uri.startsWith(pathToFileURL('/').href) ? `@${decodeURIComponent(new URL(uri).pathname)}` : `[${name}](${uri})`;
 }
 
+/** A call whose input is known, as `tool_call` and `tool_call_update` tell it. */
+export function startedCall(
+  { id, name, rawInput }: { readonly id: string; readonly name: string; readonly rawInput: unknown },
+  cwd: string,
+): object {
+  const locations = locationsOf(rawInput, cwd);
+  return {
+    toolCallId: id,
+    title: titleOf(name, rawInput),
+    kind: kindOf(name),
+    status: 'in_progress',
+    ...(rawInput === undefined ? {} : { rawInput }),
+    ...(locations.length > 0 ? { locations } : {}),
+  };
+}
+
 /** The input a model wrote; undefined when it is no JSON. */
 export function inputOf(text: string): unknown {
   try {
