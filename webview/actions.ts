@@ -11,13 +11,13 @@ export interface ActNeeds {
   readonly mirror: Mirror;
   readonly ui: Ui;
   readonly changed: () => void;
-  readonly focusNext: (id: string) => void;
+  readonly focus: (id: string) => void;
   /** Tells the person something, in sight and aloud. */
   readonly say: (text: string, level: 'info' | 'error') => void;
 }
 
 /** What templates may set going, for whichever session is shown when it happens. */
-export function actions({ host, mirror, ui, changed, focusNext, say }: ActNeeds): Act {
+export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Act {
   const call = <M extends Call['method']>(method: M, params: Calls[M]['params']) => {
     host.call(method, params).catch((error: unknown) => say(error instanceof Error ? error.message : String(error), 'error'));
   };
@@ -49,7 +49,7 @@ export function actions({ host, mirror, ui, changed, focusNext, say }: ActNeeds)
       );
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
-    focusNext,
+    focus,
     newSession: (how) => call('newSession', how),
     switchSession: (sessionId) => call('switchSession', { sessionId }),
     closeSession: (sessionId) => call('closeSession', { sessionId }),

@@ -15,7 +15,7 @@ import { editingView, replacedTurn } from './parts/again.ts';
 import { chip, chipLabel } from './parts/content.ts';
 import { queueView } from './queue.ts';
 import { t } from './strings.ts';
-import type { View } from './view.ts';
+import { COMPOSER_ID, type View } from './view.ts';
 
 export interface ComposerNeeds {
   readonly host: Pick<Host, 'call'>;
@@ -61,7 +61,7 @@ export class Composer {
                 ${memory.attachments.map((content, index) => this.#attachment(view, content, index))}
               </ul>`
         }
-        <textarea ${ref(this.#ref)} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
+        <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>

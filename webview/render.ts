@@ -53,9 +53,10 @@ export class Chat {
   #known = false;
   #listOpen = false;
   #frame = 0;
+  /** Something in the page was pressed since the keys last went elsewhere: they are where the person wants them. */
+  #pressed = false;
   #said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   #announced = '';
-  #focusNext: string | undefined;
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
   /** What was sent while there was no session; goes to the next one. */
   #waiting: readonly Content[] | undefined;
@@ -66,10 +67,11 @@ export class Chat {
     this.#mirror = new Mirror((message) => host.post(message));
     const changed = () => this.#schedule();
     const say = (text: string, level: 'info' | 'error') => this.#say(text, level);
-    const focusNext = (id: string) => {
-      this.#focusNext = id;
+    const focus = (id: string) => {
+      this.draw();
+      document.getElementById(id)?.focus();
     };
-    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, focusNext, say });
+    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, focus, say });
     this.#composer = new Composer({
       host,
       changed,
@@ -80,6 +82,12 @@ export class Chat {
     followLinks(root, this.#act);
     host.onMessage((message) => this.#take(message));
     window.addEventListener('pagehide', () => this.#ui.flush());
+    window.addEventListener('blur', () => {
+      this.#pressed = false;
+    });
+    root.addEventListener('pointerdown', () => {
+      this.#pressed = true;
+    });
     this.draw();
     host.post({ type: 'ready' });
   }
@@ -101,10 +109,7 @@ export class Chat {
     };
     const focused = document.activeElement;
     render(this.#template(view), this.#root);
-    const wanted = this.#focusNext === undefined ? null : document.getElementById(this.#focusNext);
-    this.#focusNext = undefined;
-    if (wanted) wanted.focus();
-    else if (focused && !focused.isConnected) this.#composer.focus();
+    if (focused && !focused.isConnected) this.#composer.focus();
     this.#watch();
   }
 
@@ -155,8 +160,8 @@ export class Chat {
       case 'focus':
         return this.#composer.focus();
       case 'caret':
-        // Something else may have taken the keys meanwhile.
-        return document.hasFocus() ? this.#composer.focus() : undefined;
+        // Something else may have taken the keys meanwhile, here or elsewhere.
+        return document.hasFocus() && !this.#pressed ? this.#composer.focus() : undefined;
       default:
         return this.#mirror.take(message);
     }
@@ -242,7 +247,7 @@ export class Chat {
 
   #toggleList(open: boolean): void {
     this.#listOpen = open;
-    this.#schedule();
+    this.draw();
   }
 
   #say(text: string, level: 'info' | 'error'): void {

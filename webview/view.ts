@@ -2,6 +2,9 @@ import type { Calls, ViewIntent } from '../src/bridge/contract.ts';
 import type { Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
+/** The field the person writes to the agent in. */
+export const COMPOSER_ID = 'composer';
+
 /** What a template may look at besides its own piece of the session, and what it may set going. */
 export interface View {
   readonly session: Session;
@@ -26,8 +29,8 @@ export interface Act {
   unfold(key: string, open: boolean): void;
   /** Changes what the view remembers of this session. */
   remember(change: Partial<SessionMemory>): void;
-  /** The element of that id gets the focus when what has changed is drawn. */
-  focusNext(id: string): void;
+  /** Draws what has changed and gives the element of that id the focus, at once: a key may follow before the next frame. */
+  focus(id: string): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
   closeSession(id: string): void;

@@ -48,11 +48,20 @@ export class Chat implements Disposable {
     this.#link?.focus();
   }
 
-  /** Gives the keys back to the page; settles when they have arrived. */
+  /** Gives the keys back to the page, unless the person clicks into a text on the way; settles when they have arrived. */
   async goBack(): Promise<void> {
-    await this.#view.reveal();
-    await this.#link?.whenFocused(ON_THE_WAY);
-    this.#link?.caret();
+    let clicked = false;
+    const clicks = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+      clicked ||= kind === vscode.TextEditorSelectionChangeKind.Mouse;
+    });
+    try {
+      await this.#view.reveal();
+      await this.#link?.whenFocused(ON_THE_WAY);
+    } finally {
+      clicks.dispose();
+    }
+    if (clicked) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+    else this.#link?.caret();
   }
 
   async insert(contents: readonly Content[]): Promise<void> {

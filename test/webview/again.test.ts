@@ -32,7 +32,6 @@ test('another answer is asked for by the last turn only, with the same words', a
 test('an earlier message is edited in the composer and sent in its place; the edit can be dropped', async () => {
   const stage = await Stage.open(session({ edit: true }));
   button(stage, EDIT)?.click();
-  await stage.settle();
   assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
   button(stage, 'Send')?.click();
   const [intent] = intents(stage);

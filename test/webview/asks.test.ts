@@ -165,6 +165,32 @@ test('words for the agent: the focus goes to their field, Enter rejects with the
   ]);
 });
 
+test('what a key opens has the focus before the next frame: the keys that follow at once go there', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  const opener = () => stage.all('button').find((one) => one.textContent?.includes('Reject with feedback')) as HTMLElement;
+  opener().focus();
+  opener().click();
+  const field = stage.find('vscode-text-area');
+  assert.equal(document.activeElement, field);
+  field.dispatchEvent(new window.KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }) as never);
+  assert.equal(document.activeElement, opener());
+});
+
+test('the keyboard that comes back goes to the composer, unless something in the page was pressed meanwhile', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  const elsewhere = stage.find('.command');
+  elsewhere.focus();
+  stage.post({ type: 'caret' });
+  assert.equal(document.activeElement, stage.composer);
+  elsewhere.dispatchEvent(new window.Event('pointerdown', { bubbles: true }) as never);
+  elsewhere.focus();
+  stage.post({ type: 'caret' });
+  assert.equal(document.activeElement, elsewhere);
+  window.dispatchEvent(new window.Event('blur'));
+  stage.post({ type: 'caret' });
+  assert.equal(document.activeElement, stage.composer);
+});
+
 test('an edit shows its lines and opens in the editor; any ask can be shown in the quick pick', async () => {
   const stage = await Stage.open(session({ ...running, asks: [edit] }));
   assert.equal(stage.text('.counts'), '+2 −1');
@@ -238,6 +264,23 @@ test('several questions are answered together, once each has an answer', async (
   await stage.press('Send answer');
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['A'], many: ['x', 'y'], text: ['because'] } } },
+  ]);
+});
+
+test('what was ticked and typed since the last frame is sent, too', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [{ ...question, fields: question.fields.slice(1) }] }));
+  const boxes = stage.all('.choice input') as readonly HTMLInputElement[];
+  for (const box of boxes.slice(0, 2)) {
+    box.checked = true;
+    box.dispatchEvent(new window.Event('change', { bubbles: true }) as never);
+  }
+  await write(stage, 0, 'first');
+  const area = stage.all('vscode-text-area').at(-1) as HTMLElement & { value: string };
+  area.value = 'last';
+  area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
+  assert.deepEqual(stage.intents, [
+    { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { many: ['x', 'y'], text: ['last'] } } },
   ]);
 });
 

@@ -3,7 +3,7 @@ import type { Session, Turn } from '../../src/session/model.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
-import type { View } from '../view.ts';
+import { COMPOSER_ID, type View } from '../view.ts';
 
 /** Whether earlier messages may be edited just now. */
 export function mayEdit({ link, turns }: Session): boolean {
@@ -30,7 +30,7 @@ export function againView(view: View, turn: Turn): TemplateResult | typeof nothi
 function edit(view: View, turn: Turn): void {
   const { draft, attachments } = saidIn(turn);
   view.act.remember({ draft, attachments, mentions: {}, replaces: turn.id });
-  document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+  view.act.focus(COMPOSER_ID);
 }
 
 function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
@@ -50,7 +50,7 @@ export function backView(view: View, turn: Turn): TemplateResult | typeof nothin
       draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
       attachments: [...memory.attachments, ...said.attachments],
     });
-    document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
+    view.act.focus(COMPOSER_ID);
   };
   return html`<button class="text-button" type="button" @click=${back}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
 }

@@ -99,7 +99,7 @@ function openerId(ask: Approval): string {
 
 function toggleWords(view: View, ask: Approval, open: boolean): void {
   view.act.unfold(`${ask.id}:words`, open);
-  view.act.focusNext(open ? wordsId(ask) : openerId(ask));
+  view.act.focus(open ? wordsId(ask) : openerId(ask));
 }
 
 function words(view: View, ask: Approval, value: string): TemplateResult {

@@ -1,4 +1,3 @@
-import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn } from '../../src/session/model.ts';
@@ -35,7 +34,12 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
 
 function undo(view: View, shown: string, key: string): TemplateResult {
   const label = t('Take back the changes to {0}', visibleText(shown));
-  return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${() => view.act.unfold(key, true)}>${iconOf('undo')}</button>`;
+  const ask = () => {
+    view.act.unfold(key, true);
+    // The question stands where the button was that had the focus.
+    view.act.focus(key);
+  };
+  return html`<button class="icon-button" type="button" id=${undoId(key)} title=${label} aria-label=${label} @click=${ask}>${iconOf('undo')}</button>`;
 }
 
 function confirm(view: View, turnId: string, path: string, key: string): TemplateResult {
@@ -43,14 +47,17 @@ function confirm(view: View, turnId: string, path: string, key: string): Templat
     view.act.unfold(key, false);
     view.act.revert(turnId, path);
   };
+  const keep = () => {
+    view.act.unfold(key, false);
+    view.act.focus(undoId(key));
+  };
   return html`<span class="confirm" role="group" aria-label=${t('Take back?')}>
     <span>${t('Take back?')}</span>
-    <button class="text-button danger" type="button" ${ref(takeFocus)} @click=${revert}>${t('Take back')}</button>
-    <button class="text-button" type="button" @click=${() => view.act.unfold(key, false)}>${t('Keep')}</button>
+    <button class="text-button danger" type="button" id=${key} @click=${revert}>${t('Take back')}</button>
+    <button class="text-button" type="button" @click=${keep}>${t('Keep')}</button>
   </span>`;
 }
 
-/** The question stands where the button was that had the focus. */
-function takeFocus(element: Element | undefined): void {
-  if (element) queueMicrotask(() => (element as HTMLElement).focus());
+function undoId(key: string): string {
+  return `${key}:undo`;
 }

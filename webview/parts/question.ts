@@ -19,17 +19,13 @@ function secretKey(ask: Question, field: Field): string {
 /** Questions of the agent; one Send answers them all. */
 export function questionView(view: View, ask: Question): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
-  const answerTo = (field: Field) => {
-    const secret = field.kind === 'secret' ? secrets.get(secretKey(ask, field)) : undefined;
-    return secret ? [secret] : valuesOf(field, given);
-  };
-  const problems = new Map(ask.fields.map((field) => [field.id, problemOf(field, answerTo(field))]));
-  const held = [...problems.values()].some(Boolean);
+  const problems = problemsOf(view, ask);
   const { refusal } = ask;
   const send = (event: Event) => {
     event.preventDefault();
-    if (held) return;
-    const values = Object.fromEntries(ask.fields.map((field) => [field.id, answerTo(field)]));
+    // What was typed since the last frame counts, too.
+    if (problemsOf(view, ask).size > 0) return;
+    const values = Object.fromEntries(ask.fields.map((field) => [field.id, answerTo(view, ask, field)]));
     for (const field of ask.fields) secrets.delete(secretKey(ask, field));
     view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
   };
@@ -39,7 +35,7 @@ export function questionView(view: View, ask: Question): TemplateResult {
     ${timeLeftView(ask.until)}
     ${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}
     <div class="actions">
-      <vscode-button appearance="primary" ?disabled=${held} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>
+      <vscode-button appearance="primary" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>
     </div>
     <div class="side-actions">
       <button class="text-button" type="button" @click=${() => view.act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
@@ -51,6 +47,22 @@ export function questionView(view: View, ask: Question): TemplateResult {
       <button class="text-button" type="button" @click=${() => view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } })}>${t('Do not answer')}</button>
     </div>
   </form>`;
+}
+
+/** What would be sent for a field, as it stands when it is asked for. */
+function answerTo(view: View, ask: Question, field: Field): readonly string[] {
+  const secret = field.kind === 'secret' ? secrets.get(secretKey(ask, field)) : undefined;
+  return secret ? [secret] : valuesOf(field, view.memory.answers[ask.id] ?? {});
+}
+
+/** Field -> what is wrong with its answer. */
+function problemsOf(view: View, ask: Question): ReadonlyMap<string, string> {
+  return new Map(
+    ask.fields.flatMap((field) => {
+      const problem = problemOf(field, answerTo(view, ask, field));
+      return problem === undefined ? [] : [[field.id, problem] as const];
+    }),
+  );
 }
 
 function fieldView(view: View, ask: Question, field: Field, index: number, given: Given, problem: string | undefined): TemplateResult {
@@ -79,7 +91,8 @@ function choicesView(view: View, ask: Question, field: Field, index: number, giv
   const chosen = chosenOf(field, given);
   const written = !field.many && freeOf(field, given).trim() !== '';
   const choose = (value: string, on: boolean) => {
-    const next = field.many ? (on ? [...chosen, value] : chosen.filter((one) => one !== value)) : on ? [value] : [];
+    const now = chosenOf(field, view.memory.answers[ask.id] ?? {});
+    const next = field.many ? (on ? [...now, value] : now.filter((one) => one !== value)) : on ? [value] : [];
     set(view, ask, { [field.id]: next, ...(field.many ? {} : { [freeKey(field)]: [''] }) });
   };
   return choices.map((choice, at) => {
