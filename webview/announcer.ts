@@ -1,8 +1,8 @@
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Session } from '../src/session/model.ts';
 import { askTitle } from '../src/session/select.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
-import { visibleText } from './visible.ts';
 
 /** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
 export function announcement(

@@ -1,6 +1,7 @@
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Link, Notice } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
 import { approvalView } from './parts/approval.ts';
 import { noticeView, remedies } from './parts/fault.ts';
@@ -9,7 +10,6 @@ import { plainText } from './parts/plainText.ts';
 import { questionView } from './parts/question.ts';
 import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
-import { visibleText } from './visible.ts';
 
 const NOTICES_SHOWN = 3;
 /** Of more than these nobody keeps track, and drawing them takes time that the answer to one of them waits for. */

@@ -3,10 +3,10 @@ import type { SessionLine } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
 import type { Session } from '../src/session/model.ts';
 import { titleOf } from '../src/session/select.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
 import { t } from './strings.ts';
 import type { Act } from './view.ts';
-import { visibleText } from './visible.ts';
 
 export interface HeaderState {
   readonly listOpen: boolean;

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
-import { visibleText } from './visible.ts';
 
 /** A line of the menu above the composer. */
 export interface MenuItem {

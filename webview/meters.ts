@@ -1,10 +1,10 @@
 import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { OptionChoice, SessionOption } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
 import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
-import { visibleText } from './visible.ts';
 
 /** The agent's modes, when it has some. */
 export function modeView(view: View): TemplateResult | typeof nothing {

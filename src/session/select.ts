@@ -1,4 +1,5 @@
 import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn } from './model.ts';
+import { shortened, visibleText } from './visible.ts';
 
 /** Derived reads. Nothing here is stored. */
 
@@ -31,6 +32,23 @@ export function openApprovals(session: Session): readonly Approval[] {
 /** The option to take when a person rejects without choosing a row: never one that reaches beyond this ask when there is another. */
 export function rejection(ask: Approval): Option | undefined {
   return ask.options.find((one) => one.effect === 'reject_once') ?? ask.options.find((one) => one.effect === 'reject_always');
+}
+
+/** What a row or a button shows of a name that is as long as the agent likes, in characters. */
+const LONGEST_NAME = 120;
+
+/** What an option is called where it can be chosen, on one line: of a long name the beginning, so that all answers stay in sight. */
+export function optionName({ id, label }: Option): string {
+  return shortened(oneLine(label || id), LONGEST_NAME);
+}
+
+/** The names that `optionName` cuts, whole, in the order of the options. */
+export function longNames({ options }: Pick<Approval, 'options'>): readonly string[] {
+  return options.filter((one) => optionName(one) !== oneLine(one.label || one.id)).map((one) => one.label || one.id);
+}
+
+function oneLine(text: string): string {
+  return visibleText(text.replace(/\s+/g, ' ').trim());
 }
 
 export function callsOf(turn: Turn): readonly ToolCall[] {

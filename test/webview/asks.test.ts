@@ -32,6 +32,22 @@ test('an option is answered by its id, even when two are called the same', async
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 
+test('a name and a title as long as a page leave the buttons short; they stand whole above', async () => {
+  const [long, title] = [`${'x'.repeat(2999)}!`, `${'t'.repeat(2999)}?`];
+  const options = [
+    { id: 'x', label: long, effect: 'allow_once' },
+    { id: 'y', label: 'No', effect: 'reject_once' },
+  ] as const;
+  const detail = { type: 'text', text: 'Why' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, title, detail, options }] }));
+  assert.equal(stage.text('[data-option=x]'), `${'x'.repeat(119)}…`);
+  assert.equal(stage.text('.ask h2'), `${'t'.repeat(299)}…`);
+  assert.deepEqual(
+    stage.all('.ask-detail .plain').map((one) => one.textContent),
+    [title, long, 'Why'],
+  );
+});
+
 test('the second press of a double click answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
   stage.find('[data-option=o1]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 2 }) as never);

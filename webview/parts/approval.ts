@@ -1,10 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { askTitle, byPath, rejection } from '../../src/session/select.ts';
+import { askTitle, byPath, longNames, optionName, rejection } from '../../src/session/select.ts';
+import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
 import { drawnOf, moreOf } from './many.ts';
@@ -15,6 +16,8 @@ import { timeLeftView } from './timeLeft.ts';
 /** Fields of a half-given answer to an approval. */
 const FEEDBACK = 'feedback';
 const EDITED = 'edited';
+/** What the heading and a tooltip show of a long text, in characters: the whole of it stands in the part that scrolls. */
+const HEADING = 300;
 
 /** Something the agent may only do when the person says so. Nothing but a press on one of the agent's own options answers it. */
 export function approvalView(view: View, ask: Approval): TemplateResult {
@@ -24,17 +27,17 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const giveWords = offers.feedback && !ask.wordless && ask.options.some(isRejection);
   const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
   const title = askTitle(ask, session, t('Run a command'));
-  return html`<div class="ask approval" role="group" aria-label=${visibleText(title)} data-ask=${ask.id}>
-    <h2>${iconOf('hand')}<bdi>${visible(title)}</bdi></h2>
+  return html`<div class="ask approval" role="group" aria-label=${visibleText(shortened(title, HEADING))} data-ask=${ask.id}>
+    <h2>${iconOf('hand')}<bdi>${visible(shortened(title, HEADING))}</bdi></h2>
     ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
     ${timeLeftView(ask.until)}
-    ${scrolling(html`${detailView(view, ask, ask.detail, `ask:${ask.id}`, given[EDITED]?.[0])}${(ask.beside ?? []).map((one, at) => detailView(view, ask, one, `ask:${ask.id}:${at}`))}`)}
+    ${scrolling(html`${cutTexts(view, ask, title)}${detailView(view, ask, ask.detail, `ask:${ask.id}`, given[EDITED]?.[0])}${(ask.beside ?? []).map((one, at) => detailView(view, ask, one, `ask:${ask.id}:${at}`))}`)}
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
     <div class="actions">
       ${ask.options.map(
         (option, index) =>
-          html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${option.description ?? ''} data-option=${option.id}
-            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${visibleText(option.label)}</vscode-button>`,
+          html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${tooltipOf(option)} data-option=${option.id}
+            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${optionName(option)}</vscode-button>`,
       )}
     </div>
     <div class="side-actions">
@@ -44,6 +47,21 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
       <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
     </div>
   </div>`;
+}
+
+function tooltipOf(option: Option): string {
+  const parts = [...longNames({ options: [option] }), option.description ?? ''];
+  return shortened(parts.map(visibleText).filter(Boolean).join('\n'), HEADING);
+}
+
+/** What the heading and the buttons show only the beginning of, whole. */
+function cutTexts(view: View, ask: Approval, title: string): TemplateResult {
+  const names = longNames(ask).map((one) => visibleText(one));
+  return html`${shortened(title, HEADING) === title ? nothing : plainText(view, `ask:${ask.id}:title`, visibleText(title))}${
+    names.length === 0
+      ? nothing
+      : html`<p class="faint">${t('The whole names of the answers')}</p>${plainText(view, `ask:${ask.id}:names`, names.join('\n\n'))}`
+  }`;
 }
 
 function copyButton(view: View, command: string): TemplateResult {

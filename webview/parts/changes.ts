@@ -2,10 +2,11 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn } from '../../src/session/model.ts';
 import { changedFiles, relativePath } from '../../src/session/select.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { counts } from './diffCard.ts';
 import { drawnOf, moreOf } from './many.ts';
 

@@ -1,11 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content } from '../../src/session/model.ts';
 import { relativePath } from '../../src/session/select.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { fold } from './fold.ts';
 import { plainText } from './plainText.ts';
 import { textView } from './text.ts';

@@ -3,10 +3,11 @@ import { isUnplaced } from '../../src/session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { type ChangedFile, relativePath } from '../../src/session/select.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { drawnOf, moreOf } from './many.ts';
 import { plainText } from './plainText.ts';
 

@@ -1,9 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { plainText } from './plainText.ts';
 
 /** Buttons for what can be done about it. */

@@ -1,11 +1,12 @@
 import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Field, Question } from '../../src/session/model.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { chosenOf, freeKey, freeOf, type Given, problemOf, takesText, valuesOf } from '../fields.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { textView } from './text.ts';
 import { timeLeftView } from './timeLeft.ts';
 

@@ -1,10 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Terminal } from '../../src/session/model.ts';
+import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { type Styled, styledLines } from '../sgr.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible, visibleText } from '../visible.ts';
+import { visible } from '../visible.ts';
 
 const TAIL = 4000;
 const LINES = 15;

@@ -3,7 +3,8 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from '../../session/model.ts';
-import { byPath, type ChangedFile, rejection } from '../../session/select.ts';
+import { byPath, type ChangedFile, longNames, rejection } from '../../session/select.ts';
+import { visibleText } from '../../session/visible.ts';
 import { changeSummary, fileBecomes } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
 
@@ -46,6 +47,7 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
   let shown = ask;
   const rows = (now: Approval) => [
     ...[now.detail, ...(now.beside ?? [])].flatMap((detail) => detailRows(now, detail, host)),
+    ...nameRows(now, host),
     separator(vscode.l10n.t('Answer')),
     ...answerRows(now, rejecting, offersFeedback),
   ];
@@ -106,6 +108,15 @@ function answerRows(ask: Approval, rejecting: Option | undefined, offersFeedback
     if (!offersFeedback || row.option !== rejecting) return [row];
     return [row, { label: `$(comment) ${vscode.l10n.t('Reject with Feedback…')}`, option: row.option, withWords: true }];
   });
+}
+
+/** Where some answers have long names: one row that opens those whole. */
+function nameRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
+  const names = longNames(ask);
+  if (names.length === 0) return [];
+  const label = vscode.l10n.t('Open the whole names of the answers');
+  const open = () => host.openText(vscode.l10n.t('Answers'), names.map(visibleText).join('\n\n'));
+  return [{ label: `$(go-to-file) ${label}`, alwaysShow: true, open }];
 }
 
 function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly [vscode.QuickInputButton, () => void])[] {

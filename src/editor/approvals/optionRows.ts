@@ -1,4 +1,6 @@
 import type { Approval, Option } from '../../session/model.ts';
+import { optionName } from '../../session/select.ts';
+import { visibleText, writtenOut } from '../../session/visible.ts';
 
 const ICONS: Readonly<Record<Option['effect'], string>> = {
   allow_once: 'check',
@@ -16,7 +18,7 @@ export interface OptionRow {
 /** The agent's own labels in the agent's order, each row carrying its option: two options with one label stay two. */
 export function optionRows(ask: Approval): readonly OptionRow[] {
   return ask.options.map((option) => ({
-    label: `$(${ICONS[option.effect]}) ${plainLabel(option.label || option.id)}`,
+    label: `$(${ICONS[option.effect]}) ${plainLabel(optionName(option))}`,
     ...(option.description === undefined ? {} : { description: option.description }),
     option,
   }));
@@ -32,13 +34,8 @@ export function plainLabel(text: string): string {
   return exact(text.replace(/\s+/g, ' ').trim());
 }
 
-// Control and format characters, among them those that turn the reading direction.
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
 function exact(text: string): string {
-  return text
-    .replace(UNSEEN, (one) => (one === '\t' ? '    ' : `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`))
-    .replace(/\$\(/g, '$\u200b(');
+  return visibleText(text).replaceAll('\t', '    ').replaceAll('$(', '$\u200b(');
 }
 
 /** A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit. */
@@ -47,7 +44,7 @@ export function commandRows(command: string, most = 8, width = WIDTH): { readonl
     .replace(/\r\n/g, '\n')
     .replace(/\n+$/, '')
     .split('\n')
-    .flatMap((line) => cut(exact(line).replaceAll('↪', '\\u{21aa}'), width));
+    .flatMap((line) => cut(exact(line).replaceAll('↪', writtenOut('↪')), width));
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Content } from '../../session/model.ts';
+import { clip } from './clip.ts';
 import { type Block, block } from './message/schema.ts';
-import { clip } from './visible.ts';
 
 /** UTF-16 units of one result that are kept. */
 const TEXT_KEPT = 256 * 1024;

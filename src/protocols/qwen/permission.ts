@@ -1,10 +1,11 @@
 import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { ApprovalDetail, Diff, Option } from '../../session/model.ts';
+import { visibleText } from '../../session/visible.ts';
+import { clip } from './clip.ts';
 import type { Peer } from './peers.ts';
 import type { CanUseTool, Suggestion } from './toolRequest.ts';
 import { isOutside, mcpName, pathOf, type ToolUse } from './toolTable.ts';
-import { clip, visible } from './visible.ts';
 
 export const ALLOW = 'allow';
 export const REJECT = 'reject';
@@ -60,7 +61,7 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
   const { mode, destination, rules: allowed, directories } = parsed.data;
   const option = (label: string): readonly Option[] => {
     const description = destination === undefined ? undefined : (WHERE[destination]?.() ?? destination);
-    return [{ id: `allow:${at}`, label: visible(label), effect: 'allow_always', ...(description ? { description } : {}) }];
+    return [{ id: `allow:${at}`, label: visibleText(label), effect: 'allow_always', ...(description ? { description } : {}) }];
   };
   if (suggestion.type === 'setMode' && mode) return option(say('Allow, and change to mode "{0}"', nameOf(mode, peer)));
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
@@ -89,7 +90,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const command = text('command');
   if (use.work === 'shell' && command !== undefined) {
     const cwd = text('directory') ?? text('cwd');
-    return { type: 'command', command: visible(command), ...(cwd === undefined ? {} : { cwd }) };
+    return { type: 'command', command: visibleText(command), ...(cwd === undefined ? {} : { cwd }) };
   }
   const mcp = mcpName(use.name);
   if (mcp) return { type: 'mcp', ...mcp, input };
@@ -99,10 +100,10 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
     return {
       type: 'text',
-      text: visible(clip(`${task}\n\n${say('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
+      text: visibleText(clip(`${task}\n\n${say('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
     };
   }
-  return { type: 'text', text: visible(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
+  return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
 }
 
 export function titleOf(request: CanUseTool, use: ToolUse, cwd: string): string {

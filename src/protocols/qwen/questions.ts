@@ -1,7 +1,7 @@
 import type { Answer } from '../../session/intents.ts';
 import type { Field } from '../../session/model.ts';
+import { visibleText } from '../../session/visible.ts';
 import { questionInput } from './toolRequest.ts';
-import { visible } from './visible.ts';
 
 /** The fields of a question to the person; undefined when the input is none. */
 export function fieldsOf(input: unknown): readonly Field[] | undefined {
@@ -9,7 +9,7 @@ export function fieldsOf(input: unknown): readonly Field[] | undefined {
   if (!parsed.success) return undefined;
   return parsed.data.questions.map((question, at) => ({
     id: String(at),
-    label: visible(question.header ?? question.question),
+    label: visibleText(question.header ?? question.question),
     ...(question.header ? { body: question.question } : {}),
     ...(question.options && question.options.length > 0
       ? {

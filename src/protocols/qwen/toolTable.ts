@@ -2,8 +2,9 @@ import path from 'node:path';
 import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { Location, ToolKind } from '../../session/model.ts';
+import { visibleText } from '../../session/visible.ts';
+import { firstLine } from './clip.ts';
 import { isRecord } from './detect.ts';
-import { firstLine, visible } from './visible.ts';
 
 /** What a tool does, whatever the agent calls it (qwen.md §3.5). */
 export type ToolWork =
@@ -88,7 +89,7 @@ export function toolUse(name: string, input: unknown, cwd: string): ToolUse {
     name,
     work,
     kind: KINDS[work],
-    title: visible(titleOf(name, work, plain, file === undefined ? undefined : shown(file, cwd))),
+    title: visibleText(titleOf(name, work, plain, file === undefined ? undefined : shown(file, cwd))),
     input: plain,
     locations: file === undefined ? [] : [{ path: file, ...lineOf(plain) }],
   };

@@ -2,7 +2,7 @@ import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Option } from '../../session/model.ts';
-import { visible } from './visible.ts';
+import { visibleText } from '../../session/visible.ts';
 
 interface Open {
   readonly settle: (yes: boolean) => void;
@@ -41,8 +41,8 @@ export class YesNo {
         kind: 'approval',
         id,
         ...(question.turnId === undefined ? {} : { turnId: question.turnId }),
-        title: visible(question.title),
-        detail: command === '' ? { type: 'text', text: visible(text) } : { type: 'command', command: visible(command) },
+        title: visibleText(question.title),
+        detail: command === '' ? { type: 'text', text: visibleText(text) } : { type: 'command', command: visibleText(command) },
         options,
         wordless: true,
       },

@@ -4,7 +4,7 @@ import { changeSummary, fileBecomes } from '../../../src/editor/approvals/change
 
 test('a change in one line: how much, and how it begins, hidden characters written out', () => {
   const diffs = [{ path: 'a', before: '{\n  "debug": false\n}\n', after: '{\n  "debug": \u202etrue\n}\n' }];
-  assert.deepEqual(changeSummary(diffs), { counts: '+1 −1', beginning: '− "debug": false   + "debug": \\u{202e}true' });
+  assert.deepEqual(changeSummary(diffs), { counts: '+1 −1', beginning: '− "debug": false   + "debug": ⟨U+202E⟩true' });
 });
 
 test('a long change is cut, and says so', () => {

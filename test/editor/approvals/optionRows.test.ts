@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acceptance, commandRows, optionRows, plainLabel } from '../../../src/editor/approvals/optionRows.ts';
 import type { Approval, Option } from '../../../src/session/model.ts';
-import { rejection } from '../../../src/session/select.ts';
+import { longNames, rejection } from '../../../src/session/select.ts';
 
 /** One line again out of its rows. */
 const joined = (rows: readonly string[]) => rows.map((row, at) => (at === 0 ? row : row.replace(/^↪ /, ''))).join('');
@@ -45,6 +45,19 @@ test('the agent’s labels and order are kept', () => {
   );
 });
 
+test('a name as long as a page is a row of its beginning, and whole elsewhere', () => {
+  const long = `${'x'.repeat(2999)}!`;
+  const ask = approval([
+    { id: 'y', label: long, effect: 'allow_once' },
+    { id: 'n', label: 'No', effect: 'reject_once' },
+  ]);
+  assert.deepEqual(
+    optionRows(ask).map(({ label }) => label),
+    [`$(check) ${'x'.repeat(119)}…`, '$(close) No'],
+  );
+  assert.deepEqual(longNames(ask), [long]);
+});
+
 test('Accept only ever takes what holds for this once', () => {
   assert.equal(acceptance(approval([{ id: 'a', label: 'Always', effect: 'allow_always' }])), undefined);
   const once = { id: 'o', label: 'Once', effect: 'allow_once' } as const;
@@ -61,8 +74,8 @@ test('Reject takes the narrowest refusal there is', () => {
 
 test('words of an agent draw no icons and hide no characters', () => {
   assert.equal(plainLabel('$(check) safe').startsWith('$('), false);
-  assert.equal(plainLabel('rm \u202etxt.cod'), 'rm \\u{202e}txt.cod');
-  assert.equal(plainLabel('a\u200bb'), 'a\\u{200b}b');
+  assert.equal(plainLabel('rm \u202etxt.cod'), 'rm ⟨U+202E⟩txt.cod');
+  assert.equal(plainLabel('a\u200bb'), 'a⟨U+200B⟩b');
   assert.equal(plainLabel('two\nlines'), 'two lines');
 });
 
@@ -80,8 +93,8 @@ test('lines of a command are rows, empty ones too; what does not fit is counted'
 });
 
 test('a character that would hide the rest of a command is written out', () => {
-  assert.deepEqual(commandRows('ls\r; rm -rf .').rows, ['ls\\u{d}; rm -rf .']);
-  assert.deepEqual(commandRows('ls \u001b[8m; rm').rows, ['ls \\u{1b}[8m; rm']);
+  assert.deepEqual(commandRows('ls\r; rm -rf .').rows, ['ls⟨U+000D⟩; rm -rf .']);
+  assert.deepEqual(commandRows('ls \u001b[8m; rm').rows, ['ls ⟨U+001B⟩[8m; rm']);
 });
 
 test('rows never cut a character in two', () => {
@@ -94,7 +107,7 @@ test('a row that goes on says so and begins with a whole word; no line of the co
   assert.deepEqual(rows, ['echo one two; ', '↪ rm -rf ~']);
   const [first, second] = commandRows(`${'x'.repeat(20)};rm`, 8, 16).rows;
   assert.deepEqual([first, second], ['x'.repeat(16), '↪ xxxx;rm']);
-  assert.deepEqual(commandRows('a\n↪ b').rows, ['a', '\\u{21aa} b']);
+  assert.deepEqual(commandRows('a\n↪ b').rows, ['a', '⟨U+21AA⟩ b']);
 });
 
 test('a row of wide letters is shorter than one of narrow ones, so that its end is seen too', () => {

@@ -314,7 +314,7 @@ test('what is shown cannot hide anything: control characters and direction marks
   all.last().say(permission('S', 'c9', 'run_shell_command', { command: 'ls \u202egnp.exe\u0007', description: 'harmless' }));
   await all.settle();
   const { detail } = all.approval(1);
-  assert.deepEqual(detail, { type: 'command', command: 'ls \\u{202e}gnp.exe\\u{7}' });
+  assert.deepEqual(detail, { type: 'command', command: 'ls ⟨U+202E⟩gnp.exe⟨U+0007⟩' });
 });
 
 test('a file outside the workspace is named as such', async (t) => {

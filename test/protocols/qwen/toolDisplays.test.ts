@@ -129,8 +129,8 @@ test('what waits for a yes stands on the card: a command, a change, a call of a 
     if (output?.kind === 'diff') return [output.diff.before, output.diff.after];
     return output?.kind === 'content' && output.content.type === 'text' ? output.content.text : output?.kind === 'json' && output.value;
   };
-  assert.deepEqual(face(all, 'x'), ['rm -rf \\u{202e}gnp …', 'execute', 'waiting', '']);
-  assert.equal(shows('x'), 'rm -rf \\u{202e}gnp\nls');
+  assert.deepEqual(face(all, 'x'), ['rm -rf ⟨U+202E⟩gnp …', 'execute', 'waiting', '']);
+  assert.equal(shows('x'), 'rm -rf ⟨U+202E⟩gnp\nls');
   assert.deepEqual(
     [face(all, 'e'), shows('e')],
     [

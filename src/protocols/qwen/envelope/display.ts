@@ -2,9 +2,10 @@ import path from 'node:path';
 import type * as z from 'zod/mini';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
+import { visibleText } from '../../../session/visible.ts';
+import { clip } from '../clip.ts';
 import { planEvents } from '../todos.ts';
 import { toolUse } from '../toolTable.ts';
-import { clip, visible } from '../visible.ts';
 import { confirmation, display } from './schema.ts';
 
 const TEXT_KEPT = 256 * 1024;
@@ -63,11 +64,11 @@ export function shownIn(value: unknown, cwd: string, place?: Place): Shown | und
 
 /** What a `confirmation` says that waits: the command, the change, what a tool is called with; undefined when it says nothing. */
 export function waitingFor(value: unknown, cwd: string): Shown | undefined {
-  if (typeof value === 'string') return text(visible(value));
+  if (typeof value === 'string') return text(visibleText(value));
   const one = confirmation.safeParse(value).data;
   if (!one) return undefined;
   const file = one.file_path ?? one.filePath ?? one.file_name ?? one.fileName;
-  if (one.command) return text(visible(one.command));
+  if (one.command) return text(visibleText(one.command));
   if (file) {
     const change = {
       file_name: file,
@@ -79,7 +80,7 @@ export function waitingFor(value: unknown, cwd: string): Shown | undefined {
   }
   if (one.arguments != null) return { output: [{ kind: 'json', value: one.arguments }], events: [] };
   const words = one.plan ?? [one.prompt ?? one.message, ...(one.urls ?? [])].filter(Boolean).join('\n');
-  return words === '' ? undefined : text(visible(words));
+  return words === '' ? undefined : text(visibleText(words));
 }
 
 function text(words: string): Shown {

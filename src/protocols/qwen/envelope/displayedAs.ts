@@ -1,6 +1,7 @@
 import { say } from '../../../base/say.ts';
+import { visibleText } from '../../../session/visible.ts';
+import { firstLine } from '../clip.ts';
 import { type ToolUse, toolUse } from '../toolTable.ts';
-import { firstLine, visible } from '../visible.ts';
 import * as schema from './schema.ts';
 
 /** A call nobody has named yet. */
@@ -55,6 +56,6 @@ function resultAs(value: unknown, cwd: string, before: ToolUse | undefined): Too
 }
 
 function titled(use: ToolUse, words: string): ToolUse {
-  const title = visible(firstLine(words));
+  const title = visibleText(firstLine(words));
   return title === '' ? use : { ...use, title };
 }

@@ -1,10 +1,10 @@
 import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Notice, ToolCall, TurnId } from '../../../session/model.ts';
+import { clip } from '../clip.ts';
 import { textOf } from '../content.ts';
 import { isRecord } from '../detect.ts';
 import { toolUse } from '../toolTable.ts';
-import { clip } from '../visible.ts';
 import { shownIn, statusIn } from './display.ts';
 
 const ITEMS = 5_000;

@@ -1,13 +1,5 @@
 import { say } from '../../base/say.ts';
 
-/** Characters that change how text reads without being seen: controls except tab and line end, and direction marks. */
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/** Makes characters visible that could hide what a person is about to approve (qwen.md §5.4). */
-export function visible(text: string): string {
-  return text.replace(HIDDEN, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`);
-}
-
 /** The first line of a text, shortened. */
 export function firstLine(text: string, longest = 120): string {
   const line = text.trimStart().split('\n', 1)[0] ?? '';

@@ -1,0 +1,24 @@
+/**
+ * Control, bidirectional and invisible characters: what can make a command or a path read as another one. Tab and line feed are fine, and so is
+ * the joiner within one picture.
+ */
+export const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\ufe00-\ufe0d]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|(?<!\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+
+/** The text with such characters written out, the same way on every surface. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, writtenOut);
+}
+
+/** One character as people read it: ⟨U+202E⟩. */
+export function writtenOut(character: string): string {
+  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+}
+
+/** The beginning of a long label, with a mark where it was cut; never half a character. `longest` counts characters. */
+export function shortened(text: string, longest: number): string {
+  // A character has at most two units.
+  if (text.length <= longest) return text;
+  const characters = [...text.slice(0, 2 * longest + 2)];
+  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join('')}…`;
+}
