@@ -8,6 +8,8 @@ const told = { tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', i
 const waits = task('input-required', {
   status: { state: 'input-required', message: { kind: 'message', role: 'agent', messageId: 'q', parts: [data(told)] } },
 });
+/** Sooner than any wait here is over, and later than an answer on a busy machine. */
+const SOON = { ping: 20, doubt: 600 };
 const HASTY = { ping: 10, doubt: 50 };
 
 /** An agent that asks once and does what it is told. Decisions go through `door` first, which gives true where it kept one for itself. */
@@ -52,7 +54,7 @@ const notices = (session: Talk) => session.now().turns[0]?.parts.flatMap((part) 
 for (const status of [503, 429]) {
   test(`${status}: a decision that waits for a busy server is not doubted; what it waits for is told, and it goes out once`, async (t) => {
     const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(status, { 'retry-after': '1' }).end('busy')));
-    const session = talk(t, agent.url, { timing: HASTY });
+    const session = talk(t, agent.url, { timing: SOON });
     const { turnId } = await allow(session);
     const { turns } = await held(session);
     assert.match(turns[0]?.activity ?? '', /busy and asks to wait 1 s/);
@@ -63,7 +65,7 @@ for (const status of [503, 429]) {
 
   test(`${status}: Stop while an allowed call waits for a busy server: it is never sent`, async (t) => {
     const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(status, { 'retry-after': '1' }).end('busy')));
-    const session = talk(t, agent.url, { timing: { ...HASTY, patience: 5000 } });
+    const session = talk(t, agent.url, { timing: { ...SOON, patience: 5000 } });
     const { turnId } = await allow(session);
     await held(session);
     session.live.send({ type: 'cancel' });
@@ -73,12 +75,39 @@ for (const status of [503, 429]) {
   });
 }
 
-test('401: a decision that waits for credentials is not doubted, and goes out once with them', async (t) => {
-  const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(401).end('who?')));
-  const session = talk(t, agent.url, { timing: HASTY });
+test('Stop does not wait for what a busy server asked to wait', async (t) => {
+  const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '30' }).end('busy')));
+  const session = talk(t, agent.url, { timing: { ...SOON, patience: 60_000 } });
   const { turnId } = await allow(session);
   await held(session);
-  await after(300);
+  session.live.send({ type: 'cancel' });
+  const { status, parts } = await session.ended(turnId);
+  assert.deepEqual([status, parts.filter((part) => part.kind === 'notice'), agent.heard], ['cancelled', [], []]);
+});
+
+test('silence while a decision waits for a busy server is not the agent’s: it is not said to be waited for', async (t) => {
+  const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '2' }).end('busy')));
+  const session = talk(t, agent.url, { timing: { ...SOON, silence: 200 } });
+  const { turnId } = await allow(session);
+  await held(session);
+  const said: string[] = [];
+  const listener = session.live.store.onChange(() => said.push(session.now().turns[0]?.activity ?? ''));
+  t.after(() => listener.dispose());
+  await after(1000);
+  assert.deepEqual(
+    said.filter((one) => !/has not been sent yet/.test(one)),
+    [],
+  );
+  session.live.send({ type: 'cancel' });
+  await session.ended(turnId);
+});
+
+test('401: a decision that waits for credentials is not doubted, and goes out once with them', async (t) => {
+  const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(401).end('who?')));
+  const session = talk(t, agent.url, { timing: SOON });
+  const { turnId } = await allow(session);
+  await held(session);
+  await after(900);
   const [question, ...more] = session.now().asks;
   assert.ok(question?.kind === 'question' && more.length === 0, 'only the credentials are asked for');
   session.answer(question, { kind: 'fields', values: { secret: ['s3'] } });
@@ -88,7 +117,7 @@ test('401: a decision that waits for credentials is not doubted, and goes out on
 
 test('401: Stop while an allowed call waits for credentials: the question goes, and it is never sent', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(401).end('who?')));
-  const session = talk(t, agent.url, { timing: { ...HASTY, patience: 5000 } });
+  const session = talk(t, agent.url, { timing: { ...SOON, patience: 5000 } });
   const { turnId } = await allow(session);
   const { asks: open } = await held(session);
   session.live.send({ type: 'cancel' });
@@ -115,6 +144,8 @@ for (const status of [503, 429, 401])
     const { asks: open } = await session.until('the question once more', (now) => now.asks.some((one) => one.id !== ask.id));
     assert.match(notices(session).join(), /still waits for your answer\. What you answered before was sent, and may still be followed/);
     refuse();
+    await after(200);
+    assert.deepEqual([agent.heard, session.now().asks], [[], open], 'nothing goes out, and nothing else is asked');
     const [again] = open;
     assert.ok(again?.kind === 'approval');
     session.answer(again, option(again, 'reject_once'));
