@@ -39,6 +39,7 @@ test(
     await pick.gone();
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await diff.editor.locator('.editor.modified .view-line', { hasText: 'Welcome from' }).click();
+    await diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
     await page.keyboard.press('End');
     await page.keyboard.type(' // as I like it');
     await window.command('Parley: Show Pending');

@@ -66,7 +66,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     server = started;
     browser = await openBrowser(current);
     context = await browser.newContext({ viewport: spec.viewport ?? { width: 1280, height: 800 } });
-    context.setDefaultTimeout(45_000);
+    context.setDefaultTimeout(90_000);
     await context.tracing.start({ screenshots: true, snapshots: true });
     const page = await context.newPage();
     const window = new Window(page);

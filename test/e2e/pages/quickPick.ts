@@ -24,6 +24,11 @@ export class QuickPick {
     return this.box.locator('.monaco-list-row', { hasText: text });
   }
 
+  /** The row with this text, once Enter would take it. */
+  focusedRow(text: string | RegExp): Locator {
+    return this.box.locator('.monaco-list-row.focused', { hasText: text });
+  }
+
   /** The rows with this text in their label, whatever stands in their details. */
   rowNamed(text: string): Locator {
     const label = this.#page.locator('.quick-input-list-row:first-child .label-name', { hasText: text });

@@ -40,7 +40,7 @@ export class Window {
       await this.page.keyboard.press('F1');
       try {
         await this.pick.input.fill(`>${title}`, { timeout: 5000 });
-        await this.pick.row(title).first().waitFor({ timeout: 5000 });
+        await this.pick.focusedRow(title).waitFor({ timeout: 5000 });
         break;
       } catch (error) {
         if (attempt === 8) throw error;
@@ -52,9 +52,9 @@ export class Window {
 
   /** A new extension host and a new page, with what the browser keeps. */
   async reload(): Promise<void> {
-    const loaded = this.page.waitForEvent('domcontentloaded');
-    await this.command('Developer: Reload Window');
-    await loaded;
+    // On a busy machine the palette alone may take longer than a page.
+    const loaded = this.page.waitForEvent('domcontentloaded', { timeout: 180_000 });
+    await Promise.all([loaded, this.command('Developer: Reload Window')]);
     await this.ready();
   }
 
