@@ -8,14 +8,8 @@ import { smallestChange } from './textChange.ts';
 
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
 export const editorFiles: Files = {
-  async read(file, part) {
-    const text = openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, '');
-    if (part?.line === undefined && part?.limit === undefined) return text;
-    const from = Math.max(0, (part.line ?? 1) - 1);
-    return text
-      .split('\n')
-      .slice(from, part.limit === undefined ? undefined : from + part.limit)
-      .join('\n');
+  async read(file) {
+    return openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, '');
   },
   async write(file, text) {
     const document = openDocument(file);

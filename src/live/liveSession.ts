@@ -7,6 +7,7 @@ import type { Ports, Tool } from '../protocols/ports.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, QueuedPrompt, Session, SessionId } from '../session/model.ts';
+import { MOST_ASKS, tooManyAsked } from '../session/mostAsks.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
@@ -32,8 +33,6 @@ export interface LiveDeps {
 
 /** Milliseconds after which one more Stop is meant. */
 const SECOND_STOP = 1_000;
-/** Asks open at a time. Nobody answers more, and to show them would keep the editor from everything else. */
-export const MOST_ASKS = 100;
 
 interface Conversation {
   readonly adapter: Adapter;
@@ -318,8 +317,7 @@ export class LiveSession implements DeskSession, Disposable {
   #refuse(ask: Ask): void {
     if (!this.#saidFull) {
       this.#saidFull = true;
-      const text = say('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
-      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+      this.#emit(tooManyAsked());
     }
     const { adapter } = this.#conversation ?? {};
     // After the adapter has finished saying what it says. An ask of the gate's has seen already that it is not open.

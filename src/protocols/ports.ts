@@ -52,8 +52,7 @@ export interface ToolAnswer {
 
 /** Files as the person has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */
 export interface Files {
-  /** line is 1-based, limit counts lines. */
-  read(path: string, part?: { readonly line?: number; readonly limit?: number }): Promise<string>;
+  read(path: string): Promise<string>;
   /** Settles after the bytes are on disk. */
   write(path: string, text: string): Promise<void>;
 }

@@ -222,14 +222,15 @@ class LineReader extends AbstractMessageReader implements MessageReader {
       this.#options.onJunk?.(line, 'notAMessage');
       return undefined;
     }
-    if (response.id !== null) {
-      const id = this.#pending.take(response.id);
-      if (id === undefined) this.#options.log.warn(`An answer to no request of ours came (id ${String(response.id).slice(0, 100)}).`);
-      return id === undefined ? undefined : withId(response, id);
+    const said = response.error ? { ...response, error: readable(response.error) } : response;
+    if (said.id !== null) {
+      const id = this.#pending.take(said.id);
+      if (id === undefined) this.#options.log.warn(`An answer to no request of ours came (id ${String(said.id).slice(0, 100)}).`);
+      return id === undefined ? undefined : withId(said, id);
     }
-    const only = response.error ? this.#pending.takeOnly() : undefined;
-    if (only !== undefined) return withId(response, only);
-    this.#options.onStray?.({ code: Number(response.error?.code), message: String(response.error?.message) });
+    const only = said.error ? this.#pending.takeOnly() : undefined;
+    if (only !== undefined) return withId(said, only);
+    this.#options.onStray?.({ code: Number(said.error?.code), message: String(said.error?.message) });
     return undefined;
   }
 
@@ -282,6 +283,16 @@ class LineWriter extends AbstractMessageWriter implements MessageWriter {
     this.#pending.add(id, request.id);
     return { ...request, id };
   }
+}
+
+/** A failure whose message is no text, or that is a text itself, is told as text: the library would make "[object Object]" of it. */
+function readable(error: unknown): NonNullable<ResponseMessage['error']> {
+  const { code, message, data } = (typeof error === 'object' ? error : { message: error }) as Readonly<Record<string, unknown>>;
+  return {
+    code: typeof code === 'number' ? code : ErrorCodes.UnknownErrorCode,
+    message: typeof message === 'string' ? message : message == null ? '' : JSON.stringify(message),
+    ...(data === undefined ? {} : { data: data as object }),
+  };
 }
 
 function withId(response: ResponseMessage, id: number | string): ResponseMessage {

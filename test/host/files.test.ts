@@ -36,11 +36,6 @@ describe('files as the person has them', () => {
     await document.save();
   });
 
-  it('a part is read by lines', async () => {
-    writeFileSync(file, '1\n2\n3\n4\n');
-    assert.equal(await editorFiles.read(file, { line: 2, limit: 2 }), '2\n3');
-  });
-
   it('a missing file says ENOENT', async () => {
     await assert.rejects(editorFiles.read(file), { code: 'ENOENT' });
   });

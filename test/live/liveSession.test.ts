@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { type LiveDeps, LiveSession, MOST_ASKS } from '../../src/live/liveSession.ts';
+import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import type { Approval, Content } from '../../src/session/model.ts';
+import { MOST_ASKS } from '../../src/session/mostAsks.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';

@@ -70,6 +70,19 @@ test('what is no message is reported and never ends the connection', async () =>
   );
 });
 
+test('a failure whose message is an object, or that is only a text, is told in words', async () => {
+  const { channel, connection } = open();
+  for (const [error, code, message] of [
+    [{ code: 5, message: { message: 'No credit' } }, 5, '{"message":"No credit"}'],
+    [{ code: '5' }, -32001, ''],
+    ['No credit', -32001, 'No credit'],
+  ] as const) {
+    const asked = connection.sendRequest('mine');
+    channel.say({ jsonrpc: '2.0', id: channel.out.at(-1)?.id, error });
+    await assert.rejects(asked, { code, message });
+  }
+});
+
 test('a failure without an id fails the only request that waits', async () => {
   const { channel, connection } = open();
   const mine = connection.sendRequest('mine');

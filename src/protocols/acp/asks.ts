@@ -2,9 +2,7 @@ import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask } from '../../session/model.ts';
-
-/** How many questions may be open at a time: nobody answers more, and drawing them would keep the editor from everything else. */
-export const MOST_ASKS = 50;
+import { MOST_ASKS, tooManyAsked } from '../../session/mostAsks.ts';
 
 interface Open {
   /** What is wrong with an answer that does not fit, then the ask stays open. */
@@ -42,10 +40,7 @@ export class OpenAsks {
   /** True when nothing more can be asked; the person is told once. */
   get full(): boolean {
     if (this.#open.size < MOST_ASKS) return false;
-    if (!this.#saidFull) {
-      const text = say('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
-      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
-    }
+    if (!this.#saidFull) this.#emit(tooManyAsked());
     this.#saidFull = true;
     return true;
   }

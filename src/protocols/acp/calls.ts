@@ -22,17 +22,27 @@ export interface CallState {
   readonly edits: Map<string, Edit>;
   /** True once the person has refused it: nothing the agent says afterwards changes that. */
   refused: boolean;
-  /** True while a permission for it is open. */
-  asking: boolean;
+  /** How many permissions for it are open. */
+  asking: number;
   /** True when a question about it was taken back without an answer, and the agent has not gone on with it since. */
   unanswered: boolean;
   /** The agent takes a request to stop it by itself. */
   stops: boolean;
   /** What of it has been told last. */
   told: Shown | undefined;
-  /** Asked whether what a person is being asked about is still so, whenever there is news of it. */
-  readonly watchers: Set<() => void>;
+  /** The terminals it has shown, also those it shows no more. */
+  readonly terminals: Set<string>;
+  /** Told what the agent says of it, by whoever asks a person about it. */
+  readonly watchers: Set<(news: WireCall, from: From) => void>;
 }
+/** Where news of a call comes from. */
+export type From = 'tool_call' | 'tool_call_update' | 'permission';
+/** What the person has stopped: the turn, and commands by their terminals. */
+export interface Stops {
+  readonly stopping: boolean;
+  readonly stopped: ReadonlySet<string>;
+}
+export const NOTHING_STOPPED: Stops = { stopping: false, stopped: new Set() };
 export interface Edit {
   items: readonly DiffItem[];
   diffs: readonly Diff[];
@@ -54,16 +64,20 @@ export function newCall(id: string): CallState {
     meta: {},
     edits: new Map(),
     refused: false,
-    asking: false,
+    asking: 0,
     unanswered: false,
     stops: false,
     told: undefined,
+    terminals: new Set(),
     watchers: new Set(),
   };
 }
 
-/** `stopping`: the person asked to stop, so a failure is the stop. Null and absent members are unchanged; lists replace. */
-export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | 'tool_call_update' | 'permission', stopping: boolean): void {
+/**
+ * Once the person asked to stop, a failure is the stop, and a command they have ended is not done, whatever the agent says. Null and absent
+ * members are unchanged; lists replace.
+ */
+export function mergeCall(call: CallState, news: WireCall, from: From, { stopping, stopped }: Stops): void {
   if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
   if (news._meta) call.meta = { ...call.meta, ...news._meta };
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
@@ -73,6 +87,7 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   if (content) {
     if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content);
     call.content = content;
+    for (const item of content) if (item.type === 'terminal') call.terminals.add(item.terminalId);
     takeEdits(call, content);
   }
   if (news.stops !== undefined) call.stops = news.stops;
@@ -81,8 +96,29 @@ export function mergeCall(call: CallState, news: WireCall, from: 'tool_call' | '
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
   const status = statusOf(news.status);
   if (status && from !== 'permission') call.unanswered = false;
-  if (status && !isFinal(call.status)) call.status = stopping && status === 'failed' ? 'cancelled' : status;
+  const isStop = (stopping && status === 'failed') || (status && isFinal(status) && [...call.terminals].some((id) => stopped.has(id)));
+  if (status && !isFinal(call.status)) call.status = isStop ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
+}
+
+/**
+ * What one question is about: the call as it is when it is asked about, apart from what another question says of the same call meanwhile. Of its
+ * edits only those it brings along, where it brings any.
+ */
+export function askedCall(call: CallState, { content }: WireCall): CallState {
+  const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
+  const edits = [...call.edits].filter(([path]) => own.size === 0 || own.has(path));
+  return { ...call, edits: new Map(edits), terminals: new Set(call.terminals), watchers: new Set() };
+}
+
+/** The agent says more of a call that is asked about. The edits are those of the call itself, which are compared with their files. */
+export function hearAsked(asked: CallState, call: CallState, news: WireCall, from: From, stops: Stops): void {
+  if (isAnnouncedAgain(asked, news)) Object.assign(asked, newCall(asked.id));
+  mergeCall(asked, news, from, stops);
+  for (const item of news.added ?? news.content ?? []) {
+    const edit = item.type === 'diff' ? call.edits.get(item.path) : undefined;
+    if (item.type === 'diff' && edit) asked.edits.set(item.path, edit);
+  }
 }
 
 /** One agent streams the arguments as the text of the call and cuts the command short in its question (Kimi Code 2.1.0). */
@@ -127,7 +163,7 @@ function equal(one: unknown, other: unknown): boolean {
 
 /** What the model shows of it now. */
 export function shown(call: CallState): Shown {
-  const status = call.refused ? 'rejected' : call.asking && !isFinal(call.status) ? 'waiting' : call.status;
+  const status = call.refused ? 'rejected' : call.asking > 0 && !isFinal(call.status) ? 'waiting' : call.status;
   return {
     name: call.name || call.kind,
     title: titleOf(call),

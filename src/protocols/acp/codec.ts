@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Command } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
 import type { AgentTerminals } from './agentTerminals.ts';
-import { type CallState, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
+import { type CallState, type From, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
 import { injected } from './injected.ts';
 import { chunk, newPart, whole } from './messages.ts';
 import type { Settings } from './options.ts';
@@ -133,8 +133,6 @@ export function commandsSet(commands: readonly WireCommand[]): SessionEvent {
   };
 }
 
-type From = 'tool_call' | 'tool_call_update' | 'permission';
-
 /** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
 export function callNews(news: WireCall, from: From, memory: Memory): readonly SessionEvent[] {
   const { turn, turns } = memory;
@@ -148,7 +146,7 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
       Object.assign(known, { ...newCall(known.id), told: known.told, asking: known.asking, watchers: known.watchers }),
     );
   }
-  mergeCall(call, news, from, turn.stopping);
+  mergeCall(call, news, from, turn);
   const events: SessionEvent[] = [];
   if (!known) {
     turn.growing = undefined;
@@ -166,7 +164,7 @@ export function callNews(news: WireCall, from: From, memory: Memory): readonly S
   }
   if (news._meta) events.push(...memory.onMeta(news._meta));
   memory.onCall(turn, call);
-  for (const look of call.watchers) look();
+  for (const hear of call.watchers) hear(news, from);
   return events;
 }
 

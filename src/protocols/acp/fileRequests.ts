@@ -66,6 +66,7 @@ export class FileRequests {
     const refusedPath = await refused?.pathOf(target);
     const mustAsk = refusedPath !== undefined || (place !== 'inside' && !this.#wasShown(target, place, request.content));
     if (mustAsk && !(await this.#mayWrite(target, refusedPath === undefined ? place : 'refused', before, request.content, signal))) {
+      refused?.addWrite(target);
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
     if (refusedPath !== undefined)

@@ -1,12 +1,12 @@
 import { say } from '../../base/say.ts';
 import type { Ask } from '../../session/model.ts';
 import type { OpenAsks } from './asks.ts';
-import type { CallState } from './calls.ts';
+import { askedCall, type CallState, type From, hearAsked, NOTHING_STOPPED } from './calls.ts';
 import type { Memory } from './codec.ts';
 import type { FileRequests } from './fileRequests.ts';
 import { cancelledOutcome, type Outcome, permissionAsk, permissionReply } from './permissions.ts';
 import type { Placing } from './placing.ts';
-import type { PermissionRequest } from './schema.ts';
+import type { PermissionRequest, WireCall } from './schema.ts';
 
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
@@ -30,40 +30,62 @@ export interface Answered {
 
 /** What the person answers is what they see: when the call turns out to be another while they are asked, the question is withdrawn and put anew. */
 export async function askAsItIs(request: PermissionRequest, scene: AskingScene, signal: AbortSignal): Promise<Answered> {
-  const { asks, call, memory } = scene;
+  const { asks, memory } = scene;
   const running = memory.turns.current;
+  const call = scene.call && request.toolCall && askedCall(scene.call, request.toolCall);
   const title = call?.title;
-  const build = (id: string) => askNow(id, call?.title === title ? request : untitled(request), scene);
-  for (let changes = 0; changes <= MOST_CHANGES; changes++) {
-    let shown: Ask | undefined;
-    let early = 0;
-    const changed = new AbortController();
-    const look = async () => {
-      early += 1;
-      if (shown && JSON.stringify(await build(shown.id)) !== JSON.stringify(shown)) changed.abort();
-    };
-    const watch = () => void look().catch(() => changed.abort());
-    call?.watchers.add(watch);
-    const ask = async (id: string) => {
-      let seen: number;
-      let built: Ask;
-      do {
-        seen = early;
-        built = await build(id);
-      } while (early !== seen && early <= MOST_CHANGES);
-      shown = built;
-      return built;
-    };
-    const outcome = await asks.ask<Outcome>(
-      { ask, reply: (answer) => permissionReply(request, answer), cancelled: cancelledOutcome },
-      AbortSignal.any([signal, changed.signal]),
-    );
-    call?.watchers.delete(watch);
-    const isOver = signal.aborted || memory.turns.current !== running || running?.stopping;
-    if (!changed.signal.aborted || outcome !== cancelledOutcome || isOver) return { outcome, shown };
+  const build = (id: string) => askNow(id, call?.title === title ? request : untitled(request), { ...scene, call });
+  let round = newRound();
+  const look = async ({ shown, changed }: Round) => {
+    if (shown && JSON.stringify(await build(shown.id)) !== JSON.stringify(shown)) changed.abort();
+  };
+  const hear = (news: WireCall, from: From) => {
+    // Another question about the same call is a question of its own.
+    if (from === 'permission' || !call || !scene.call) return;
+    hearAsked(call, scene.call, news, from, memory.turn ?? NOTHING_STOPPED);
+    round.heard += 1;
+    const { changed } = round;
+    void look(round).catch(() => changed.abort());
+  };
+  scene.call?.watchers.add(hear);
+  try {
+    for (let changes = 0; changes <= MOST_CHANGES; changes++) {
+      const now = newRound();
+      round = now;
+      const ask = async (id: string) => {
+        let seen: number;
+        let built: Ask;
+        do {
+          seen = now.heard;
+          built = await build(id);
+        } while (now.heard !== seen && now.heard <= MOST_CHANGES);
+        now.shown = built;
+        return built;
+      };
+      const outcome = await asks.ask<Outcome>(
+        { ask, reply: (answer) => permissionReply(request, answer), cancelled: cancelledOutcome },
+        AbortSignal.any([signal, now.changed.signal]),
+      );
+      const isOver = signal.aborted || memory.turns.current !== running || running?.stopping;
+      if (!now.changed.signal.aborted || outcome !== cancelledOutcome || isOver) return { outcome, shown: now.shown };
+    }
+  } finally {
+    scene.call?.watchers.delete(hear);
   }
   // It keeps changing what it asks: nobody can answer that.
   return { outcome: cancelledOutcome, shown: undefined };
+}
+
+/** One showing of a question. */
+interface Round {
+  shown: Ask | undefined;
+  /** How often the agent said something of the call since it began. */
+  heard: number;
+  readonly changed: AbortController;
+}
+
+function newRound(): Round {
+  return { shown: undefined, heard: 0, changed: new AbortController() };
 }
 
 async function askNow(id: string, request: PermissionRequest, { placing, files, memory, call, asker }: AskingScene): Promise<Ask> {

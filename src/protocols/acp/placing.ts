@@ -29,10 +29,10 @@ export class Placing {
     for (const [path, edit] of unplaced(call)) {
       edit.placed = true;
       const current = await this.#read(path);
-      // The agent has said something newer about this path meanwhile.
-      if (call.edits.get(path) !== edit) continue;
       const found = locate(edit.items, current, isFinal(call.status));
       if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
+      // The agent has said something newer about this path meanwhile; a question about the older is open perhaps.
+      if (call.edits.get(path) !== edit) continue;
       const changed = untold(call);
       if (changed) this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
     }

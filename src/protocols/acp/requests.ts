@@ -38,10 +38,15 @@ export interface RequestScene {
 export function requestHandlers(parts: RequestScene): Readonly<Record<string, RequestHandler>> {
   const { files, terminals } = parts;
   /** Where the editor is not lent, these are requests nobody knows. */
-  const lent = <T extends z.ZodMiniType>(params: T, run: (request: z.output<T>, signal: AbortSignal) => unknown): RequestHandler =>
+  const lent = <T extends z.ZodMiniType<{ readonly sessionId: string }>>(
+    params: T,
+    run: (request: z.output<T>, signal: AbortSignal) => unknown,
+  ): RequestHandler =>
     handler(params, (request, signal) => {
       if (!parts.dialect().lendsEditor)
         throw refusal(METHOD_NOT_FOUND, 'Files and terminals are not part of this version of the protocol.');
+      const { sessionId } = request;
+      if (!isKnown(parts, sessionId)) throw refusal(INVALID_PARAMS, `There is no session ${sessionId.slice(0, 200)}`);
       return run(request, signal);
     });
   return {
@@ -59,6 +64,11 @@ export function requestHandlers(parts: RequestScene): Readonly<Record<string, Re
     'terminal/release': lent(terminalName, ({ terminalId }) => terminals.release(terminalId)),
     'elicitation/create': handler(z.looseObject({ mode: z.string() }), (request, signal) => elicitation(parts, request, signal)),
   };
+}
+
+/** The conversation itself, or one of its sub-agents. */
+function isKnown({ isOurs, updates }: RequestScene, sessionId: string): boolean {
+  return isOurs(sessionId) || updates.subagents.titleOf(sessionId) !== undefined;
 }
 
 /** The call inside the request is news about it, whether it was announced or not; the ask opens when its edits have been placed. */
@@ -79,7 +89,7 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
   const call = toolCall && turn?.calls.get(toolCall.toolCallId);
   const setAsking = (asking: boolean, outcome?: Outcome) => {
     if (!turn || !call) return;
-    call.asking = asking;
+    call.asking += asking ? 1 : -1;
     call.unanswered = outcome?.outcome.outcome === 'cancelled';
     if (outcome && isRefusal(request, outcome)) call.refused = true;
     else if (!asking && !call.unanswered && call.status === 'pending') call.status = turn.stopping ? 'cancelled' : 'running';
@@ -119,20 +129,13 @@ function detailsIn({ detail, beside = [] }: Approval): readonly ApprovalDetail[]
 }
 
 /** A form or a link. Which of them was asked is only looked at here, because the protocol refuses an unknown mode in its own way. */
-async function elicitation(
-  { scene, asks, updates, isOurs }: RequestScene,
-  request: { readonly mode: string },
-  signal: AbortSignal,
-): Promise<FormReply> {
+async function elicitation(parts: RequestScene, request: { readonly mode: string }, signal: AbortSignal): Promise<FormReply> {
+  const { scene, asks, updates } = parts;
   const { turn } = updates.memory();
   const turnId = turn?.id;
   const form = formRequest.safeParse(request);
   if (form.success) {
-    if (
-      turn?.stopping ||
-      (form.data.sessionId != null && !isOurs(form.data.sessionId) && updates.subagents.titleOf(form.data.sessionId) === undefined)
-    )
-      return formCancelled;
+    if (turn?.stopping || (form.data.sessionId != null && !isKnown(parts, form.data.sessionId))) return formCancelled;
     const { data } = form;
     return asks.ask(
       {

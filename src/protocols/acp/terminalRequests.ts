@@ -8,6 +8,7 @@ import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts'
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { placeOf } from './paths.ts';
+import type { Against } from './refused.ts';
 import type { Turns } from './turns.ts';
 
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
@@ -17,6 +18,10 @@ const DEFAULT_LIMIT = 1024 * 1024;
 const MOST = 64;
 const MOST_ENDED = 256;
 
+const REJECTED: Readonly<Record<Against, (line: string) => string>> = {
+  command: (line) => `The person has rejected this command: ${line}`,
+  file: (line) => `The person has rejected a change of a file this command names, and did not allow the command: ${line}`,
+};
 const STOPPED = 'The person has stopped this: the command was not run.';
 
 export interface TerminalScene {
@@ -66,8 +71,11 @@ export class TerminalRequests {
     const isOutside = cwd !== undefined && (await this.#isOutside(cwd));
     if (this.#scene.turns.stopped) throw refusal(INTERNAL, STOPPED);
     const line = [request.command, ...args].join(' ');
-    if (this.#scene.turns.current?.refused.hasCommand(line) && !(await this.#mayRunAfterAll(line, cwd, signal))) {
-      throw refusal(INTERNAL, `The person has rejected this command: ${line}`);
+    const refused = this.#scene.turns.current?.refused;
+    const against = refused?.against(line);
+    if (against !== undefined) {
+      if (!(await this.#mayRunAfterAll(against, line, cwd, signal))) throw refusal(INTERNAL, REJECTED[against](line));
+      refused?.remove([{ type: 'command', command: line }], cwd ?? '');
     }
     if (isOutside && !(await this.#mayRun(line, cwd, signal))) {
       throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
@@ -119,7 +127,10 @@ export class TerminalRequests {
   /** The person wants this command ended. False: it is none of the client's. */
   stop(id: string): boolean {
     const handle = this.#open.get(id);
-    if (handle && !this.#done.has(id)) this.#stopped.add(id);
+    if (handle && !this.#done.has(id)) {
+      this.#stopped.add(id);
+      this.#scene.turns.current?.stopped.add(id);
+    }
     handle?.kill();
     return handle !== undefined;
   }
@@ -166,9 +177,13 @@ export class TerminalRequests {
   }
 
   /** What the person has rejected is asked about anew, not run by another way. */
-  async #mayRunAfterAll(command: string, cwd: string | undefined, signal: AbortSignal): Promise<boolean> {
+  async #mayRunAfterAll(against: Against, command: string, cwd: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const title =
+      against === 'command'
+        ? say('Run a command you have rejected before')
+        : say('Run a command that names a file whose change you have rejected');
     const detail = { type: 'command', command, ...(cwd === undefined ? {} : { cwd }) } as const;
-    return (await this.#ask(say('Run a command you have rejected before'), say('Allow this command'), detail, signal)) ?? false;
+    return (await this.#ask(title, say('Allow this command'), detail, signal)) ?? false;
   }
 
   /** undefined when nobody answered. */

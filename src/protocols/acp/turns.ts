@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault, PartId, TurnId } from '../../session/model.ts';
-import { type CallState, isFinal, mergeCall, newCall } from './calls.ts';
+import { type CallState, isFinal, mergeCall, NOTHING_STOPPED, newCall } from './calls.ts';
 import { Refused } from './refused.ts';
 import type { WireCall } from './schema.ts';
 
@@ -21,6 +21,8 @@ export interface TurnMemory {
   /** What the names of its parts begin with. */
   readonly prefix: string;
   stopping: boolean;
+  /** Terminals whose commands the person has ended. */
+  readonly stopped: Set<string>;
   /** Files and the texts the person saw and allowed for them. */
   readonly allowed: Map<string, string>;
   readonly refused: Refused;
@@ -65,6 +67,7 @@ export class Turns {
       made: 0,
       prefix: `${id}:`,
       stopping: false,
+      stopped: new Set(),
       allowed: new Map(),
       refused: new Refused(),
     };
@@ -81,7 +84,7 @@ export class Turns {
     if (turn.sort === 'prompt') this.#stopped = turn.stopping;
     for (const call of turn.calls.values()) {
       this.#past.add(call.id);
-      if (status === 'done' && !call.refused && !call.asking && !call.unanswered && !isFinal(call.status)) {
+      if (status === 'done' && !call.refused && call.asking === 0 && !call.unanswered && !isFinal(call.status)) {
         this.#emit({ type: 'call.changed', turnId: turn.id, callId: call.id, change: { status: 'ended' } });
       }
     }
@@ -101,7 +104,7 @@ export class Turns {
   /** A call that is asked about while no turn runs: it is shown nowhere but in the ask. */
   stray(news: WireCall | undefined): CallState {
     const call = newCall(news?.toolCallId ?? '');
-    if (news) mergeCall(call, news, 'permission', false);
+    if (news) mergeCall(call, news, 'permission', NOTHING_STOPPED);
     return call;
   }
 

@@ -213,6 +213,9 @@ test('an allowed call allows what was shown of it and nothing else: no other tex
   // What steers the editor, and what a link leads outside, is asked about by its own; so is another text than the one that was shown.
   await allow({ toolCallId: 'w', title: 'Write', kind: 'edit', content: [...places, through].map(diff) });
   assert.equal((await write(agent, places[0] ?? '', 'another')).error?.code, -32603);
+  const around = await agent.ask('terminal/create', { sessionId: SESSION, command: `echo another > ${places[0]}` });
+  assert.match(around.error?.message ?? '', /rejected a change of a file/);
+  extra -= 1;
   for (const file of [...places.slice(1), through]) assert.equal((await write(agent, file, 'shown')).error?.code, -32603, file);
   assert.equal(extra, 7);
   assert.deepEqual((await write(agent, places[0] ?? '', 'shown')).result, {});
@@ -566,6 +569,90 @@ test('a file whose change was rejected is asked about when the agent writes it b
     Array.from({ length: 2 }, () => 'Write a file whose change you have rejected before'),
   );
   await finish();
+});
+
+test('a command that names a file whose change was rejected is asked about first; one the person has allowed is not asked about twice', async (t) => {
+  const made = await scene(t);
+  const file = made.file('main.ts', 'a\n');
+  const { driven, finish } = await inTurn(made);
+  const asked: string[] = [];
+  let answer = 'n';
+  driven.onAsk((ask) => {
+    asked.push(ask.title);
+    return { kind: 'option', optionId: answer };
+  });
+  const options = [
+    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'n', name: 'No', kind: 'reject_once' },
+  ];
+  const permission = (toolCall: object) => made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
+  const create = (params: object) => made.agent.ask('terminal/create', { sessionId: SESSION, ...params });
+  const content = [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }];
+  await permission({ toolCallId: 'c1', title: 'Edit', kind: 'edit', content });
+  answer = 'reject';
+  const ways = [
+    { command: 'echo evil > main.ts' },
+    { command: 'sh', args: ['-c', 'echo evil > ./main.ts'] },
+    { command: 'tee', args: [file] },
+    { command: 'cp', args: ['other', 'MAIN.TS'] },
+  ];
+  for (const way of ways) assert.match((await create(way)).error?.message ?? '', /rejected a change of a file this command names/);
+  assert.equal(readFileSync(file, 'utf8'), 'a\n');
+  assert.deepEqual(
+    asked.slice(1),
+    ways.map(() => 'Run a command that names a file whose change you have rejected'),
+  );
+  for (const command of ['echo domain.ts', 'echo main.tsx']) assert.equal((await create({ command })).error, undefined);
+  answer = 'y';
+  await permission({ toolCallId: 'c2', title: 'Run', kind: 'execute', rawInput: { command: 'cat main.ts' } });
+  answer = 'reject';
+  const before = asked.length;
+  for (const way of [{ command: 'cat main.ts' }, { command: 'cat', args: ['main.ts'] }, { command: 'sh', args: ['-c', 'cat main.ts'] }])
+    assert.equal((await create(way)).error, undefined);
+  assert.equal(asked.length, before);
+  assert.notEqual((await create({ command: 'cat main.ts; echo evil > main.ts' })).error, undefined);
+  answer = 'allow';
+  for (const _ of ['asked', 'known']) assert.equal((await create({ command: 'wc main.ts' })).error, undefined);
+  assert.equal(asked.length, before + 2);
+  await finish();
+});
+
+test('files and terminals are for the session that was opened, and for no name nobody knows', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.ts', 'a\n');
+  const { finish } = await inTurn(made);
+  for (const sessionId of ['other', '__proto__']) {
+    for (const [method, params] of [
+      ['fs/read_text_file', { path: file }],
+      ['fs/write_text_file', { path: file, content: 'evil' }],
+      ['terminal/create', { command: 'true' }],
+    ] as const) {
+      const { error } = await made.agent.ask(method, { sessionId, ...params });
+      assert.deepEqual([error?.code, error?.message], [-32602, `There is no session ${sessionId}`]);
+    }
+  }
+  assert.equal(readFileSync(file, 'utf8'), 'a\n');
+  await finish();
+});
+
+test('a call whose command the person has ended is not done, though the agent says so; one that had finished is', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, call, turnId } = await inTurn(made);
+  const quick = await command(agent, { command: 'echo on' });
+  const slow = await command(agent, { command: 'echo on; sleep 1000; true' });
+  for (const [toolCallId, { terminalId }] of [['quick', quick] as const, ['slow', slow] as const])
+    agent.update({ sessionUpdate: 'tool_call', toolCallId, title: 'Run', kind: 'execute', content: [{ type: 'terminal', terminalId }] });
+  assert.deepEqual(await quick.wait(), { exitCode: 0, signal: null });
+  await driven.until('it runs', (now) => Boolean(findTerminal(now, slow.terminalId)?.tail));
+  driven.live.send({ type: 'cancel' });
+  assert.deepEqual(await slow.wait(), { exitCode: null, signal: 'SIGTERM' });
+  const content = [{ type: 'content', content: { type: 'text', text: 'on' } }];
+  for (const toolCallId of ['quick', 'slow']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', content });
+  assert.equal((await call('quick', (one) => one.status !== 'pending')).status, 'done');
+  assert.equal((await call('slow', (one) => one.status !== 'pending')).status, 'cancelled');
+  agent.answer((await agent.got('session/prompt')).id, { stopReason: 'cancelled' });
+  await driven.ended(turnId);
 });
 
 test('a command that was rejected is asked about when the agent runs it in a terminal, in a shell too', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MOST_ASKS } from '../../../src/protocols/acp/asks.ts';
+import { MOST_ASKS } from '../../../src/session/mostAsks.ts';
 import { autoAnswer } from '../../../src/session/policy.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { later, SESSION } from '../../fakes/acp.ts';
@@ -247,6 +247,38 @@ test('a call that turns out to be another while it is asked about is asked about
   driven.live.send({ type: 'answer', askId: first.id, answer: { kind: 'option', optionId: 'y' } });
   driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'n' } });
   assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'n' } });
+  await finish();
+});
+
+test('two questions about one call show what each of them asks, and each has its own answer', async (t) => {
+  const made = await scene(t);
+  const { driven, call, finish } = await inTurn(made);
+  const file = made.file('a.ts', 'a\n');
+  const run = { title: 'Run it', kind: 'execute', rawInput: { command: 'ls' } };
+  const first = made.agent.ask('session/request_permission', request('c1', [yes, no], run));
+  await driven.until('the first', (session) => session.asks.length === 1);
+  const other = { title: 'Remove it', rawInput: { command: 'rm -rf ~' } };
+  const second = made.agent.ask('session/request_permission', request('c1', [yes, no], other));
+  const change = { title: 'Edit it', kind: 'edit', rawInput: {}, content: [{ type: 'diff', path: file, oldText: 'a', newText: 'b' }] };
+  const third = made.agent.ask('session/request_permission', request('c1', [yes, no], change));
+  const { asks } = await driven.until('three asks', (session) => session.asks.length === 3);
+  assert.deepEqual(
+    asks.map((ask) => ask.kind === 'approval' && [ask.title, ask.detail]),
+    [
+      ['Run it', { type: 'command', command: 'ls' }],
+      ['Remove it', { type: 'command', command: 'rm -rf ~' }],
+      ['Edit it', { type: 'edit', diffs: [{ path: file, before: 'a\n', after: 'b\n' }] }],
+    ],
+  );
+  const answer = (at: number, optionId: string) =>
+    driven.live.send({ type: 'answer', askId: asks[at]?.id ?? '', answer: { kind: 'option', optionId } });
+  answer(0, 'y');
+  assert.deepEqual((await first).result, { outcome: { outcome: 'selected', optionId: 'y' } });
+  await call('c1', (one) => one.status === 'waiting');
+  answer(1, 'y');
+  answer(2, 'y');
+  await Promise.all([second, third]);
+  await call('c1', (one) => one.status === 'running');
   await finish();
 });
 

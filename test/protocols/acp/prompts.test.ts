@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Content } from '../../../src/session/model.ts';
 import { SESSION } from '../../fakes/acp.ts';
-import { scene } from './scene.ts';
+import { inTurn, scene } from './scene.ts';
 
 const everything: readonly Content[] = [
   { type: 'text', text: 'look' },
@@ -33,6 +33,15 @@ test('a prompt carries images, files, unsaved parts of files and links as the ag
     ],
   });
   await driven.ended('t');
+});
+
+test('a failure whose message is an object says what that says', async (t) => {
+  const made = await scene(t);
+  const { agent } = made;
+  const { driven, turnId } = await inTurn(made);
+  const error = { code: -32001, message: { message: 'No credit left' } };
+  agent.send({ jsonrpc: '2.0', id: (await agent.got('session/prompt')).id, error });
+  assert.equal((await driven.ended(turnId)).error?.message, 'No credit left');
 });
 
 test('what an agent does not take is text, and nothing is left out unsaid', async (t) => {
