@@ -184,7 +184,8 @@ export class Turn {
     }
     response.over.abort();
     response.assembly.end();
-    return this.#decide(response, outcome, end, post);
+    // Stop may have come while the rest of a cut response was looked for.
+    return this.#decide(response, this.#stopped.signal.aborted ? { kind: 'stopped' } : outcome, end, post);
   }
 
   /** The profile's address, or the one the response named; headers go to no other origin than the chat's. */
@@ -253,6 +254,8 @@ export class Turn {
     await server.reread();
     const { exchange, settings } = server;
     const send = () => {
+      // Stop may have come while the profile was read, or a key asked for.
+      this.#stopped.signal.throwIfAborted();
       const body = conversation.body(post, this.#tools);
       if (conversation.grownLarge(body))
         this.#notice('warn', say('This conversation has grown beyond 5 MB, and all of it is sent with each message.'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { called, finish, type Reply, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
-import { call, echoTool, talk, textOf } from './talk.ts';
+import { call, echoTool, noticesOf, talk, textOf } from './talk.ts';
 
 test('before headers', async (t) => {
   let asked: Reply | undefined;
@@ -23,6 +23,35 @@ test('before headers', async (t) => {
   assert.equal((await ended(id)).status, 'cancelled');
   await asked?.closed;
   assert.equal(now().link.state, 'ready');
+});
+
+test('while the profile is read: nothing is sent, and nothing is said of what would have been', async (t) => {
+  let stopNow: () => void = () => {};
+  const secrets = new Map<string, string>();
+  secrets.get = () => {
+    stopNow();
+    return undefined;
+  };
+  const { server, live, stop, ended } = await talk(t, { secrets, routes: {} });
+  stopNow = stop;
+  live.send({ type: 'prompt', turnId: 'large', content: [{ type: 'text', text: 'x'.repeat(5_300_000) }] });
+  const turn = await ended('large');
+  assert.deepEqual([turn.status, noticesOf(turn), server.asked.length], ['cancelled', [], 0]);
+});
+
+test('while the rest of a cut response is looked for: the turn was stopped, it did not fail', async (t) => {
+  let stopNow: () => void = () => {};
+  const { server, say, stop, ended } = await talk(t, {
+    options: { stopUrl: '/stop' },
+    routes: {
+      '/api/chat': (reply) => reply.open().send(start('m'), step, { type: 'text-start', id: 't' }).cut(),
+      '/api/chat/*': () => stopNow(),
+      '/stop': (reply) => reply.json(200, {}),
+    },
+  });
+  stopNow = stop;
+  const turn = await ended(say('go'));
+  assert.deepEqual([turn.status, turn.error, server.bodies('/stop').length], ['cancelled', undefined, 1]);
 });
 
 test('while streaming: what came stays and goes with the next message', async (t) => {
