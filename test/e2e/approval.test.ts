@@ -25,6 +25,14 @@ test(
     await pick.row('src/main.ts').getByText("− const greeting = 'Hello").waitFor();
     await window.pictures('approval', ['dark', 'light', 'contrast']);
 
+    await pick.button('See the Whole Diff').click();
+    await pick.gone();
+    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+    await diff.compared();
+    assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'looking is no answer');
+    await window.pictures('approval-diff', ['dark']);
+    await chat.ask('src/main.ts').getByRole('button', { name: 'Show in quick pick' }).click();
+    await pick.row('Approve').waitFor();
     await pick.choose('Approve');
     await pick.gone();
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
@@ -112,5 +120,26 @@ test(
     await chat.ask('src/main.ts').getByRole('button', { name: 'Approve', exact: true }).click();
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /^(?!.*hello).*'Aloha from/s);
+  }),
+);
+
+test(
+  'at 200 % every answer of the card is in sight, whatever is asked about',
+  inWindow(async ({ window }) => {
+    const { chat, pick, page } = window;
+    await chat.say(`run echo ${Array.from({ length: 60 }, (_, at) => `wide-${at}`).join(' ')}`);
+    await pick.row('Approve').first().waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    const ask = chat.ask('wide-0');
+    await ask.getByRole('button', { name: 'Reject', exact: true }).waitFor();
+    await page.setViewportSize({ width: 640, height: 400 });
+    await chat.lowerThan(400);
+    assert.deepEqual(await chat.outOfSight(ask), []);
+    assert.ok(await chat.composer.isVisible());
+    await window.pictures('approval-zoomed', ['dark', 'light', 'contrast']);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await ask.getByRole('button', { name: 'Reject', exact: true }).click();
+    await chat.settled(chat.lastTurn);
   }),
 );

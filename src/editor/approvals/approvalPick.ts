@@ -15,6 +15,8 @@ export interface ApprovalPickHost {
   /** Asks for words to reject with. Leaves the pick first. */
   feedback(option: Option): void;
   openDiff(path?: string): void;
+  /** Shows the diff without the pick over it: the question is set aside. */
+  lookAtDiff(): void;
   /** Shows a long text whole. */
   openText(title: string, text: string): void;
 }
@@ -56,8 +58,6 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
   pick.placeholder = vscode.l10n.t('Choose with the arrow keys and Enter. Esc sets the question aside without answering it.');
   pick.ignoreFocusOut = true;
   pick.items = rows(ask);
-  for (const [button, run] of titleButtons(ask, host)) buttons.set(button, run);
-  pick.buttons = [...buttons.keys()];
   let typedAt = Number.NEGATIVE_INFINITY;
   let settled = false;
   const settle = (run: () => void) => {
@@ -66,6 +66,8 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
     life.dispose();
     run();
   };
+  for (const [button, run] of titleButtons(ask, () => settle(() => host.lookAtDiff()))) buttons.set(button, run);
+  pick.buttons = [...buttons.keys()];
   life.own(
     pick.onDidChangeValue((value) => {
       if (value === '') return;
@@ -119,7 +121,7 @@ function nameRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
   return [{ label: `$(go-to-file) ${label}`, alwaysShow: true, open }];
 }
 
-function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly [vscode.QuickInputButton, () => void])[] {
+function titleButtons(ask: Approval, look: () => void): readonly (readonly [vscode.QuickInputButton, () => void])[] {
   const { detail } = ask;
   switch (detail.type) {
     case 'command':
@@ -130,7 +132,8 @@ function titleButtons(ask: Approval, host: ApprovalPickHost): readonly (readonly
         ],
       ];
     case 'edit':
-      return [[{ iconPath: new vscode.ThemeIcon('diff'), tooltip: vscode.l10n.t('Open Diff') }, () => host.openDiff()]];
+      // The pick lies over the first lines, and no editor scrolls above those.
+      return [[{ iconPath: new vscode.ThemeIcon('eye'), tooltip: vscode.l10n.t('See the Whole Diff; the Question Waits') }, look]];
     default:
       return [];
   }

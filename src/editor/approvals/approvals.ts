@@ -179,6 +179,11 @@ export class Approvals implements Disposable {
     const pick = showApproval(ask, title, !ask.wordless && this.#offersFeedback(sessionId), {
       ...host,
       openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
+      lookAtDiff: () => {
+        host.dismissed();
+        this.#deps.openDiff(sessionId, ask.id);
+        void this.setAside();
+      },
       feedback: (option) => {
         this.#left();
         void this.#rejectWithWords(one, ask, option);

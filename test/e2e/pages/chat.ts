@@ -40,6 +40,28 @@ export class Chat {
     return this.frame.locator('[data-ask]').filter({ hasText: title });
   }
 
+  /** The answers of an ask that a person does not see whole, or that something lies over. */
+  async outOfSight(ask: Locator): Promise<readonly string[]> {
+    const answers = await ask.locator('.actions > *').all();
+    const hidden = await Promise.all(
+      answers.map((answer) =>
+        answer.evaluate((button) => {
+          const { left, top, bottom, width } = button.getBoundingClientRect();
+          const whole = [top + 3, bottom - 3].every((y) => button.ownerDocument.elementFromPoint(left + width / 2, y) === button);
+          return whole ? [] : [button.textContent?.trim() ?? ''];
+        }),
+      ),
+    );
+    return hidden.flat();
+  }
+
+  /** Waits until the view has become lower than this, in pixels. */
+  async lowerThan(height: number): Promise<void> {
+    await this.frame.locator('html').evaluate(async (html, limit) => {
+      while (html.clientHeight >= limit) await new Promise((drawn) => html.ownerDocument.defaultView?.requestAnimationFrame(drawn));
+    }, height);
+  }
+
   /** The rows of the `/` or `@` menu. */
   get menu(): Locator {
     return this.frame.getByRole('option');

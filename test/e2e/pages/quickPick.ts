@@ -20,6 +20,11 @@ export class QuickPick {
     return this.box.locator('.quick-input-title');
   }
 
+  /** A button in its title. */
+  button(title: string): Locator {
+    return this.box.locator(`.quick-input-titlebar .action-label[aria-label^="${title}"]`);
+  }
+
   row(text: string | RegExp): Locator {
     return this.box.locator('.monaco-list-row', { hasText: text });
   }

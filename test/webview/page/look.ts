@@ -5,6 +5,13 @@ import { serve } from './serve.ts';
 import { sessions } from './sessions.ts';
 import themes from './themes.json';
 
+/** In pixels; the low one is a window at 200 %. */
+const SIZES = [
+  [400, 900],
+  [200, 900],
+  [300, 330],
+] as const;
+
 /** Opens the built view on every canned session in every theme, wide and narrow: a picture of each, and what is wrong with them, in words. */
 export async function look(browser: Browser, pictures: string): Promise<readonly string[]> {
   await mkdir(pictures, { recursive: true });
@@ -14,16 +21,16 @@ export async function look(browser: Browser, pictures: string): Promise<readonly
   try {
     for (const theme of Object.keys(themes)) {
       for (const name of Object.keys(sessions)) {
-        for (const width of [400, 200]) {
-          const where = `${name} in ${theme}, ${width} wide`;
+        for (const [width, height] of SIZES) {
+          const where = `${name} in ${theme}, ${width} by ${height}`;
           // The checker is a script from outside; the page's own policy stays in force for everything else that is looked at.
-          const context = await browser.newContext({ bypassCSP: true, viewport: { width, height: 900 } });
+          const context = await browser.newContext({ bypassCSP: true, viewport: { width, height } });
           const page = await context.newPage();
           page.on('pageerror', (error) => wrong.push(`${where}: ${error.message}`));
           await page.goto(`${url}?session=${name}&theme=${theme}`);
           await page.waitForSelector('.composer-text');
           if (name === 'everything') await unfold(page);
-          await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}.png`) });
+          await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}-${height}.png`) });
           for (const problem of await problems(page, axe)) wrong.push(`${where}: ${problem}`);
           await context.close();
         }
@@ -62,6 +69,11 @@ async function problems(page: Page, axe: string): Promise<readonly string[]> {
       return toggle !== null && toggle.clientWidth < head.clientWidth * 0.6;
     });
     for (const head of cramped) found.push(`no room for the title "${head.querySelector('.call-title')?.textContent}"`);
+    for (const answer of document.querySelector('.ask')?.querySelectorAll('.actions > *') ?? []) {
+      const { left, top, bottom, width } = answer.getBoundingClientRect();
+      const whole = [top + 3, bottom - 3].every((y) => document.elementFromPoint(left + width / 2, y) === answer);
+      if (!whole) found.push(`the answer "${answer.textContent}" is out of sight`);
+    }
     return document.documentElement.scrollWidth > innerWidth ? [...found, 'wider than the view'] : found;
   });
 }
