@@ -34,9 +34,9 @@ export class Asking {
     return answer?.kind === 'fields' ? answer.values : undefined;
   }
 
-  /** True only when the person chose `yes`; no rule chooses it. */
-  async confirm(title: string, text: string, yes: string, no: string): Promise<boolean> {
-    const answer = await this.#ask((id) => ({
+  /** True only when the person chose `yes`; no rule chooses it. The question is taken back when `needless` fires. */
+  async confirm(title: string, text: string, yes: string, no: string, needless?: AbortSignal): Promise<boolean> {
+    const ask = (id: AskId): Ask => ({
       kind: 'approval',
       id,
       turnId: this.#turnId,
@@ -46,19 +46,23 @@ export class Asking {
         { id: 'yes', label: yes, effect: 'allow_always' },
         { id: 'no', label: no, effect: 'reject_once' },
       ],
-    }));
+    });
+    const answer = await this.#ask(ask, needless);
     return answer?.kind === 'option' && answer.optionId === 'yes';
   }
 
-  #ask(ask: (id: AskId) => Ask): Promise<Answer | undefined> {
+  #ask(ask: (id: AskId) => Ask, needless?: AbortSignal): Promise<Answer | undefined> {
     const id = this.#scene.newId();
     return new Promise((resolve) => {
       this.#open.set(id, (answer) => {
         if (!this.#open.delete(id)) return;
-        const how = answer === undefined || answer.kind === 'cancelled' ? 'cancelled' : 'answered';
+        needless?.removeEventListener('abort', takeBack);
+        const how = needless?.aborted ? 'withdrawn' : answer === undefined || answer.kind === 'cancelled' ? 'cancelled' : 'answered';
         this.#scene.emit({ type: 'ask.closed', askId: id, how });
         resolve(answer);
       });
+      const takeBack = () => this.#open.get(id)?.(undefined);
+      needless?.addEventListener('abort', takeBack, { once: true });
       this.#scene.emit({ type: 'ask.opened', ask: ask(id) });
       if (this.#signal.aborted) this.#withdraw();
     });

@@ -2,6 +2,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { TurnId } from '../../session/model.ts';
 import type { Asking } from './asking.ts';
+import { BackOff } from './backOff.ts';
 import type { Hearing } from './hearing.ts';
 import { leaveTask } from './memory.ts';
 import { isAtRest, isOver } from './records.ts';
@@ -21,6 +22,7 @@ interface ReconnectScene extends TurnScene {
 /** Takes up the task of a turn that nobody is heard of any more, and says so as long as no subscription stands (a2a.md §11). */
 export class Reconnect {
   readonly #deps: ReconnectScene;
+  readonly #backOff = new BackOff();
   #running = false;
   #offline = false;
   /** There was no line yet that could be lost. */
@@ -33,6 +35,11 @@ export class Reconnect {
   /** No stream of the task is open, and one is wanted. */
   get offline(): boolean {
     return this.#offline;
+  }
+
+  /** The agent says outside of its streams that it is there. */
+  news(): void {
+    this.#backOff.news();
   }
 
   /** `follow`: no connection was lost, the task is only not subscribed to yet. The end of the turn, or `resting` when the task has come to rest; undefined when there is nothing left to do. Never rejects. */
@@ -69,6 +76,7 @@ export class Reconnect {
         memory,
         timing,
         signal,
+        backOff: this.#backOff,
         hear,
         stands: (on) => this.#stands(on),
         caughtUp: (record) => hearing.catchUp(record),
@@ -80,8 +88,10 @@ export class Reconnect {
       if (end === 'resting') return end;
       if (end === 'gone') return this.#gone();
       const told = say('The agent was not reached again. {0} It may still be at work.', why);
-      const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'));
-      if (!again) return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
+      const { next } = this.#backOff;
+      const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'), next);
+      if (!again && (signal.aborted || !next.aborted))
+        return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
     }
   }
 

@@ -1,8 +1,9 @@
 import { messageOf } from '../../base/log.ts';
 import type { Scene } from '../adapter.ts';
+import type { BackOff } from './backOff.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isAtRest, toIncoming } from './records.ts';
-import { pause, type Rpc, RpcError } from './rpc.ts';
+import { type Rpc, RpcError } from './rpc.ts';
 import type { OpenStream } from './streams.ts';
 import type { Timing } from './timing.ts';
 
@@ -26,6 +27,7 @@ export interface Recovery {
   /** Milliseconds. */
   readonly timing: Pick<Timing, 'retries' | 'giveUp' | 'answer'>;
   readonly signal: AbortSignal;
+  readonly backOff: BackOff;
   /** Settles when the stream has ended, with what went wrong. */
   readonly hear: (open: OpenStream) => Promise<unknown>;
   /** Whether a subscription stands. */
@@ -50,9 +52,12 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
     at = 0;
     until = scene.now() + giveUp;
   };
-  for (; at < retries.length && scene.now() < until; at += 1) {
+  const stopped = AbortSignal.any([signal, scene.signal]);
+  // A try that news brought forward does not take the place of the one that was due; once for each, or an agent could have itself tried without end.
+  let early = false;
+  for (; at < retries.length && scene.now() < until; at += early ? 0 : 1) {
     recovery.stands(false);
-    await pause((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), AbortSignal.any([signal, scene.signal]));
+    early = await recovery.backOff.rest((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), stopped, !early);
     if (signal.aborted || scene.signal.aborted) return 'lost';
     const before = recovery.progress();
     let stoodAt: number | undefined;

@@ -11,6 +11,7 @@ import type { Kept, LeftTurn } from './kept.ts';
 import { LateEdits } from './lateEdits.ts';
 import { leaveTask } from './memory.ts';
 import { textPart, toMessage } from './messages.ts';
+import { sendPrompt } from './prompting.ts';
 import { Reconnect } from './reconnect.ts';
 import { type Incoming, isAtRest, isOver } from './records.ts';
 import { lookUp } from './recover.ts';
@@ -22,7 +23,7 @@ import { Silence } from './silence.ts';
 import { stopTask } from './stop.ts';
 import { type OpenStream, Streams } from './streams.ts';
 import type { TurnScene } from './timing.ts';
-import { isTerminal, refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
+import { refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
 /**
@@ -115,22 +116,16 @@ export class Turn {
     const { memory, scene } = this.#deps;
     if (memory.peer.dialect === 'gemini' && !memory.task) await makeTask(memory, scene);
     if (this.#ended || this.#stop.signal.aborted) return this.#end({ status: 'cancelled' });
-    const before = memory.task;
-    const error = await this.#inEitherVersion(parts);
-    // Some agents go on with a completed task, others want a new one (a2a.md §4).
-    const refused = error instanceof RpcError && before !== undefined && this.#hearing.records === 0;
-    if (!refused || this.#ended) return this.#closed(error);
-    if (error.code !== -32001 && isTerminal(error)) {
-      memory.task = undefined;
-      memory.settled = false;
-      return this.#closed(await this.#open(toMessage(memory, parts, before.id)));
-    }
-    if (error.code === -32001) {
-      this.#shown.notice('info', leaveTask(memory));
-      const past = memory.tellPast ? [textPart(memory, memory.past.text())] : [];
-      memory.tellPast = false;
-      return this.#closed(await this.#open(toMessage(memory, [...past, ...parts])));
-    }
+    const error = await sendPrompt(
+      {
+        memory,
+        open: (params) => this.#open(params),
+        unheard: () => this.#hearing.records === 0,
+        over: () => this.#ended,
+        tell: (text) => this.#shown.notice('info', text),
+      },
+      parts,
+    );
     this.#closed(error);
   }
 
@@ -151,7 +146,9 @@ export class Turn {
 
   /** The agent says outside of its streams how things stand: when the streams do not say it soon, they are dead. */
   news(record: Incoming): void {
-    if (!this.#ended && !this.#hearing.knows(record)) this.#newsAt ??= this.#deps.scene.now();
+    if (this.#ended) return;
+    this.#reconnect.news();
+    if (!this.#hearing.knows(record)) this.#newsAt ??= this.#deps.scene.now();
   }
 
   /** Hears a stream that somebody else opens; where that gives true, it only named the task, which is then followed. */
@@ -232,19 +229,6 @@ export class Turn {
   #sayText(text: string): void {
     const { memory } = this.#deps;
     void this.#open(toMessage(memory, [textPart(memory, text)])).then((error) => this.#closed(error));
-  }
-
-  /** One message; to an agent that does not know the method, once more in the other version of A2A. */
-  async #inEitherVersion(parts: readonly Fields[]): Promise<unknown> {
-    const { memory } = this.#deps;
-    const { settled } = memory;
-    const error = await this.#open(toMessage(memory, parts));
-    const unknown = error instanceof RpcError && error.code === -32601 && this.#hearing.records === 0;
-    if (!unknown || this.#ended || !(await memory.changeVersion())) return error;
-    memory.settled = settled;
-    // What the person said is spelled otherwise there.
-    const spelled = parts.map((part) => (typeof part.text === 'string' ? textPart(memory, part.text) : part));
-    return this.#open(toMessage(memory, spelled));
   }
 
   #open(params: Fields, { onRecord, signal: own, way }: Sending = {}): Promise<unknown> {

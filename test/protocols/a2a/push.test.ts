@@ -162,6 +162,86 @@ test('an agent that takes no notifications is asked once, and nobody is bothered
   );
 });
 
+/** An agent whose line breaks and that cannot be subscribed to, until it is `back`; and a way to push what it has. */
+async function unreachable(t: Parameters<typeof fakeAgent>[0], timing: { retries: readonly number[] }) {
+  let place: { url: string; token: string } | undefined;
+  let back = false;
+  const agent = await fakeAgent(t, {
+    card: pushing,
+    on: {
+      'message/stream': (asked, reply) => {
+        place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
+        reply.record(task('working'));
+        setTimeout(() => reply.cut(), 20);
+      },
+      'tasks/resubscribe': (_, reply) => {
+        if (!back) return reply.cut();
+        reply.record(task('working'));
+        reply.record(status('working', 'TEXT_CONTENT', [text('Back.')]));
+        reply.record(over());
+        reply.end();
+      },
+      'tasks/get': (_, reply) => (back ? reply.json(task('working')) : reply.cut()),
+    },
+  });
+  const session = talk(t, agent.url, { timing });
+  const turnId = session.begin('go');
+  const notify = async (token = place?.token ?? '') =>
+    (
+      await fetch(place?.url ?? '', {
+        method: 'POST',
+        headers: { 'x-a2a-notification-token': token },
+        body: JSON.stringify(task('working')),
+      })
+    ).status;
+  const comeBack = () => {
+    back = true;
+  };
+  const failed = async (tries: number) => {
+    const until = Date.now() + 10_000;
+    while (session.logged.filter((line) => /Subscribing again failed/.test(line)).length < tries) {
+      assert.ok(Date.now() < until, `fewer than ${tries} tries`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  return { agent, session, turnId, notify, comeBack, failed };
+}
+
+test('a notification ends the wait for the next try, once for each; one with a wrong token does not', async (t) => {
+  const { agent, session, turnId, notify, comeBack, failed } = await unreachable(t, { retries: [0, 600_000, 600_000] });
+  const tries = () => agent.requests('tasks/resubscribe').length;
+  await failed(1);
+  assert.equal(await notify('wrong'), 401);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(tries(), 1);
+  comeBack();
+  assert.equal(await notify(), 200);
+  const turn = await session.ended(turnId);
+  assert.deepEqual([turn.status, textOf(turn), tries()], ['done', 'Back.', 2]);
+});
+
+test('an agent that says again and again that it is there, and is not, is not tried without end', async (t) => {
+  const { agent, session, turnId, notify, failed } = await unreachable(t, { retries: [0, 600_000] });
+  await failed(1);
+  await notify();
+  await failed(2);
+  await notify();
+  await notify();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(agent.requests('tasks/resubscribe').length, 2);
+  session.live.send({ type: 'cancel' });
+  assert.equal((await session.ended(turnId)).status, 'cancelled');
+});
+
+test('the question whether to go on trying is taken back by a notification, which answers it', async (t) => {
+  const { session, turnId, notify, comeBack } = await unreachable(t, { retries: [0, 0] });
+  assert.equal((await session.approval()).title, 'Connection lost');
+  comeBack();
+  await notify();
+  const turn = await session.ended(turnId);
+  assert.deepEqual([turn.status, textOf(turn), session.now().asks], ['done', 'Back.', []]);
+});
+
 test('a window that slept: the stream broke, notifications came, and every word is there once', async (t) => {
   const history: Json[] = [
     { role: 'user', messageId: 'u', parts: [text('go')] },
