@@ -1,23 +1,27 @@
 import * as vscode from 'vscode';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Past } from '../protocols/adapter.ts';
-import { titleOf } from '../session/select.ts';
+import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** What agents do with conversations they keep themselves; each only where the agent offers it. */
 
-type Subject = Pick<LiveSession, 'store' | 'fork' | 'history' | 'forget' | 'signOut'>;
+type Subject = Pick<LiveSession, 'store' | 'send' | 'fork' | 'history' | 'forget' | 'signOut'>;
+
+/** How long agents that were told to stop may take before the person is told that they go on, in milliseconds. */
+const STOP_LIMIT = 15_000;
 
 const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { modal: true }, action);
 
-/** Copies the conversation, to go on from here in two ways. The copy, or undefined when there is none. */
-export async function copySession(session: Subject): Promise<Past | undefined> {
+/** Copies the conversation, to go on from here in two ways. The copy, and what the original is called; undefined when there is none. */
+export async function copySession(session: Subject): Promise<(Past & { readonly copyOf: string }) | undefined> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
   const key = await session.fork();
-  return { key, title: vscode.l10n.t('Copy of {0}', titleOf(now) || vscode.l10n.t('Conversation')) };
+  const copyOf = titleOf(now);
+  return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
 }
 
 /** Lets the person choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */
@@ -48,18 +52,51 @@ export async function deleteEarlier(
   if ((await confirm(question, action)) === action && !isOpen(chosen.key)) await session.forget(chosen.key);
 }
 
-/** Signs the person out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. */
-export async function signOut(session: Subject, others: readonly Subject[] = [], confirm = ask): Promise<void> {
-  const { now } = session.store;
-  if (now.link.state !== 'ready' || !now.link.offers.signOut) return;
-  const action = vscode.l10n.t('Sign Out');
-  const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', now.agent.name);
-  if ((await confirm(question, action)) !== action) return;
-  await session.signOut();
+/**
+ * Signs the person out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. Those at work
+ * are named, and stopped first. Rejects when one of them goes on; then nobody is signed out.
+ */
+export async function signOut(session: Subject, others: readonly Subject[] = [], confirm = ask, limit = STOP_LIMIT): Promise<void> {
+  if (!canSignOut(session)) return;
+  const { name } = session.store.now.agent;
+  const working = [session, ...others].filter((one) => canSignOut(one) && isBusy(one.store.now));
+  const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', name);
+  const action = working.length > 0 ? vscode.l10n.t('Stop and Sign Out') : vscode.l10n.t('Sign Out');
+  const names = working.map((one) => plainLabel(titleOf(one.store.now) || vscode.l10n.t('New conversation')));
+  const whole = working.length > 0 ? `${question}\n\n${vscode.l10n.t('At work, and stopped first: {0}', names.join(', '))}` : question;
+  if ((await confirm(whole, action)) !== action) return;
+  const all = [session, ...others].filter(canSignOut);
+  // Meanwhile another one may have begun.
+  if (!(await allStopped(working.length > 0 ? all : [], limit)))
+    throw new Error(vscode.l10n.t('{0} does not stop, so you are still signed in.', name));
   // Each has a process of its own, which knows the key as long as it runs.
-  for (const other of others) {
-    const { link } = other.store.now;
-    if (link.state === 'ready' && link.offers.signOut) await other.signOut();
-  }
-  void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', now.agent.name));
+  for (const one of all) if (canSignOut(one)) await one.signOut();
+  void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', name));
+}
+
+function canSignOut({ store }: Subject): boolean {
+  const { link } = store.now;
+  return link.state === 'ready' && link.offers.signOut === true;
+}
+
+/** Stops what works in these. False when one of them still does after that long, in milliseconds. */
+async function allStopped(sessions: readonly Subject[], limit: number): Promise<boolean> {
+  const stops = sessions.map(async (one) => {
+    const { store } = one;
+    if (!isBusy(store.now)) return true;
+    return new Promise<boolean>((resolve) => {
+      const done = (stopped: boolean) => {
+        clearTimeout(late);
+        listening.dispose();
+        resolve(stopped);
+      };
+      const late = setTimeout(() => done(false), limit);
+      const listening = store.onChange(({ now }) => {
+        if (!isBusy(now)) done(true);
+      });
+      // One more Stop would end the agent.
+      if (!runningTurn(store.now)?.stopping) one.send({ type: 'cancel' });
+    });
+  });
+  return (await Promise.all(stops)).every(Boolean);
 }

@@ -77,6 +77,11 @@ export class LiveSession implements DeskSession, Disposable {
     this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
   }
 
+  /** It is a copy of the conversation of that name, and called so until the agent has a name of its own for it. */
+  name(title: string, copyOf: string): void {
+    this.#emit({ type: 'title.set', title, copyOf });
+  }
+
   /** Opens the conversation; whatever becomes of it shows in the session's link. */
   async start(resume?: Resume): Promise<void> {
     if (this.#disposed) return;

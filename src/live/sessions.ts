@@ -70,10 +70,11 @@ export class Sessions implements Desk, Disposable {
   }
 
   /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
-  open(profile: Profile, cwd: string, past?: Past): SessionId {
+  open(profile: Profile, cwd: string, past?: Past & { readonly copyOf?: string }): SessionId {
     const id = this.#deps.newId();
     const session = this.#add(newSession(id, { protocol: profile.protocol, name: profile.name }, cwd), profile);
     this.#activate(id);
+    if (past?.copyOf !== undefined) session.name(past.title, past.copyOf);
     void session.start(past && { key: past.key, history: true });
     return id;
   }

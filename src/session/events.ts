@@ -79,7 +79,8 @@ export type SessionEvent =
   | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string; readonly anew?: true }
   | { readonly type: 'background.set'; readonly tasks: readonly BackgroundTask[] }
   | { readonly type: 'usage.set'; readonly usage: Usage }
-  | { readonly type: 'title.set'; readonly title: string }
+  /** `copyOf`: the conversation is a copy, and this is what the one it was made of is called. */
+  | { readonly type: 'title.set'; readonly title: string; readonly copyOf?: string }
   | { readonly type: 'resume.set'; readonly key: string }
   | { readonly type: 'notice'; readonly notice: Notice };
 

@@ -8,6 +8,8 @@ export type AskId = string;
 export interface Session {
   readonly id: SessionId;
   readonly title: string;
+  /** What the conversation it is a copy of is called: an agent that calls the copy the same says nothing. */
+  readonly copyOf?: string;
   readonly agent: AgentInfo;
   readonly cwd: string;
   readonly link: Link;
@@ -308,6 +310,8 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
+  /** It is about what went on just then: what the person says next takes it away. */
+  readonly passing?: true;
   /** It is about an agent that is not heard: what is said about that next takes its place, and another start of the agent takes it away. */
   readonly about?: 'silence';
 }

@@ -7,5 +7,5 @@ export const MOST_ASKS = 100;
 /** Told once when more is asked. */
 export function tooManyAsked(): SessionEvent {
   const text = say('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
-  return { type: 'notice', notice: { level: 'warn', text } };
+  return { type: 'notice', notice: { level: 'warn', text, passing: true } };
 }

@@ -127,7 +127,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'usage.set':
       return { ...session, usage: { ...session.usage, ...event.usage } };
     case 'title.set':
-      return event.title === session.title ? session : { ...session, title: event.title };
+      return setTitle(session, event);
     case 'resume.set':
       return event.key === session.resumeKey ? session : { ...session, resumeKey: event.key };
     case 'notice': {
@@ -139,6 +139,13 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return unknown ? session : session;
     }
   }
+}
+
+/** Two of one name could not be told apart: a copy keeps the name it was given until the agent gives it one of its own. */
+function setTitle(session: Session, { title, copyOf }: Extract<SessionEvent, { type: 'title.set' }>): Session {
+  if (copyOf !== undefined) return { ...session, title, copyOf };
+  const saysNothing = session.copyOf !== undefined && (title === '' || title === session.copyOf);
+  return saysNothing || title === session.title ? session : { ...session, title };
 }
 
 function inRunningTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
@@ -195,9 +202,10 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
 }
 
-/** What was only told, not warned of, was read when the person says the next thing; a turn the agent began by itself takes nothing away. */
+/** What was only told, not warned of, or about what is over was read when the person says the next thing; a turn the agent began by itself takes nothing away. */
 function withoutHints(notices: readonly Notice[]): readonly Notice[] {
-  return notices.some((one) => one.level === 'info') ? notices.filter((one) => one.level !== 'info') : notices;
+  const isHint = ({ level, passing }: Notice) => level === 'info' || passing === true;
+  return notices.some(isHint) ? notices.filter((one) => !isHint(one)) : notices;
 }
 
 function withoutSilence(notices: readonly Notice[]): readonly Notice[] {

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { copySession, deleteEarlier, signOut } from '../../src/editor/agentSessions.ts';
 import type { Choice } from '../../src/editor/quickInputs.ts';
+import type { Intent } from '../../src/session/intents.ts';
 import type { Offers } from '../../src/session/model.ts';
 import { FakeDesk } from './desk.ts';
 
 describe('conversations an agent keeps', () => {
   /** A session whose agent offers this, and what was asked of it. */
-  const subject = (offers: Offers, key = 'own') => {
+  const subject = (offers: Offers, key = 'own', stops = true) => {
     const desk = new FakeDesk('/', 'a');
     desk.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers });
     desk.say('a', { type: 'title.set', title: 'Fix it' });
     desk.say('a', { type: 'resume.set', key });
+    const end = (turnId: string) => desk.say('a', { type: 'turn.ended', turnId, at: 2, status: 'cancelled' });
+    end('t');
     const asked: string[] = [];
     return {
       asked,
@@ -26,7 +29,12 @@ describe('conversations an agent keeps', () => {
         ],
         forget: async (key: string) => void asked.push(`forget ${key}`),
         signOut: async () => void asked.push('signOut'),
+        send: ({ type }: Intent) => {
+          asked.push(type);
+          if (stops) end('t2');
+        },
       },
+      begin: () => desk.say('a', { type: 'turn.began', turnId: 't2', at: 1, prompt: [] }),
     };
   };
   const first = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => choices[0]?.value;
@@ -35,7 +43,7 @@ describe('conversations an agent keeps', () => {
 
   it('a copy is opened under its own name, where the agent offers it', async () => {
     const { session, asked } = subject({ fork: true });
-    assert.deepEqual(await copySession(session), { key: 'copy', title: 'Copy of Fix it' });
+    assert.deepEqual(await copySession(session), { key: 'copy', copyOf: 'Fix it', title: 'Copy of Fix it' });
     assert.deepEqual(asked, ['fork']);
     assert.equal(await copySession(subject({}).session), undefined);
   });
@@ -84,5 +92,26 @@ describe('conversations an agent keeps', () => {
     assert.deepEqual([asked, other.asked], [[], []]);
     await signOut(session, others, yes);
     assert.deepEqual([asked, other.asked, without.asked], [['signOut'], ['signOut'], []]);
+  });
+
+  it('signing out names the sessions at work and stops them first; one that goes on leaves everybody signed in', async () => {
+    const [idle, busy, deaf] = [subject({ signOut: true }), subject({ signOut: true }), subject({ signOut: true }, 'own', false)];
+    busy.begin();
+    const said: string[] = [];
+    const press = async (text: string, action: string) => {
+      said.push(text, action);
+      return action;
+    };
+    await signOut(idle.session, [busy.session], press);
+    assert.match(said[0] ?? '', /At work, and stopped first: Fix it$/);
+    assert.equal(said[1], 'Stop and Sign Out');
+    assert.deepEqual([idle.asked, busy.asked], [['signOut'], ['cancel', 'signOut']]);
+    deaf.begin();
+    await assert.rejects(signOut(idle.session, [deaf.session], press, 1), /still signed in/);
+    assert.deepEqual([idle.asked, deaf.asked], [['signOut'], ['cancel']]);
+    const none: string[] = [];
+    busy.begin();
+    await signOut(busy.session, [], async (text) => void none.push(text));
+    assert.deepEqual([none.length, busy.asked], [1, ['cancel', 'signOut']], 'not without a yes');
   });
 });

@@ -118,6 +118,40 @@ describe('review of changes', () => {
     assert.equal(review.active, undefined);
   });
 
+  it('a diff that comes up when its ask is over already goes again', async () => {
+    class Slow extends ReviewDocuments {
+      override put(...given: Parameters<ReviewDocuments['put']>): vscode.Uri {
+        queueMicrotask(() => desk.close('1'));
+        return super.put(...given);
+      }
+    }
+    const slow = new Review(desk, life.own(new Slow('parley-review-slow')), silentLog);
+    life.own(slow);
+    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
+    const seen: string[] = [];
+    life.own(vscode.window.tabGroups.onDidChangeTabs(({ opened }) => seen.push(...opened.map((tab) => tab.label))));
+    await slow.openAsk('a', '1');
+    await settled(() => seen.length === 1 && tabs().length === 0);
+  });
+
+  it('what the person made of a proposal stays open when the agent takes its ask back', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const change = new vscode.WorkspaceEdit();
+    change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
+    assert.equal(await vscode.workspace.applyEdit(change), true);
+    desk.say('a', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
+    await settled(() => review.active === undefined);
+    const [tab] = tabs();
+    assert.equal((await vscode.workspace.openTextDocument(input.modified)).getText(), 'mine\none\nTWO\nthree\n');
+    assert.equal((await vscode.workspace.openTextDocument(input.original)).getText(), 'one\ntwo\nthree\n');
+    assert.ok(tab);
+    await (await vscode.workspace.openTextDocument(input.modified)).save();
+    await vscode.window.tabGroups.close(tab);
+  });
+
   it('the text of an editable proposal goes back as the person left it', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');

@@ -75,6 +75,29 @@ test(
 );
 
 test(
+  'a copy is called so although its agent calls it like the original, also in the next window',
+  inFolder(async (folder) => {
+    const before = windowOn(folder);
+    const id = before.sessions.open(profile, '/w', { key: 'k', title: 'Copy of Fix it', copyOf: 'Fix it' });
+    await settle();
+    assert.deepEqual(before.script.last().scene.resume, { key: 'k', history: true });
+    before.script.last().ready();
+    before.script.last().say({ type: 'title.set', title: 'Fix it' });
+    before.sessions.get(id)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'hello' }] });
+    before.sessions.dispose();
+    const after = windowOn(folder);
+    await after.sessions.restore();
+    await settle();
+    after.script.last().ready();
+    after.script.last().say({ type: 'title.set', title: 'Fix it' });
+    assert.equal(after.sessions.get(id)?.store.now.title, 'Copy of Fix it');
+    after.script.last().say({ type: 'title.set', title: 'Fix it otherwise' });
+    assert.equal(after.sessions.get(id)?.store.now.title, 'Fix it otherwise');
+    after.sessions.dispose();
+  }),
+);
+
+test(
   'events of every session reach the desk; a closed session is taken off it and its agent ended',
   inFolder(async (folder) => {
     const { sessions, script } = windowOn(folder);

@@ -178,8 +178,20 @@ test('what was only told leaves with the next prompt; warnings stay, and what ca
   let session = newSession('s', { protocol: 'p', name: 'A' }, '/w');
   for (const notice of [info, warn]) session = reduce(session, { type: 'notice', notice });
   assert.deepEqual(reduce(session, began('t')).notices, [warn]);
+  const passing = { level: 'warn', text: 'Careful.', passing: true } as const;
+  assert.deepEqual(reduce(reduce(session, { type: 'notice', notice: passing }), began('t')).notices, [warn], 'about what went on then');
   assert.deepEqual(reduce(session, began('t', [])).notices, [info, warn], 'a turn that nobody asked for');
   assert.deepEqual(reduce(reduce(session, { type: 'history.began' }), began('t')).notices, [info, warn]);
+});
+
+test('a copy keeps the name it was given until the agent has one of its own for it', () => {
+  const say = (title: string, copyOf?: string) => ({ type: 'title.set', title, ...(copyOf === undefined ? {} : { copyOf }) }) as const;
+  let session = reduce(newSession('s', { protocol: 'p', name: 'A' }, '/w'), say('Copy of Fix it', 'Fix it'));
+  for (const title of ['Fix it', '']) session = reduce(session, say(title));
+  assert.equal(session.title, 'Copy of Fix it');
+  session = reduce(JSON.parse(JSON.stringify(session)), say('Fix it'));
+  assert.equal(session.title, 'Copy of Fix it', 'after a reload too');
+  assert.equal(reduce(session, say('Fix it differently')).title, 'Fix it differently');
 });
 
 test('with the conversation that starts over go its plan and what it used', () => {

@@ -43,6 +43,11 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     return uri;
   }
 
+  /** One of these documents, whether its text is still there or not. */
+  owns(uri: vscode.Uri): boolean {
+    return uri.scheme === this.#scheme;
+  }
+
   remove(uri: vscode.Uri): void {
     this.#entries.delete(uri.toString());
   }

@@ -10,7 +10,7 @@ import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
-import { activeReview, closeReviews } from './tabs.ts';
+import { activeReview, closeReviews, isOpenTab, reviewSides } from './tabs.ts';
 
 /** What an open diff is about: an ask that waits, or a file that a turn has changed. */
 export type Subject =
@@ -43,6 +43,8 @@ export class Review implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #shown = new Map<string, Shown>();
+  /** Diffs of asks that are over, open for what the person has made of them. */
+  readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
   /** A diff has come to the front. */
@@ -53,10 +55,11 @@ export class Review implements Disposable {
     this.#documents = documents;
     this.#log = log;
     this.#life.own(
-      desk.onChange((_, { before, now }) => {
-        if (before.asks !== now.asks) this.#settle();
+      desk.onChange((_, { event, before, now }) => {
+        if (before.asks !== now.asks) this.#settle(event.type === 'ask.closed' && event.how === 'answered' ? event.askId : undefined);
       }),
     );
+    this.#life.own(vscode.window.tabGroups.onDidChangeTabs((change) => this.#tabsChanged(change)));
     this.#life.own(desk.onSessions(() => this.#settle()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
@@ -113,7 +116,6 @@ export class Review implements Disposable {
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
     // A quick-pick may lie over the upper part.
     if (at) revealInMiddle(right, at);
-    if (!this.#stillOpen(sessionId, askId)) this.#settle();
   }
 
   /** Opens what a turn did: one file, or all of them in one editor. */
@@ -191,7 +193,7 @@ export class Review implements Disposable {
   }
 
   /** The text of a right side after the person has changed it; undefined when it is as it was proposed. */
-  #made({ subject, right }: Shown): string | undefined {
+  #made({ subject, right }: Pick<Shown, 'subject' | 'right'>): string | undefined {
     if (subject.kind !== 'ask') return undefined;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
     const text = plain(document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right)));
@@ -243,18 +245,54 @@ export class Review implements Disposable {
     return session !== undefined && findAsk(session, askId) !== undefined;
   }
 
-  /** Tabs of asks that are settled go; what they showed is forgotten. */
-  #settle(): void {
-    const gone = [...this.#shown].filter(([, { subject }]) => subject.kind === 'ask' && !this.#stillOpen(subject.sessionId, subject.askId));
-    if (gone.length === 0) return;
-    const ids = new Set(gone.map(([id]) => id));
-    for (const id of ids) this.#shown.delete(id);
-    closeReviews(({ left, right }) => ids.has(idOf(left, right))).then(
+  /** Tabs of asks that are settled go; what they showed is forgotten. Only what the person has made of a proposal and not given with an answer stays. */
+  #settle(answered?: AskId): void {
+    const over = [...this.#shown].filter(([, { subject }]) => subject.kind === 'ask' && !this.#stillOpen(subject.sessionId, subject.askId));
+    const isKept = ({ subject, right }: Shown) =>
+      isEditable(subject) && subject.askId !== answered && this.#made({ subject, right }) !== undefined && isOpenTab(right);
+    const kept = over.filter(([, shown]) => isKept(shown));
+    const gone = over.filter((one) => !kept.includes(one));
+    for (const [id] of over) this.#shown.delete(id);
+    for (const [id] of kept) this.#kept.add(id);
+    if (kept.length > 0) {
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t('What you changed was not written: the question is over. Your text stays open until you close it.'),
+      );
+    }
+    if (gone.length > 0) this.#close(new Map(gone));
+  }
+
+  #close(gone: ReadonlyMap<string, Pick<Shown, 'left' | 'right'>>): void {
+    closeReviews(({ left, right }) => gone.has(idOf(left, right))).then(
       () => {
-        for (const [, { left, right }] of gone) for (const uri of [left, right]) this.#documents.remove(uri);
+        for (const { left, right } of gone.values()) this.#forgetTexts(left, right);
       },
       (error: unknown) => this.#log.error('A diff could not be closed', error),
     );
+  }
+
+  #forgetTexts(...uris: readonly vscode.Uri[]): void {
+    for (const uri of uris) if (this.#documents.owns(uri)) this.#documents.remove(uri);
+  }
+
+  /** A diff may come up when its ask is over already: it would show nothing. */
+  #tabsChanged({ opened, changed, closed }: vscode.TabChangeEvent): void {
+    const stray = new Map<string, Pick<Shown, 'left' | 'right'>>();
+    for (const tab of [...opened, ...changed]) {
+      const sides = this.#oursIn(tab);
+      const id = sides && idOf(sides.left, sides.right);
+      if (sides && id !== undefined && !this.#shown.has(id) && !this.#kept.has(id)) stray.set(id, sides);
+    }
+    if (stray.size > 0) this.#close(stray);
+    for (const tab of closed) {
+      const sides = this.#oursIn(tab);
+      if (sides && this.#kept.delete(idOf(sides.left, sides.right))) this.#forgetTexts(sides.left, sides.right);
+    }
+  }
+
+  #oursIn(tab: vscode.Tab): ReturnType<typeof reviewSides> {
+    const sides = reviewSides(tab);
+    return sides && (this.#documents.owns(sides.left) || this.#documents.owns(sides.right)) ? sides : undefined;
   }
 
   #remember(shown: Shown): void {

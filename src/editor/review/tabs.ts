@@ -32,3 +32,9 @@ export async function closeReviews(matches: (sides: { readonly left: vscode.Uri;
   }
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
 }
+
+/** True when a tab shows this right side. */
+export function isOpenTab(right: vscode.Uri): boolean {
+  const wanted = right.toString();
+  return vscode.window.tabGroups.all.some((group) => group.tabs.some((tab) => reviewSides(tab)?.right.toString() === wanted));
+}

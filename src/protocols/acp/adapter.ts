@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Content, TurnId } from '../../session/model.ts';
+import type { Content, Notice, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { Adapter, Past, Scene } from '../adapter.ts';
 import { Growth } from '../growth.ts';
@@ -130,7 +130,7 @@ export class AcpAdapter implements Adapter {
       terminals: this.#terminals,
       updates: this.#updates,
       request: async (method, params, answer) => this.#request(method, params, answer, this.#stop.signal),
-      notice: (text) => this.#notice(text),
+      notice: (text) => this.#notice(text, { passing: true }),
     });
     void this.#open();
   }
@@ -362,7 +362,8 @@ export class AcpAdapter implements Adapter {
       const answer = await this.#request(request.method, request.params, z.nullish(this.#dialect.sessionAnswer), this.#stop.signal);
       for (const event of this.#settings.answered(request, answer)) this.#emit(event);
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message));
+      if (!this.#stop.signal.aborted)
+        this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message), { passing: true });
     }
   }
 
@@ -394,7 +395,7 @@ export class AcpAdapter implements Adapter {
     this.#end();
   }
 
-  #notice(text: string | undefined, about: { readonly turnId?: TurnId } = {}): void {
+  #notice(text: string | undefined, about: Pick<Notice, 'turnId' | 'passing'> = {}): void {
     if (text !== undefined) this.#emit({ type: 'notice', notice: { level: 'warn', text, ...about } });
   }
 }

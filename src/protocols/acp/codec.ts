@@ -1,6 +1,6 @@
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { Command } from '../../session/model.ts';
+import type { Command, Notice } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
 import type { AgentTerminals } from './agentTerminals.ts';
 import { type CallState, type From, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
@@ -90,30 +90,29 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
       },
     },
   ],
-  notice: ({ severity, title, description }) => [
-    {
-      type: 'notice',
-      notice: {
-        level: severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info',
-        text: [title, description].filter(Boolean).join('\n'),
-      },
-    },
-  ],
+  notice: ({ severity, title, description }, { turn }) => {
+    const level = severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info';
+    return [passing({ level, text: [title, description].filter(Boolean).join('\n') }, turn)];
+  },
   compaction_update: ({ status, error }, { turn }) => {
     if (!turn) return [];
-    if (status === 'completed') {
-      const notice = { level: 'info', text: say('The conversation was summed up to make room.') } as const;
-      turn.growing = undefined;
-      return [activity(turn, null), { type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: newPart(turn), notice } }];
-    }
+    if (status === 'completed')
+      return [activity(turn, null), passing({ level: 'info', text: say('The conversation was summed up to make room.') }, turn)];
     if (status === 'failed') {
       const text = say('Summing up the conversation failed: {0}', typeof error === 'string' ? error.slice(0, 500) : '?');
-      return [activity(turn, null), { type: 'notice', notice: { level: 'warn', text } }];
+      return [activity(turn, null), passing({ level: 'warn', text }, turn)];
     }
     return [activity(turn, status === 'cancelled' ? null : say('Summing up the conversation'))];
   },
   compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, say('Summing up the conversation'))] : []),
 };
+
+/** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the person says next. */
+function passing(notice: Notice, turn: TurnMemory | undefined): SessionEvent {
+  if (!turn) return { type: 'notice', notice: { ...notice, passing: true } };
+  turn.growing = undefined;
+  return { type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: newPart(turn), notice } };
+}
 
 function activity(turn: TurnMemory, text: string | null): SessionEvent {
   return { type: 'turn.activity', turnId: turn.id, text };

@@ -90,13 +90,18 @@ test('notices, titles and compactions', async (t) => {
   const turn = await finish();
   assert.deepEqual(
     turn.parts.map((part) => part.kind),
-    ['notice'],
+    ['notice', 'notice'],
   );
+  assert.deepEqual(turn.parts[0]?.kind === 'notice' && turn.parts[0].notice, { level: 'warn', text: 'Careful\nquota' });
   assert.equal(turn.activity, undefined);
-  assert.deepEqual(driven.now().notices, [{ level: 'warn', text: 'Careful\nquota' }]);
+  assert.deepEqual(driven.now().notices, [], 'what belongs to a turn stands in it and over no other');
   assert.equal(driven.now().title, 'A name', 'what is absent is unchanged');
   agent.update({ sessionUpdate: 'session_info_update', title: null });
   await driven.until('no title', (session) => session.title === '');
+  agent.update({ sessionUpdate: 'notice', severity: 'error', title: 'Between turns' });
+  await driven.until('the notice', (session) => session.notices.length === 1);
+  driven.begin('next');
+  await driven.until('it is gone', (session) => session.notices.length === 0);
 });
 
 test('what the agent says in the name of the person is shown as its own; echoes and reminders are not', async (t) => {
