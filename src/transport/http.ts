@@ -1,4 +1,10 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
+import http, {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
 import https from 'node:https';
 import type { Disposable } from '../base/lifetime.ts';
 import { say } from '../base/say.ts';
@@ -74,6 +80,14 @@ export class HttpClient implements Disposable {
       return Promise.reject(new HttpFailure('address', say('"{0}" is not an http or https address.', request.url)));
     }
     if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', say('The request was stopped.')));
+    const unsendable = unsendableOf(request);
+    if (unsendable !== undefined) {
+      const told = say(
+        'The header "{0}" cannot be sent: it holds characters that are not allowed there. Check "headers" in the settings.',
+        unsendable,
+      );
+      return Promise.reject(new HttpFailure('header', told));
+    }
     const url = new URL(request.url);
     const secure = url.protocol === 'https:';
     const scheme = secure ? 'secure' : 'plain';
@@ -134,6 +148,19 @@ export class HttpClient implements Disposable {
       sent.end(request.body);
     });
   }
+}
+
+/** The name of the first header that node would refuse. */
+function unsendableOf({ headers = {} }: HttpRequest): string | undefined {
+  return Object.keys(headers).find((name) => {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, headers[name] ?? '');
+      return false;
+    } catch {
+      return true;
+    }
+  });
 }
 
 function headersOf(request: HttpRequest): Record<string, string> {

@@ -3,6 +3,7 @@ import { say } from '../base/say.ts';
 export class HttpFailure extends Error {
   readonly kind:
     | 'address'
+    | 'header'
     | 'refused'
     | 'unknownHost'
     | 'certificate'

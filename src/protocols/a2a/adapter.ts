@@ -3,6 +3,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, Remedy, SessionOption } from '../../session/model.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
 import type { Adapter, Launch, Scene } from '../adapter.ts';
 import type { LentTools } from '../door.ts';
 import { Growth } from '../growth.ts';
@@ -341,8 +342,9 @@ class A2aAdapter implements Adapter {
 
   #fail(error: unknown): void {
     const tail = this.#server?.tail();
-    const next: readonly Remedy[] =
-      error instanceof UnfitAgent || error instanceof StatusError ? ['restart', 'openSettings'] : ['restart', 'showLog'];
+    const settings =
+      error instanceof UnfitAgent || error instanceof StatusError || (error instanceof HttpFailure && error.kind === 'header');
+    const next: readonly Remedy[] = settings ? ['restart', 'openSettings'] : ['restart', 'showLog'];
     this.#closed(messageOf(error), tail, next);
   }
 

@@ -94,6 +94,6 @@ export class Posts {
 
 /** It was refused, or no server was reached. */
 function isKnownUnread(error: unknown): boolean {
-  if (error instanceof HttpFailure) return ['address', 'refused', 'unknownHost', 'certificate', 'redirect'].includes(error.kind);
+  if (error instanceof HttpFailure) return ['address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect'].includes(error.kind);
   return error instanceof RpcError || error instanceof StatusError;
 }

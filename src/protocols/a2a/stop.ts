@@ -11,13 +11,14 @@ const NOT_FOUND = -32001;
 const NOT_CANCELABLE = -32002;
 
 /**
- * Stops the running task (a2a.md §10). Settles when it has stopped, or when the agent's time for that is over, with what the person should know.
+ * Stops the running task (a2a.md §10); `heard`: something came in this turn. Settles when it has stopped, or when the agent's time for that is over, with what the person should know.
  * Never rejects for what the agent does.
  */
 export async function stopTask(
   { scene, memory, timing }: TurnScene,
   commandRuns: boolean,
   streaming: () => boolean,
+  heard: boolean,
 ): Promise<string | undefined> {
   // Until what had not been sent is let go of: its end is not the agent's.
   await setImmediate();
@@ -30,13 +31,15 @@ export async function stopTask(
   const early = peer.dialect === 'gemini' && !memory.newer;
   if (task && !early) await cancel();
   if (peer.dialect !== 'gemini') {
-    while (streaming() && scene.now() < until && !scene.signal.aborted) await pause(50, scene.signal);
+    // Where no word has come yet there is no task to be told, and no last word to wait for.
+    const waits = () => streaming() && heard && scene.now() < until && !scene.signal.aborted;
+    while (waits()) await pause(50, scene.signal);
     const hungUp = streaming();
     if (hungUp) rpc.hangUp();
     if (why === undefined || (streamed && !hungUp)) return undefined;
     // Nobody knows whether it goes on: what is said next would be lost on a task that does.
     leaveTask(memory);
-    return say('The agent did not say that it has stopped; it may still be at work. {0}', why);
+    return say('The agent did not say that it has stopped; it may still be at work. {0}', why).trim();
   }
   // Closing the socket is what ends the turn, and with it a command.
   rpc.hangUp();

@@ -221,7 +221,7 @@ export class Turn {
       await pause(timing.patience, scene.signal);
       return this.#end({ status: 'cancelled' });
     }
-    const told = await stopTask(this.#deps, this.#calls.commandRuns, () => this.#streams.open);
+    const told = await stopTask(this.#deps, this.#calls.commandRuns, () => this.#streams.open, this.#hearing.records > 0);
     if (told) this.#shown.notice('warn', told);
     this.#end({ status: 'cancelled' });
   }

@@ -30,7 +30,7 @@ test('an agent that never answers tasks/cancel: the turn ends when its time is o
   session.live.send({ type: 'cancel' });
   const turn = await session.ended(turnId);
   assert.equal(turn.status, 'cancelled');
-  assert.match(notices(turn.parts).join(), /may still be at work/);
+  assert.match(notices(turn.parts).join(), /may still be at work\.$/);
   assert.equal(agent.requests('tasks/cancel').length, 1);
   const next = await session.prompt('next');
   assert.deepEqual([next.status, textOf(next)], ['done', 'Here.']);
@@ -122,6 +122,29 @@ for (const [what, script, told] of silent)
     assert.deepEqual([turn.status, textOf(turn)], ['done', 'Here.']);
     const sent = agent.requests('message/stream')[0]?.params.message as { readonly taskId?: string };
     assert.equal(sent.taskId, told ? 't1' : undefined, 'a task that could not be looked at is gone on with');
+  });
+
+for (const known of [false, true])
+  test(`a prompt${known ? ' to a task that stands' : ''} that is never answered: the silence is shown, and Stop ends it at once`, async (t) => {
+    const agent = await fakeAgent(t, {
+      on: {
+        ...commands,
+        'message/stream': (_, reply, at) => {
+          if (!known || at > 0) return;
+          reply.record(says('Here.'));
+          reply.record(over());
+          reply.end();
+        },
+        'tasks/cancel': (_, reply) => reply.json(task('canceled')),
+      },
+    });
+    const session = talk(t, agent.url, { timing: { silence: 100, patience: 60_000 } });
+    if (known) await session.prompt('first');
+    const turnId = session.begin('go');
+    await session.until('word of the silence', (now) => /Waiting for the agent/.test(now.turns.at(-1)?.activity ?? ''));
+    session.live.send({ type: 'cancel' });
+    assert.equal((await session.ended(turnId)).status, 'cancelled');
+    assert.equal(agent.requests('tasks/cancel').length, known ? 1 : 0);
   });
 
 test('a card that never comes is told', async (t) => {
