@@ -200,10 +200,9 @@ export class AcpAdapter implements Adapter {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#settleAll();
-    const line = this.#line;
-    if (!line) return this.#end();
-    void line.closed.then(() => this.#end());
-    void leaveLine(line, this.#agent?.can.close ? this.#sessionId : undefined);
+    if (!this.#line) return this.#end();
+    void this.#line.closed.then(() => this.#end());
+    void leaveLine(this.#line, this.#agent?.can.close ? this.#sessionId : undefined);
   }
 
   /** Nobody waits for anything any more. */
@@ -362,8 +361,8 @@ export class AcpAdapter implements Adapter {
       const answer = await this.#request(request.method, request.params, z.nullish(this.#dialect.sessionAnswer), this.#stop.signal);
       for (const event of this.#settings.answered(request, answer)) this.#emit(event);
     } catch (error) {
-      if (!this.#stop.signal.aborted)
-        this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message), { passing: true });
+      const text = say('The agent did not take the setting: {0}', faultOf(error).message);
+      if (!this.#stop.signal.aborted) this.#notice(text, { passing: true });
     }
   }
 
