@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Session } from '../src/session/model.ts';
+import type { Ask, Session } from '../src/session/model.ts';
 import { askTitle } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
@@ -18,11 +18,7 @@ export function announcement(
         if (event.status === 'done') return [t('The agent has answered.')];
         return [event.status === 'cancelled' ? t('Stopped') : t('The turn failed: {0}', event.error?.message ?? '')];
       case 'ask.opened':
-        return [
-          event.ask.kind === 'approval'
-            ? t('The agent asks for approval: {0}', askTitle(event.ask, session, t('Run a command')))
-            : t('The agent asks: {0}', event.ask.title),
-        ];
+        return [asked(event.ask, askTitle(event.ask, session, t('Run a command')))];
       case 'link.ready':
         return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
@@ -36,4 +32,9 @@ export function announcement(
   });
   // Heard as it is seen: with the marks that turn the reading direction written out.
   return said.length > 0 ? visibleText(said.join(' ').slice(0, 500)) : undefined;
+}
+
+function asked(ask: Ask, title: string): string {
+  if (ask.ours) return t('Parley asks: {0}', title);
+  return ask.kind === 'approval' ? t('The agent asks for approval: {0}', title) : t('The agent asks: {0}', title);
 }

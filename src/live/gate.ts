@@ -64,6 +64,7 @@ export class Gate {
     const ask: Approval = {
       kind: 'approval',
       id,
+      ours: true,
       ...(turn ? { turnId: turn.id } : {}),
       title: needed.title,
       toolKind: needed.kind,

@@ -6,7 +6,7 @@ import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols
 import type { Ports, Tool } from '../protocols/ports.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, QueuedPrompt, Session, SessionId } from '../session/model.ts';
+import type { Ask, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { MOST_ASKS, tooManyAsked } from '../session/mostAsks.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
@@ -15,6 +15,7 @@ import { Gate } from './gate.ts';
 import type { JournalWriter } from './journal.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
 import type { DeskSession } from './surface.ts';
+import { carriedOut } from './untold.ts';
 
 /** What a live session needs of the world. */
 export interface LiveDeps {
@@ -287,6 +288,7 @@ export class LiveSession implements DeskSession, Disposable {
         this.#gate.sweep();
         // A turn of an earlier conversation that was stopped then says nothing of what waits now.
         if (event.status !== 'done' && !this.store.now.partial) this.#hold();
+        if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
         this.#gate.sweep();
@@ -298,6 +300,12 @@ export class LiveSession implements DeskSession, Disposable {
       default:
         return;
     }
+  }
+
+  /** What nobody told of this turn may stand on the disk. */
+  async #lookFor(turnId: TurnId): Promise<void> {
+    const turn = this.store.now.turns.findLast((one) => one.id === turnId);
+    for (const callId of turn ? await carriedOut(turn) : []) this.#emit({ type: 'call.carriedOut', turnId, callId });
   }
 
   /** An agent that is gone needs no more ending than its adapter gives it. */

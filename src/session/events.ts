@@ -65,6 +65,8 @@ export type SessionEvent =
   /** A text that stands there is said anew, whole. */
   | { readonly type: 'text.set'; readonly turnId: TurnId; readonly partId: PartId; readonly text: string }
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange }
+  /** Nobody has told the end of this call; its changes were found on the disk after its turn. */
+  | { readonly type: 'call.carriedOut'; readonly turnId: TurnId; readonly callId: CallId }
   | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
   /** The person has changed what is proposed, or, null, has taken that back. */
@@ -85,5 +87,5 @@ export type SessionEvent =
   | { readonly type: 'notice'; readonly notice: Notice };
 
 /** A field that is absent is unchanged; a list that is present replaces. */
-export type CallChange = Partial<Omit<ToolCall, 'id'>>;
+export type CallChange = Partial<Omit<ToolCall, 'id' | 'carriedOut'>>;
 export type TerminalChange = Pick<Terminal, 'id'> & Partial<Omit<Terminal, 'id' | 'tail' | 'dropped'>>;

@@ -131,6 +131,8 @@ export interface ToolCall {
   readonly error?: Fault;
   /** The person can stop it by itself, while the turn goes on. */
   readonly stops?: boolean;
+  /** It has `ended`, and its changes stand on the disk. */
+  readonly carriedOut?: true;
 }
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other';
 export type Output =
@@ -191,8 +193,10 @@ export interface Approval {
   readonly editable?: true;
   /** What they have made of it so far, whole: an allowance applies this. */
   readonly revised?: Diff;
-  /** Asked by this side, not by the agent: words with a rejection would reach nobody. */
+  /** Words with a rejection would reach nobody. */
   readonly wordless?: true;
+  /** Parley's own, not the agent's. */
+  readonly ours?: true;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
 }
@@ -214,6 +218,8 @@ export interface Question {
   readonly callId?: CallId;
   readonly title: string;
   readonly asker?: string;
+  /** Parley's own, not the agent's. */
+  readonly ours?: true;
   readonly fields: readonly Field[];
   /** The agent tells a refusal from no answer: the answer to refuse with is the option of this id. */
   readonly refusal?: string;

@@ -38,6 +38,10 @@ export function changeCall(turn: Turn, id: CallId, change: CallChange): Turn {
   });
 }
 
+export function carryOut(turn: Turn, id: CallId): Turn {
+  return inCall(turn, id, (call) => (call.status === 'ended' && !call.carriedOut ? { ...call, carriedOut: true } : call));
+}
+
 export function growInput(turn: Turn, id: CallId, text: string): Turn {
   return text === '' ? turn : inCall(turn, id, (call) => ({ ...call, inputText: call.inputText + text }));
 }

@@ -14,7 +14,7 @@ import type {
   Turn,
   TurnId,
 } from './model.ts';
-import { addPart, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
+import { addPart, carryOut, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
@@ -96,6 +96,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => changeCall(turn, event.callId, event.change));
     case 'call.inputGrew':
       return inRunningTurn(session, event.turnId, (turn) => growInput(turn, event.callId, event.text));
+    case 'call.carriedOut':
+      return inTurn(session, event.turnId, (turn) => carryOut(turn, event.callId));
     case 'ask.opened':
       return openAsk(session, event.ask);
     case 'ask.revised':
@@ -149,9 +151,13 @@ function setTitle(session: Session, { title, copyOf }: Extract<SessionEvent, { t
 }
 
 function inRunningTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
+  return inTurn(session, id, (turn) => (turn.status === 'running' ? change(turn) : turn));
+}
+
+function inTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
   const at = session.turns.findLastIndex((turn) => turn.id === id);
   const turn = session.turns[at];
-  if (turn?.status !== 'running') return session;
+  if (!turn) return session;
   const next = change(turn);
   return next === turn ? session : { ...session, turns: session.turns.with(at, next) };
 }

@@ -79,12 +79,15 @@ export interface ChangedFile {
   readonly diffs: readonly Diff[];
 }
 
-/** Files changed by finished calls of a turn, in the order they were first changed. Writing what stood there already is no change. */
+/**
+ * Files a turn has changed, as it was reported or is found on the disk, in the order they were first changed. Writing what stood there already
+ * is no change.
+ */
 export function changedFiles(turn: Turn): readonly ChangedFile[] {
-  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.status === 'ended' ? diffsOf(call).filter(isChange) : [])));
+  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.carriedOut ? diffsOf(call).filter(isChange) : [])));
 }
 
-function isChange({ before, after, summary }: Diff): boolean {
+export function isChange({ before, after, summary }: Diff): boolean {
   return before !== after || summary === true;
 }
 

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
-import type { Approval, Content } from '../../src/session/model.ts';
+import type { Approval, Content, Diff, ToolCall } from '../../src/session/model.ts';
 import { MOST_ASKS } from '../../src/session/mostAsks.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
+import { changedFiles } from '../../src/session/select.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';
 
 const text = (words: string): readonly Content[] => [{ type: 'text', text: words }];
@@ -407,4 +411,69 @@ test('a proposal that may be edited is revised, and what may not be edited is no
   );
   live.send({ type: 'revise', askId: 'ask', diff: null });
   assert.ok(now().asks.every((ask) => !('revised' in ask)));
+});
+
+test('a change nobody reported is counted when the disk shows it, and only then', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-untold-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = (name: string) => path.join(folder, name);
+  const whole = (name: string): Diff => ({ path: file(name), before: 'one\ntwo\n', after: 'one\n2\n' });
+  const piece = (name: string, before: string, after: string, more = {}): Diff => ({ path: file(name), before, after, excerpt: more });
+  const stands: Readonly<Record<string, string>> = {
+    'made.txt': 'one\r\n2\r\n',
+    'not.txt': 'one\ntwo\n',
+    'piece-made.txt': 'a\nnew\nb\n',
+    'piece-not.txt': 'a\nnew and old\nb\n',
+    'grown.txt': 'a\nb\nc\n',
+    'unplaced.txt': 'x\n',
+    'gone.txt': 'still there\n',
+    'told.txt': 'whatever\n',
+  };
+  for (const [name, words] of Object.entries(stands)) writeFileSync(file(name), words);
+  const diffs: Readonly<Record<string, Diff>> = {
+    made: whole('made.txt'),
+    not: whole('not.txt'),
+    pieceMade: piece('piece-made.txt', 'old', 'new'),
+    pieceNot: piece('piece-not.txt', 'new and old', 'new'),
+    grown: piece('grown.txt', 'a', 'a\nb'),
+    unplaced: piece('unplaced.txt', 'y', 'x', { unplaced: true }),
+    gone: { path: file('gone.txt'), before: 'still there\n', after: null },
+    missing: whole('missing.txt'),
+    told: whole('told.txt'),
+  };
+  const { live, script, now } = await opened();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  for (const [id, diff] of Object.entries(diffs)) {
+    const status = id === 'told' ? 'done' : 'ended';
+    const call: ToolCall = {
+      id,
+      name: 'e',
+      title: 'e',
+      kind: 'edit',
+      status,
+      inputText: '',
+      output: [{ kind: 'diff', diff }],
+      locations: [],
+    };
+    script.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id, call } });
+  }
+  script.last().endTurn();
+  const counted = () => changedFiles(now().turns[0] ?? assert.fail()).map((one) => path.basename(one.path));
+  assert.deepEqual(counted(), ['told.txt'], 'nothing before the disk was looked at');
+  for (let n = 0; n < 2000 && counted().length < 4; n += 1) await settle();
+  assert.deepEqual(counted(), ['made.txt', 'piece-made.txt', 'grown.txt', 'told.txt']);
+  live.dispose();
+});
+
+test('what one of our tools asks is asked by us, and the words with a rejection reach the agent', async () => {
+  const files = { read: async () => '', write: async () => {} };
+  const ports = { tools: [writer([])], files, terminals: { create: () => Promise.reject(new Error('none')) } };
+  const { live, script, now } = await opened({ ports });
+  script.last().ready();
+  void script.last().scene.ports.tools[0]?.run({}, new AbortController().signal);
+  await settle();
+  const [ask] = now().asks;
+  assert.deepEqual([ask?.ours, ask?.kind === 'approval' && ask.wordless], [true, undefined]);
+  live.dispose();
 });

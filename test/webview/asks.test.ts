@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Approval, Question } from '../../src/session/model.ts';
+import type { Approval, Ask, Question } from '../../src/session/model.ts';
 import { window } from './dom.ts';
 import { session, sessions, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
@@ -123,6 +123,22 @@ test('what is asked about and does not fit is marked as long as more lies below,
   assert.equal(box.scrollTop, 80);
   box.scrollTop = 200;
   assert.equal(cut(), false);
+});
+
+test('what Parley itself asks is said to be its own, in the card and to a screen reader; an answer that lasts says how far it reaches', async () => {
+  const lasts = { id: 'o9', label: 'Always', effect: 'allow_always', description: 'In this project' } as const;
+  const asks = [
+    { ...command, ours: true, asker: 'a helper', options: [...command.options, lasts] },
+    { ...command, id: 'a2', asker: 'a helper' },
+  ] as const;
+  const stage = await Stage.open(session({ ...running, asks }));
+  assert.match(stage.find('[data-ask=a1]').textContent ?? '', /Asked by Parley/);
+  assert.match(stage.find('[data-ask=a2]').textContent ?? '', /Asked by a helper/);
+  assert.equal(stage.find('[data-option=o9]').textContent?.trim(), 'Always · In this project');
+  const { announcement } = await import('../../webview/announcer.ts');
+  const spoken = (ask: Ask) => announcement([{ type: 'ask.opened', ask }], session(running));
+  assert.match(spoken(asks[0]) ?? '', /^Parley asks: /);
+  assert.match(spoken(asks[1]) ?? '', /^The agent asks for approval: /);
 });
 
 test('Escape answers nothing', async () => {

@@ -6,6 +6,7 @@ import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
+import { askerView } from './asker.ts';
 import { pretty } from './content.ts';
 import { diffCard } from './diffCard.ts';
 import { drawnOf, moreOf } from './many.ts';
@@ -18,6 +19,8 @@ const FEEDBACK = 'feedback';
 const EDITED = 'edited';
 /** What the heading and a tooltip show of a long text, in characters: the whole of it stands in the part that scrolls. */
 const HEADING = 300;
+/** What a button shows of how far its answer reaches, in characters. */
+const LONGEST_REACH = 60;
 
 /** Something the agent may only do when the person says so. Nothing but a press on one of the agent's own options answers it. */
 export function approvalView(view: View, ask: Approval): TemplateResult {
@@ -29,7 +32,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
   const title = askTitle(ask, session, t('Run a command'));
   return html`<div class="ask approval" role="group" aria-label=${visibleText(shortened(title, HEADING))} data-ask=${ask.id}>
     <h2>${iconOf('hand')}<bdi>${visible(shortened(title, HEADING))}</bdi></h2>
-    ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
+    ${askerView(ask)}
     ${timeLeftView(ask.until)}
     ${scrolling(html`${cutTexts(view, ask, title)}${detailView(view, ask, ask.detail, `ask:${ask.id}`, given[EDITED]?.[0])}${(ask.beside ?? []).map((one, at) => detailView(view, ask, one, `ask:${ask.id}:${at}`))}`)}
     ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
@@ -37,7 +40,7 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
       ${ask.options.map(
         (option, index) =>
           html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${tooltipOf(option)} data-option=${option.id}
-            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${optionName(option)}</vscode-button>`,
+            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${optionText(option)}</vscode-button>`,
       )}
     </div>
     <div class="side-actions">
@@ -47,6 +50,13 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
       <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
     </div>
   </div>`;
+}
+
+/** How far an answer reaches that is not for this once stands on its button. */
+function optionText(option: Option): string {
+  const lasts = option.effect === 'allow_always' || option.effect === 'reject_always';
+  const reach = lasts && option.description ? ` · ${visibleText(shortened(option.description, LONGEST_REACH))}` : '';
+  return optionName(option) + reach;
 }
 
 function tooltipOf(option: Option): string {

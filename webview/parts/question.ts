@@ -7,6 +7,7 @@ import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
+import { askerView } from './asker.ts';
 import { textView } from './text.ts';
 import { timeLeftView } from './timeLeft.ts';
 
@@ -32,7 +33,7 @@ export function questionView(view: View, ask: Question): TemplateResult {
   };
   return html`<form class="ask question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
     <h2>${iconOf('info')}<bdi>${visible(ask.title)}</bdi></h2>
-    ${ask.asker === undefined ? nothing : html`<p class="faint">${t('Asked by {0}', visibleText(ask.asker))}</p>`}
+    ${askerView(ask)}
     ${timeLeftView(ask.until)}
     ${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}
     <div class="actions">

@@ -283,5 +283,6 @@ export class Approvals implements Disposable {
 
 function askerOf(session: DeskSession | undefined, ask: Approval | Question): string {
   const agent = session?.store.now.agent.name ?? '';
+  if (ask.ours) return agent === '' ? 'Parley' : `Parley (${plainLabel(agent)})`;
   return ask.asker ? `${agent} › ${plainLabel(ask.asker)}` : agent;
 }

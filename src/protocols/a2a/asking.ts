@@ -30,7 +30,7 @@ export class Asking {
 
   /** The values by field; undefined when the person does not want to. */
   async fields(title: string, fields: readonly Field[]): Promise<Readonly<Record<string, readonly string[]>> | undefined> {
-    const answer = await this.#ask((id) => ({ kind: 'question', id, turnId: this.#turnId, title, fields }));
+    const answer = await this.#ask((id) => ({ kind: 'question', id, turnId: this.#turnId, ours: true, title, fields }));
     return answer?.kind === 'fields' ? answer.values : undefined;
   }
 
@@ -39,6 +39,8 @@ export class Asking {
     const ask = (id: AskId): Ask => ({
       kind: 'approval',
       id,
+      wordless: true,
+      ours: true,
       turnId: this.#turnId,
       title,
       detail: { type: 'text', text },

@@ -159,6 +159,7 @@ export class Credentials {
         ask: {
           kind: 'question',
           id,
+          ours: true,
           title: say('{0} wants credentials', this.#origin),
           fields: this.#wanted.map(({ way, scheme }, at) => ({
             id: fieldId(at),

@@ -51,6 +51,8 @@ export class PlainText {
         ask: {
           kind: 'approval',
           id,
+          wordless: true,
+          ours: true,
           title: say('Talk to {0} without encryption?', url.host),
           detail: {
             type: 'text',

@@ -193,7 +193,7 @@ export class FileRequests {
     const turnId = this.#scene.turns.current?.id;
     return this.#scene.asks.ask<boolean | undefined>(
       {
-        ask: (id) => ({ kind: 'approval', id, ...(turnId === undefined ? {} : { turnId }), ...what }),
+        ask: (id) => ({ kind: 'approval', id, ...(turnId === undefined ? {} : { turnId }), ...what, wordless: true, ours: true }),
         reply: (answer) => answer.kind === 'option' && answer.optionId === 'allow',
         cancelled: undefined,
       },

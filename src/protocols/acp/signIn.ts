@@ -93,6 +93,8 @@ function choose(methods: readonly AuthMethod[], scene: SignInScene): Promise<Aut
   const ask = (id: string): Approval => ({
     kind: 'approval',
     id,
+    wordless: true,
+    ours: true,
     title: say('Sign in'),
     detail: { type: 'text', text: say('The agent wants you to sign in. Choose how.') },
     options,
@@ -137,6 +139,7 @@ async function byVariables(method: AuthMethod, scene: SignInScene): Promise<Sign
       ask: (id) => ({
         kind: 'question',
         id,
+        ours: true,
         title: method.name,
         fields: vars.map((one, at) => ({
           id: one.name,

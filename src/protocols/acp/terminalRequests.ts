@@ -194,6 +194,8 @@ export class TerminalRequests {
         ask: (id) => ({
           kind: 'approval',
           id,
+          wordless: true,
+          ours: true,
           ...(turnId === undefined ? {} : { turnId }),
           title,
           toolKind: 'execute',

@@ -76,6 +76,7 @@ export function continueAsk(askId: string, turnId: string, posts: number): Appro
     turnId,
     title: say('Continue?'),
     wordless: true,
+    ours: true,
     detail: { type: 'text', text: say('The agent has gone on by itself {0} times in this turn.', posts) },
     options: [
       { id: ALLOW, label: say('Continue'), effect: 'allow_once' },

@@ -290,7 +290,7 @@ export class Turn {
     const { server, scene } = this.#deps;
     if (!server.mayHaveKey) return false;
     const field: Field = { id: 'key', label: say('API key'), body: why, kind: 'secret', required: true };
-    const ask = { kind: 'question', id: scene.newId(), turnId: this.id, title: say('API key'), fields: [field] } as const;
+    const ask = { kind: 'question', id: scene.newId(), turnId: this.id, ours: true, title: say('API key'), fields: [field] } as const;
     const answer = await this.#asks.ask(ask, AbortSignal.any([wanted, this.#stopped.signal]));
     const key = answer?.kind === 'fields' ? answer.values.key?.[0]?.trim() : undefined;
     if (!key) return false;

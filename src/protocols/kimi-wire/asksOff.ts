@@ -18,6 +18,7 @@ const no = (): string => say('Do not send it');
 export function confirmAsksOff(id: string, turnId: TurnId, command: string): Question {
   return {
     kind: 'question',
+    ours: true,
     id,
     turnId,
     title: say('Turn approvals off?'),

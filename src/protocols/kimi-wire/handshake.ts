@@ -178,7 +178,7 @@ export class Handshake {
     this.#askId = id;
     const label = say('"{0}" runs but has not answered for {1} s.', this.#deps.command, Math.round(this.#deps.limits.silence / 1000));
     const choices = [wait(), again(), without()].map((label) => ({ label }));
-    const ask: Question = { kind: 'question', id, title: say('The agent is silent'), fields: [{ id: 'what', label, choices }] };
+    const ask: Question = { kind: 'question', id, ours: true, title: say('The agent is silent'), fields: [{ id: 'what', label, choices }] };
     this.#deps.emit({ type: 'ask.opened', ask });
   }
 

@@ -24,7 +24,13 @@ export class YesNo {
   }
 
   ask(
-    question: { readonly title: string; readonly text?: string; readonly commands?: readonly string[]; readonly turnId?: string },
+    question: {
+      readonly title: string;
+      readonly text?: string;
+      readonly commands?: readonly string[];
+      readonly turnId?: string;
+      readonly ours?: true;
+    },
     settle: (yes: boolean) => void,
   ): void {
     const id = this.#newId();
@@ -45,6 +51,7 @@ export class YesNo {
         detail: command === '' ? { type: 'text', text: visibleText(text) } : { type: 'command', command: visibleText(command) },
         options,
         wordless: true,
+        ...(question.ours ? { ours: true } : {}),
       },
     });
   }

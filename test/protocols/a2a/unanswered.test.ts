@@ -168,7 +168,7 @@ test('a subscription that is taken and never answered is given up: the person is
   const session = talk(t, agent.url, { timing: { ...SOON, retries: Array.from({ length: 1000 }, () => 0), giveUp: 1500 } });
   const turnId = session.begin('go');
   const ask = await session.approval();
-  assert.equal(ask.title, 'Connection lost');
+  assert.deepEqual([ask.title, ask.ours, ask.wordless], ['Connection lost', true, true]);
   assert.ok(agent.requests('tasks/resubscribe').length > 1);
   session.answer(ask, option(ask, 'reject_once'));
   assert.equal((await session.ended(turnId)).status, 'failed');

@@ -96,7 +96,7 @@ test('43: a write into text that was changed meanwhile changes only what the age
   ] as const) {
     const both = write(made.agent, file, 'ONE\nTWO\nthree\nfour\nV\n');
     const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-    assert.ok(asks[0]?.kind === 'approval' && asks[0].detail.type === 'edit');
+    assert.ok(asks[0]?.kind === 'approval' && asks[0].detail.type === 'edit' && asks[0].ours);
     assert.match(asks[0].detail.diffs[0]?.before ?? '', /FIVE, by hand/);
     driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId } });
     assert.equal((await both).error !== undefined, optionId === 'reject');
@@ -518,6 +518,7 @@ test('a command outside the workspace is asked about with its folder, once a fol
   const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
   assert.ok(asks[0]?.kind === 'approval');
   assert.deepEqual(asks[0].detail, { type: 'command', command: 'pwd', cwd: away });
+  assert.deepEqual([asks[0].ours, asks[0].wordless], [true, true], 'it is not the agent that asks');
   assert.ok(
     asks[0].options.every((option) => option.effect !== 'allow_once'),
     'no rule of the person answers it',

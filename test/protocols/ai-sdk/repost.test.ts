@@ -63,7 +63,7 @@ test('a server that always calls again is asked about at the limit', async (t) =
   });
   const turnId = say('go');
   const first = await asked();
-  assert.deepEqual([first.title, first.kind === 'approval' && first.wordless], ['Continue?', true]);
+  assert.deepEqual([first.title, first.kind === 'approval' && first.wordless, first.ours], ['Continue?', true, true]);
   assert.equal(server.asked.length, 5);
   answer(first, 'allow');
   let second = await asked();

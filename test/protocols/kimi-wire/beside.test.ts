@@ -95,6 +95,7 @@ test('a command that turns asking off goes out only when the person says so twic
     await settled();
     assert.deepEqual([server.asked('prompt').length, server.desk.turn.status, server.desk.session.asks.length], [0, 'cancelled', 0]);
     server.desk.prompt(text, 'and again');
+    assert.equal(server.desk.ask.ours, true);
     server.desk.send({ type: 'answer', askId: server.desk.ask.id, answer: { kind: 'fields', values: { sure: ['Send it'] } } });
     await settled();
     assert.equal(server.params('prompt').user_input, text);

@@ -184,7 +184,7 @@ test('saying something else in the place of an earlier message: files are put ba
     played.approval().options.map((option) => option.id),
     ['restore', 'keep', 'no'],
   );
-  assert.equal(played.approval().wordless, true, 'nobody reads words with a no');
+  assert.deepEqual([played.approval().wordless, played.approval().ours], [true, true], 'nobody reads words with a no');
   assert.equal(played.now().turns.length, 2, 'nothing is taken back before the person has chosen');
   await played.answer(played.approval(), 'keep');
   await played.until(() => played.processes.length === 2);

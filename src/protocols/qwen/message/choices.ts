@@ -79,6 +79,7 @@ export class Choices {
         title: say('Change to mode "{0}"?', name),
         detail: { type: 'text', text: say('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.called) },
         wordless: true,
+        ours: true,
         options: [
           { id: 'yes', label: say('Change to {0}', name), effect: 'allow_once' },
           { id: 'no', label: say('Stay'), effect: 'reject_once' },

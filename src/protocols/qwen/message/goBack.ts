@@ -90,6 +90,7 @@ export class GoBack {
             { id: 'no', label: say('Do not go back'), effect: 'reject_once' },
           ],
           wordless: true,
+          ours: true,
         },
       });
     });
