@@ -65,17 +65,22 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
   };
   if (suggestion.type === 'setMode' && mode) return option(say('Allow, and change to mode "{0}"', nameOf(mode, peer)));
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
-    return option(
-      say(
-        'Always allow {0}',
-        allowed.map((rule) => (rule.ruleContent ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName)).join(', '),
-      ),
-    );
+    return option(say('Always allow {0}', allowed.map(ruleText).join(', ')));
   }
   if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
     return option(say('Allow, and work in {0} from now on', directories.join(', ')));
   }
   return [];
+}
+
+type Rule = NonNullable<z.infer<typeof rules>['rules']>[number];
+
+/** Rules about commands in words; of other tools as the agent keeps them. */
+function ruleText({ toolName, ruleContent }: Rule): string {
+  if (!ruleContent) return toolName;
+  if (toolName !== 'Bash') return `${toolName}(${ruleContent})`;
+  const beginning = /^(.+?)(?::\*| \*)$/s.exec(ruleContent)?.[1];
+  return beginning === undefined ? `"${ruleContent}"` : say('all that begins with "{0}"', beginning);
 }
 
 function nameOf(mode: string, peer: Peer): string {

@@ -193,13 +193,36 @@ test('what the agent proposes for later becomes options and goes back as it came
       ['reject', 'reject_once'],
     ],
   );
-  assert.match(ask.options[1]?.label ?? '', /Bash\(npm test:\*\)/);
+  assert.deepEqual(
+    ask.options.slice(1, 3).map((option) => [option.label, option.description]),
+    [
+      ['Always allow all that begins with "npm test"', 'In this project, for you'],
+      ['Allow, and change to mode "Accept edits"', 'In this session'],
+    ],
+  );
   await all.answer(ask, 'allow:0');
   assert.deepEqual(response(all), {
     behavior: 'allow',
     updatedInput: { command: 'npm test' },
     updatedPermissions: [suggestions[0]],
   });
+});
+
+test('a rule about one command names the command, one about another tool stands as the agent keeps it', async (t) => {
+  const all = desk(t, { command: 'claude' });
+  await all.start();
+  all.last().say(ready('initialize'));
+  await all.prompt('go');
+  const rules = [
+    { toolName: 'Bash', ruleContent: 'npm --version' },
+    { toolName: 'Bash', ruleContent: 'git log *' },
+    { toolName: 'Read', ruleContent: '//tmp/**' },
+    { toolName: 'WebSearch' },
+  ];
+  const suggestion = { type: 'addRules', rules, behavior: 'allow', destination: 'session' };
+  all.last().say(permission('R', 'c1', 'Bash', { command: 'npm --version' }, { permission_suggestions: [suggestion] }));
+  await all.settle();
+  assert.equal(all.approval().options[1]?.label, 'Always allow "npm --version", all that begins with "git log", Read(//tmp/**), WebSearch');
 });
 
 for (const [command, mode] of [

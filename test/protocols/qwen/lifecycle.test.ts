@@ -113,6 +113,35 @@ test('a window that closes in the middle of a turn: the next start asks whether 
   assert.deepEqual(all.now().asks, [], 'and only then');
 });
 
+for (const way of ['a prompt', 'a command', 'a prompt typed before the agent is ready'] as const) {
+  test(`whether to go on is settled by ${way}: the person has said what comes next`, async (t) => {
+    const all = desk(t, { command: '/opt/qwen' });
+    await all.start();
+    all.last().say(l.ready('initialize'));
+    await all.settle();
+    all.last().answer('supported_commands', { commands: ['init'] });
+    await all.settle();
+    await all.prompt('go');
+    all.live.interrupt();
+    await all.settle();
+    await all.live.restart();
+    await all.settle();
+    const early = way === 'a prompt typed before the agent is ready';
+    if (early) await all.prompt('something else');
+    all.last().say(l.ready('initialize'));
+    await all.settle();
+    if (!early) {
+      assert.match(all.approval().title, /Go on where it stopped/);
+      assert.equal(all.approval().ours, true);
+      await all.prompt(way === 'a command' ? '/init' : 'something else');
+    }
+    assert.deepEqual([all.now().asks, all.last().prompts().length, all.turn().status], [[], 1, 'running']);
+    all.last().say(l.init(), l.assistant([{ type: 'text', text: 'Yes' }]), l.result());
+    await all.settle();
+    assert.deepEqual([all.now().asks, all.last().requests('continue_last_turn').length, all.turn().status], [[], 0, 'done']);
+  });
+}
+
 test('an agent that ends by itself with code 0 has ended', async (t) => {
   const all = desk(t);
   await all.start();

@@ -676,6 +676,20 @@ test('a sub-agent that the agent waits for is no task in the background; one tha
   ]);
 });
 
+test('Claude Code says of a command nobody was asked about that it runs: it is no longer shown as pending, and never runs again', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  const heartbeat = (id: string) => ({ type: 'tool_progress', tool_use_id: `${id}-heartbeat-0`, parent_tool_use_id: id, session_id: 'S' });
+  all.last().say(l.assistant([l.use('a', 'Bash', { command: 'x' }), l.use('b', 'Bash', { command: 'y' })]));
+  await all.settle();
+  assert.deepEqual([call(all.turn(), 'a').status, call(all.turn(), 'b').status], ['pending', 'pending']);
+  all.last().say({ type: 'system', subtype: 'task_started', task_id: 'A', tool_use_id: 'a', description: 'x' }, heartbeat('b'));
+  await all.settle();
+  assert.deepEqual([call(all.turn(), 'a').status, call(all.turn(), 'b').status], ['running', 'running']);
+  all.last().say(l.toolResult('b', 'done'), heartbeat('b'));
+  await all.settle();
+  assert.deepEqual([call(all.turn(), 'b').status, all.notices()], ['done', []]);
+});
+
 test('what a hook refused is rejected, and the hook and its reason are named once', async (t) => {
   const all = await talking(t, { command: 'claude' });
   const decision = { id: 'c', non_execution_kind: 'permission-rule', permission_decision: { decision: 'reject', source: 'hook' } };

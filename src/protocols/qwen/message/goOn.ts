@@ -10,9 +10,10 @@ export function offerToGoOn(
   { brokeOff, keeps, peer }: Pick<TalkSetup, 'brokeOff' | 'keeps' | 'peer'>,
   { yesNo, outgoing, turns }: { readonly yesNo: YesNo; readonly outgoing: Outgoing; readonly turns: Turns },
 ): void {
-  if (!brokeOff || !keeps.history || peer.onlyMessages) return;
+  // What the person has typed meanwhile is sent when the agent is ready: they have said what comes next.
+  if (!brokeOff || !keeps.history || peer.onlyMessages || turns.running) return;
   const title = say('{0} was ended in the middle of its work. Go on where it stopped?', peer.called);
-  yesNo.ask({ title, commands: [] }, (yes) => {
+  yesNo.ask({ title, ours: true }, (yes) => {
     if (!yes) return;
     void outgoing.ask({ subtype: 'continue_last_turn' }).then((reply) => {
       const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;

@@ -108,6 +108,7 @@ export class MessageTalk implements Talk {
       control_response: (message) => void this.#outgoing.take(message),
       control_cancel_request: (message) => this.#ground.approvals.withdraw(String(message.request_id)),
       conversation_reset: () => this.#startOver(true),
+      tool_progress: rowFor(scene.log, schema.toolProgress, (line) => this.#progress(line.parent_tool_use_id ?? line.tool_use_id)),
     };
   }
 
@@ -137,10 +138,13 @@ export class MessageTalk implements Talk {
   }
 
   send(intent: Intent): void {
+    // What Parley asked about going on or back is settled by what the person says instead.
+    if (intent.type === 'prompt' || intent.type === 'command') {
+      this.#goBack.cancel();
+      this.#yesNo.cancelAll();
+    }
     switch (intent.type) {
       case 'prompt':
-        this.#goBack.cancel();
-        this.#yesNo.cancelAll();
         if (intent.replaces === undefined || !this.#setup.keeps.edit) return this.#prompt(intent.turnId, intent.content);
         return void this.#goBack.filesBefore(intent.replaces).then((may) => may && this.#setup.goBack(intent.replaces ?? '', intent));
       case 'command':
@@ -264,6 +268,7 @@ export class MessageTalk implements Talk {
     if (effects.activity !== undefined) this.#ground.turns.activity(effects.activity);
     if (effects.fails) this.#silence.fails(effects.activity);
     const call = line.tool_use_id ? this.#ground.calls.call(line.tool_use_id) : undefined;
+    if (line.subtype === 'task_started' && line.tool_use_id) this.#progress(line.tool_use_id);
     if (!this.#tasks.tells(line, call)) return;
     for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, note.parent);
   }
@@ -280,7 +285,8 @@ export class MessageTalk implements Talk {
 
   #progress(callId: string): void {
     const turn = this.#ground.turns.running;
-    if (!turn || this.#ground.calls.call(callId)?.status === 'running') return;
+    const status = this.#ground.calls.call(callId)?.status;
+    if (!turn || (status !== 'pending' && status !== 'waiting')) return;
     this.#ground.calls.setStatus(callId, 'running');
     this.#emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
   }

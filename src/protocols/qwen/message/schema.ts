@@ -86,6 +86,9 @@ export const streamLine = z.object({
 });
 export type StreamLine = z.infer<typeof streamLine>;
 
+/** Claude Code's, twice a minute while a call runs; its own id is not the call's. */
+export const toolProgress = z.object({ tool_use_id: id, parent_tool_use_id: maybe(id) });
+
 export const resultLine = z.object({
   ...lane,
   type: z.literal('result'),
