@@ -45,6 +45,7 @@ export function connect(
   let heardAt = performance.now();
   const rpc = openRpc(channel, {
     log: scene.log,
+    textAt: ['params', 'update', 'content', 'text'],
     cancellation: cancellation(cancellable),
     trace: (way, message) => {
       if (way === 'in') heardAt = performance.now();
