@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -8,6 +8,7 @@ import { say } from '../../base/say.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
 import type { Launch } from '../adapter.ts';
+import { watched } from './watched.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -86,7 +87,8 @@ function guard(launch: ProcessLaunch): { readonly command: string; readonly args
     return { command, args: [...loaded, ...args], guarded: true };
   const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');
   if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
-  return { command, args, guarded: false };
+  // By the name it was called by: some links are told apart by that. One that is not there is better told of as such.
+  return file ? { ...watched(command, args), guarded: false } : { command, args, guarded: false };
 }
 
 function found(command: string, search: string): string | undefined {
@@ -94,7 +96,7 @@ function found(command: string, search: string): string | undefined {
   for (const place of places) {
     try {
       accessSync(place, constants.X_OK);
-      return realpathSync(place);
+      if (statSync(place).isFile()) return realpathSync(place);
     } catch {
       // The next one.
     }
