@@ -80,34 +80,33 @@ export class QuickInputs implements Disposable {
   ): Promise<T | undefined> {
     this.#open += 1;
     return new Promise((resolve) => {
-      const end = (value: T | undefined) => {
-        signal?.removeEventListener('abort', hide);
-        input.dispose();
-        resolve(value);
-      };
       const hide = () => input.hide();
       let answer: T | undefined;
       input.onDidAccept(() => {
         answer = take();
-        if (answer !== undefined) input.hide();
+        if (answer === undefined) return;
+        // The answer does not wait until it is hidden: keys typed before a next input is there would go into the text behind.
+        input.hide();
+        resolve(answer);
       });
       input.onDidHide(() => {
         this.#open -= 1;
-        end(answer);
+        signal?.removeEventListener('abort', hide);
+        input.dispose();
+        resolve(answer);
         // The next one of ours, if there is one, is opened by whoever awaits this.
         setTimeout(() => {
           if (!this.busy && !this.#life.ended) this.#free.fire();
         }, 0);
       });
-      if (signal?.aborted) return this.#abandon(end);
+      if (signal?.aborted) {
+        this.#open -= 1;
+        input.dispose();
+        return resolve(undefined);
+      }
       signal?.addEventListener('abort', hide);
       input.show();
     });
-  }
-
-  #abandon(end: (value: undefined) => void): void {
-    this.#open -= 1;
-    end(undefined);
   }
 }
 

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { QuickInputs } from '../../src/editor/quickInputs.ts';
+
+describe('quick inputs that follow one another', () => {
+  it('an answer does not wait until the editor has taken its input away: the next one comes at once, and nothing of ours appears between', async () => {
+    const inputs = new QuickInputs();
+    const free: string[] = [];
+    inputs.onFree(() => free.push('free'));
+    const first = inputs.pick([{ label: 'one', value: 1 }], { title: 'first' });
+    const second = first.then((value) => {
+      assert.deepEqual([value, inputs.busy], [1, true]);
+      return inputs.pick([{ label: 'two', value: 2 }], { title: 'second' });
+    });
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    await first;
+    assert.deepEqual(free, []);
+    const over = new Promise<void>((resolve) => {
+      inputs.onFree(() => resolve());
+    });
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await second, 2);
+    await over;
+    assert.deepEqual([free, inputs.busy], [['free'], false]);
+    inputs.dispose();
+  });
+});
