@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ToolAnswer } from '../../../src/protocols/ports.ts';
-import { called, finish, output, type Reply, type Route, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
+import { called, finish, output, type Reply, type Route, said, start, step, stepEnd, type WireChunk } from '../../fakes/aiSdk.ts';
 import { call, echoTool, talk, textOf } from './talk.ts';
 
 const tool = echoTool('look');
@@ -28,6 +28,22 @@ function holding(
       held?.send(isError ? { type: 'tool-output-error', toolCallId: id, errorText: 'An error occurred.' } : output(id, result));
       if (results.size === ids.length) held?.send(stepEnd, step, ...said('Thank you.'), stepEnd, finish('stop')).done();
       return undefined;
+    },
+  };
+}
+
+/** A server that opens its response with these chunks and takes the result; when that is answered, `then` ends the response. A second request gets `next`. */
+function taking(opening: readonly WireChunk[], then: (held: Reply) => unknown, ...next: readonly WireChunk[]): Record<string, Route> {
+  let held: Reply | undefined;
+  return {
+    '/api/chat': (reply, _, n) => {
+      if (n === 2) return reply.all(...next);
+      held = reply.open().send(...opening);
+      return undefined;
+    },
+    [RESULT]: (reply) => {
+      reply.response.once('close', () => held && then(held));
+      reply.json(200, { ok: true });
     },
   };
 }
@@ -283,20 +299,8 @@ test('drop and re-attach: the result is handed in once, the call runs once', asy
 });
 
 test('drop after acceptance: nothing is sent again by itself', async (t) => {
-  let held: Reply | undefined;
-  const { server, prompt } = await talk(t, {
-    tools: [tool],
-    options: { toolFlow: 'held' },
-    routes: {
-      '/api/chat': (reply) => {
-        held = reply.open().send(start('m'), step, look('c'));
-      },
-      [RESULT]: (reply) => {
-        reply.response.once('close', () => held?.cut());
-        reply.json(200, { ok: true });
-      },
-    },
-  });
+  const routes = taking([start('m'), step, look('c')], (held) => held.cut());
+  const { server, prompt } = await talk(t, { tools: [tool], options: { toolFlow: 'held' }, routes });
   const turn = await prompt();
   assert.equal(turn.status, 'failed');
   assert.ok(turn.error?.next?.includes('retry'));
@@ -304,43 +308,20 @@ test('drop after acceptance: nothing is sent again by itself', async (t) => {
 });
 
 test('accepted, then a clean end without a word: one request more', async (t) => {
-  let held: Reply | undefined;
-  const { server, prompt } = await talk(t, {
-    tools: [tool],
-    options: { toolFlow: 'held' },
-    routes: {
-      '/api/chat': (reply, _, n) => {
-        if (n === 2) return reply.all(start('m'), step, ...said('ok'), finish('stop'));
-        held = reply.open().send(start('m'), step, look('c'));
-        return undefined;
-      },
-      [RESULT]: (reply) => {
-        reply.response.once('close', () => held?.done());
-        reply.json(200, { ok: true });
-      },
-    },
-  });
+  const routes = taking([start('m'), step, look('c')], (held) => held.done(), start('m'), step, ...said('ok'), finish('stop'));
+  const { server, prompt } = await talk(t, { tools: [tool], options: { toolFlow: 'held' }, routes });
   assert.equal(textOf(await prompt()), 'ok');
   assert.equal(server.bodies('/api/chat').length, 2);
 });
 
 test('accepted and gone on without an echo: nothing more is sent, and the history holds the result', async (t) => {
-  let held: Reply | undefined;
-  const { server, prompt } = await talk(t, {
-    tools: [tool],
-    options: { toolFlow: 'held' },
-    routes: {
-      '/api/chat': (reply, _, n) => {
-        if (n === 2) return reply.all(...said('bye'), finish());
-        held = reply.open().send(start('m'), look('c'));
-        return undefined;
-      },
-      [RESULT]: (reply) => {
-        reply.response.once('close', () => setTimeout(() => held?.send(...said('Went on.'), finish('stop')).done(), 20));
-        reply.json(200, { ok: true });
-      },
-    },
-  });
+  const routes = taking(
+    [start('m'), look('c')],
+    (held) => setTimeout(() => held.send(...said('Went on.'), finish('stop')).done(), 20),
+    ...said('bye'),
+    finish(),
+  );
+  const { server, prompt } = await talk(t, { tools: [tool], options: { toolFlow: 'held' }, routes });
   assert.equal(textOf(await prompt()), 'Went on.');
   assert.equal(server.bodies('/api/chat').length, 1);
   await prompt('next');

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Tool } from '../../../src/protocols/ports.ts';
 import type { Closed } from '../../../src/transport/channel.ts';
 import { ScriptedChannel } from '../../transport/scriptedChannel.ts';
 import { Desk } from './desk.ts';
-import { Server, settled } from './server.ts';
+import { hangingTool, Server, settled } from './server.ts';
 
 // wire.md §14, "Cancel", and steering.
 const approval = { id: 'a', tool_call_id: 'c', sender: 'Shell', action: 'run command', description: 'Run `ls`' };
@@ -60,17 +59,9 @@ test('approval open: answered first, then cancel', async () => {
 
 test('tool and question open: both answered first, the tool is told to stop', async () => {
   let told = false;
-  const hang: Tool = {
-    name: 'hang',
-    description: 'd',
-    parameters: { type: 'object' },
-    run: (_input, signal) =>
-      new Promise(() => {
-        signal.addEventListener('abort', () => {
-          told = true;
-        });
-      }),
-  };
+  const hang = hangingTool(() => {
+    told = true;
+  });
   const server = await Server.running({ tools: [hang] });
   await server.request('ToolCallRequest', { id: 't', name: 'hang', arguments: '' });
   await server.request('QuestionRequest', { id: 'q', tool_call_id: 'c', questions: [{ question: 'Which?', options: [] }] });
@@ -208,17 +199,9 @@ test('ending the session does not wait long for a turn that does not end', async
 
 test('the process gone with everything open: asks vanish, tools stop, the turn fails with the reason, nothing is left', async () => {
   let told = false;
-  const hang: Tool = {
-    name: 'hang',
-    description: 'd',
-    parameters: { type: 'object' },
-    run: (_input, signal) =>
-      new Promise(() => {
-        signal.addEventListener('abort', () => {
-          told = true;
-        });
-      }),
-  };
+  const hang = hangingTool(() => {
+    told = true;
+  });
   const server = await Server.running({ tools: [hang] });
   await server.request('ApprovalRequest', approval);
   await server.request('ToolCallRequest', { id: 't', name: 'hang', arguments: '' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tool } from '../../../src/protocols/ports.ts';
-import { Server, settled } from './server.ts';
+import { hangingTool, Server, settled } from './server.ts';
 
 // wire.md §14, "Requests".
 const approval = (id: string, more: object = {}) => ({
@@ -213,18 +213,10 @@ for (const [name, tool, args, is_error, output] of toolCases) {
 
 test('tool hangs: the end of the turn tells it to stop, and nothing is sent any more', async () => {
   let told = false;
-  const hang: Tool = {
-    name: 'hang',
-    description: 'd',
-    parameters: { type: 'object' },
-    run: (_input, signal) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => {
-          told = true;
-          reject(new Error('aborted'));
-        });
-      }),
-  };
+  const hang = hangingTool((reject) => {
+    told = true;
+    reject(new Error('aborted'));
+  });
   const server = await Server.running({ tools: [hang] });
   await server.request('ToolCallRequest', { id: 't', name: 'hang', arguments: null });
   assert.equal(server.answerTo('t'), undefined);

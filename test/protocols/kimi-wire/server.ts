@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
+import type { Tool } from '../../../src/protocols/ports.ts';
 import { ScriptedChannel, settled } from '../../transport/scriptedChannel.ts';
 import { Desk, type DeskOptions } from './desk.ts';
 
@@ -101,3 +102,13 @@ export class Server {
 }
 
 export { settled };
+
+/** A tool that hangs until it is told to stop; what happens then is the test's. */
+export function hangingTool(atStop: (reject: (error: Error) => void) => void): Tool {
+  return {
+    name: 'hang',
+    description: 'd',
+    parameters: { type: 'object' },
+    run: (_input, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => atStop(reject))),
+  };
+}
