@@ -33,6 +33,8 @@ export interface Unseen {
 export class Known {
   #earlier = new Map<string, number>();
   #places = new Map<string, Place>();
+  /** The last names among the places, in their order: what is left behind is put together often, the places are many. */
+  #lastNames: string[] = [];
   #words: Record<Kind, { whole: string; starts: number[] }> = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
   #earlierCalls = new Set<string>();
   #calls = new Map<string, Snapshot['status']>();
@@ -54,6 +56,7 @@ export class Known {
     for (const id of this.#calls.keys()) this.#earlierCalls.add(id);
     for (const id of this.#prompts) this.#earlierPrompts.add(id);
     this.#places = new Map();
+    this.#lastNames = [];
     this.#calls = new Map();
     this.#apart = new Map();
     this.#words = { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
@@ -108,7 +111,10 @@ export class Known {
     return {
       prompts: [...this.#prompts].slice(-LEFT.prompts),
       prompt: this.#prompt.length > LEFT.prompt ? '' : this.#prompt,
-      names: [...this.#places].slice(-LEFT.names).map(([key, { length, end }]) => [key, length, end]),
+      names: this.#lastNames.slice(-LEFT.names).flatMap((key): [string, number, number][] => {
+        const place = this.#places.get(key);
+        return place ? [[key, place.length, place.end]] : [];
+      }),
       starts: { text: text.starts.slice(-KEPT), thought: thought.starts.slice(-KEPT) },
       apart: [...this.#apart],
       attached: [...this.#attached].slice(-LEFT.names),
@@ -123,6 +129,7 @@ export class Known {
     this.#prompt = kept.prompt;
     this.#own = kept.own;
     this.#places = new Map(kept.names.map(([key, length, end]) => [key, { length, end }]));
+    this.#lastNames = [...this.#places.keys()];
     this.#apart = new Map(kept.apart);
     for (const id of kept.attached) this.#attached.add(id);
     for (const [id, , status] of calls) this.#calls.set(id, status);
@@ -245,7 +252,11 @@ export class Known {
 
   #place(key: string, length: number, end: number): void {
     const place = this.#places.get(key);
-    if (!place) return void this.#places.set(key, { length, end });
+    if (!place) {
+      this.#lastNames.push(key);
+      if (this.#lastNames.length > 2 * LEFT.names) this.#lastNames.splice(0, LEFT.names);
+      return void this.#places.set(key, { length, end });
+    }
     place.length += length;
     place.end = end;
   }
