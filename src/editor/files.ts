@@ -1,22 +1,28 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { InTurn } from '../base/inTurn.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
-import { smallestChange } from './textChange.ts';
+import { writeDocument } from './writeDocument.ts';
+
+/** Writing takes steps, and agents do not wait for one write before the next. */
+const inTurn = new InTurn();
 
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
 export const editorFiles: Files = {
   async read(file) {
-    return openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, '');
+    return inTurn.run(await keyOf(file), async () => openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, ''));
   },
-  async write(file, text) {
-    const document = openDocument(file);
-    if (document) return writeDocument(document, text);
-    await mkdir(path.dirname(file), { recursive: true });
-    const there = await textOnDisk(file);
-    await writeFile(file, there === undefined ? text : inMannerOf(text, there));
+  async write(file, text, from) {
+    return inTurn.run(await keyOf(file), async () => {
+      const document = openDocument(file);
+      if (document) return writeDocument(document, text, from);
+      await mkdir(path.dirname(file), { recursive: true });
+      const there = await textOnDisk(file);
+      await writeFile(file, there === undefined ? text : inMannerOf(text, there));
+    });
   },
 };
 
@@ -41,14 +47,9 @@ export function unsavedText(file: string): string | undefined {
   return document?.isDirty ? document.getText() : undefined;
 }
 
-async function writeDocument(document: vscode.TextDocument, text: string): Promise<void> {
-  const edit = new vscode.WorkspaceEdit();
-  const change = smallestChange(document.getText(), inMannerOf(text, document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n'));
-  if (change) {
-    edit.replace(document.uri, new vscode.Range(document.positionAt(change.from), document.positionAt(change.to)), change.text);
-    if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`The editor did not take the change of ${document.fileName}`);
-  }
-  if (document.isDirty && !(await document.save())) throw new Error(`${document.fileName} could not be saved`);
+/** One file, by whichever of its names. */
+async function keyOf(file: string): Promise<string> {
+  return realpath(file).catch(() => path.resolve(file));
 }
 
 /** undefined when there is no such file. */

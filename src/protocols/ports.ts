@@ -53,8 +53,11 @@ export interface ToolAnswer {
 /** Files as the person has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */
 export interface Files {
   read(path: string): Promise<string>;
-  /** Settles after the bytes are on disk. */
-  write(path: string, text: string): Promise<void>;
+  /**
+   * Settles after the bytes are on disk. `from` is the text that was changed: what the person has typed since stays, and where that overlaps the write
+   * fails. A file that is no UTF-8 text is not written over.
+   */
+  write(path: string, text: string, from?: string): Promise<void>;
 }
 
 export interface Terminals {

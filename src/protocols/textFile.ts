@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 
@@ -7,12 +8,12 @@ export const LARGEST_TEXT = 64 * 1024 * 1024;
 // Opening a pipe to read from waits for its writer, and with it one of the few threads that all file work of the process shares.
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The text of a regular file. Throws for what is none (a pipe or a device may never end) and for what is too large, besides the system's own errors. */
+/** The text of a regular file, as UTF-8. Throws for what is none (a pipe or a device may never end), too large or in another encoding, besides the system's own errors. */
 export async function readTextFile(file: string): Promise<string> {
   const handle = await open(file, READING);
   try {
     refuseOdd(await handle.stat(), file);
-    return await handle.readFile('utf8');
+    return decoded(await handle.readFile(), file);
   } finally {
     await handle.close();
   }
@@ -23,10 +24,16 @@ export function readTextFileSync(file: string): string {
   const descriptor = openSync(file, READING);
   try {
     refuseOdd(fstatSync(descriptor), file);
-    return readFileSync(descriptor, 'utf8');
+    return decoded(readFileSync(descriptor), file);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Wrong bytes are not replaced by signs: written back, they would be gone. */
+function decoded(bytes: Uint8Array, file: string): string {
+  if (!isUtf8(bytes)) throw new Error(`${file} is not a text in UTF-8`);
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 function refuseOdd(found: Stats, file: string): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { editorFiles } from '../../src/editor/files.ts';
 import { OpenAsks } from '../../src/protocols/acp/asks.ts';
@@ -135,5 +136,75 @@ describe('files as the person has them', () => {
     assert.equal(document.getText(), 'one by hand\ntwo\n');
     assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\n');
     await document.save();
+  });
+
+  it('writes that an agent sends at once are made one after the other: the last is what stays', async () => {
+    writeFileSync(file, 'old\n'.repeat(2000));
+    const agent = asked(false);
+    await agent.read();
+    const texts = Array.from({ length: 30 }, (_, at) => `v${at}\n`.repeat(at % 2 ? 1 : 3000));
+    await Promise.all(texts.map((text) => agent.write(text)));
+    assert.equal(readFileSync(file, 'utf8'), texts.at(-1));
+    assert.deepEqual(agent.opened, []);
+  });
+
+  it('an agent writes at the end of a text while the person types at its beginning: both stay', async () => {
+    writeFileSync(file, 'top\n'.repeat(20));
+    const document = await open();
+    let typing = true;
+    let typed = 0;
+    const person = (async () => {
+      while (typing) {
+        await vscode.commands.executeCommand('type', { text: 'x' });
+        typed += 1;
+        await pause(60);
+      }
+    })();
+    const agent = asked(false);
+    try {
+      for (let at = 0; at < 10; at += 1) await agent.write(`${await agent.read()}agent ${at}\n`);
+    } finally {
+      typing = false;
+      await person;
+    }
+    const lines = Array.from({ length: 10 }, (_, at) => `agent ${at}\n`).join('');
+    assert.ok(document.getText().endsWith(lines));
+    assert.ok(readFileSync(file, 'utf8').endsWith(lines), 'on disk when it is answered');
+    assert.ok(document.getText().startsWith('x'.repeat(typed)));
+    assert.deepEqual(agent.opened, []);
+    await document.save();
+  });
+
+  it('what is done to a text as it is saved is not done to what an agent writes', async () => {
+    writeFileSync(file, '\uFEFFone\r\ntwo\r\n');
+    const settings = vscode.workspace.getConfiguration('files');
+    await settings.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);
+    try {
+      const document = await open();
+      await editorFiles.write(file, 'one  \ntwo\t\n');
+      assert.equal(readFileSync(file, 'utf8'), '\uFEFFone  \r\ntwo\t\r\n');
+      assert.deepEqual([document.getText(), document.isDirty], ['one  \r\ntwo\t\r\n', false]);
+    } finally {
+      await settings.update('trimTrailingWhitespace', undefined, vscode.ConfigurationTarget.Global);
+    }
+  });
+
+  it('a text in another encoding is neither read as UTF-8 nor written over', async () => {
+    const bytes = Buffer.from('caf\u00e9\n', 'latin1');
+    writeFileSync(file, bytes);
+    const agent = asked(true);
+    await assert.rejects(agent.read(), /not a text in UTF-8/);
+    await assert.rejects(agent.write('cafe\n'), /not a text in UTF-8/);
+    await assert.rejects(editorFiles.write(file, 'cafe\n'), /not a text in UTF-8/);
+    assert.deepEqual(readFileSync(file), bytes);
+  });
+
+  it('an agent that sends the byte order mark with each write is not asked about its own', async () => {
+    writeFileSync(file, '\uFEFFone\ntwo\n');
+    const agent = asked(false);
+    await agent.write('\uFEFFone\nzwei\n');
+    await agent.write('\uFEFFone\ndrei\n');
+    assert.deepEqual(agent.opened, []);
+    assert.equal(readFileSync(file, 'utf8'), '\uFEFFone\ndrei\n');
   });
 });

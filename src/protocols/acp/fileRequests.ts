@@ -1,7 +1,9 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { InTurn } from '../../base/inTurn.ts';
 import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
+import { mergedInto } from '../../session/merge.ts';
 import type { Approval, Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
@@ -9,7 +11,7 @@ import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
 import { looksOutside, type Place, placeOf } from './paths.ts';
 import type { Quirks } from './quirks.ts';
-import { mergedInto, ReadTexts } from './readTexts.ts';
+import { ReadTexts } from './readTexts.ts';
 import type { Turns } from './turns.ts';
 
 export interface FileScene {
@@ -30,6 +32,7 @@ export class FileRequests {
   /** Folders outside that the person let the agent read in, or not. */
   readonly #outside = new Map<string, boolean>();
   readonly #read = new ReadTexts();
+  readonly #inTurn = new InTurn();
 
   constructor(scene: FileScene) {
     this.#scene = scene;
@@ -49,36 +52,45 @@ export class FileRequests {
       if (this.#scene.quirks().missingFileIsEmpty) return { content: '' };
       throw refusal(NOT_FOUND, `Resource not found: ${request.path}`, { uri: request.path });
     }
-    if (text.slice(0, 8192).includes('\0')) throw refusal(INTERNAL, `This is not a text file: ${request.path}`);
     this.#read.note(path.resolve(request.path), plain(text));
     return { content: slice(text, request.line ?? undefined, request.limit ?? undefined) };
   }
 
-  async write(request: { readonly path: string; readonly content: string }, signal: AbortSignal): Promise<Record<string, never>> {
+  /** One write of a file after the other: agents do not wait for their answers. */
+  write(request: { readonly path: string; readonly content: string }, signal: AbortSignal): Promise<Record<string, never>> {
     const target = path.resolve(request.path);
+    return this.#inTurn.run(target, () => this.#write(target, request, signal));
+  }
+
+  async #write(
+    target: string,
+    request: { readonly path: string; readonly content: string },
+    signal: AbortSignal,
+  ): Promise<Record<string, never>> {
     const place = await this.#place(request.path);
     const before = await this.#text(target);
     this.#refuseWhenStopped(request.path);
-    if (before === request.content && (await onDisk(target)) === plain(request.content)) return {};
+    // A file that is there keeps its own mark.
+    const content = before === null ? request.content : request.content.replace(/^\uFEFF/, '');
+    if (before === content && (await onDisk(target)) === plain(content)) return {};
     // Such an agent writes itself; only what the editor holds unsaved has to learn of it.
     if (this.#scene.quirks().mirrorsWrites && place !== 'inside') return {};
     const refused = this.#scene.turns.current?.refused;
     const refusedPath = await refused?.pathOf(target);
-    const mustAsk = refusedPath !== undefined || (place !== 'inside' && !this.#wasShown(target, place, request.content));
-    if (mustAsk && !(await this.#mayWrite(target, refusedPath === undefined ? place : 'refused', before, request.content, signal))) {
+    const mustAsk = refusedPath !== undefined || (place !== 'inside' && !this.#wasShown(target, place, content));
+    if (mustAsk && !(await this.#mayWrite(target, refusedPath === undefined ? place : 'refused', before, content, signal))) {
       refused?.addWrite(target);
       throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
     }
-    if (refusedPath !== undefined)
-      refused?.remove([{ type: 'edit', diffs: [{ path: refusedPath, before, after: request.content }] }], target);
-    const text = await this.#merged(target, before, request.content, signal);
+    if (refusedPath !== undefined) refused?.remove([{ type: 'edit', diffs: [{ path: refusedPath, before, after: content }] }], target);
+    const text = await this.#merged(target, before, content, signal);
     this.#refuseWhenStopped(request.path);
     try {
-      await this.#scene.files.write(target, text);
+      await this.#scene.files.write(target, text, before ?? undefined);
     } catch (error) {
       throw refusal(INTERNAL, `Writing ${request.path} failed: ${messageOf(error)}`);
     }
-    this.#read.note(target, plain(request.content));
+    this.#read.note(target, plain(content));
     this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(text) });
     return {};
   }
@@ -134,6 +146,7 @@ export class FileRequests {
   async #text(target: string): Promise<string | null> {
     try {
       const text = await this.#scene.files.read(target);
+      if (text.slice(0, 8192).includes('\0')) throw new Error('this is not a text file');
       return text.startsWith('\uFEFF') ? text.slice(1) : text;
     } catch (error) {
       const code = (error as { readonly code?: unknown }).code;

@@ -1,5 +1,3 @@
-import { applyPatch, structuredPatch } from 'diff';
-
 /** How much of what was read is remembered. */
 const FILES = 200;
 const LONGEST = 1024 * 1024;
@@ -20,12 +18,4 @@ export class ReadTexts {
   of(file: string): string | undefined {
     return this.#texts.get(file);
   }
-}
-
-/** What the agent changed from `base` to `wanted`, made in the present text; undefined when that overlaps with what changed there meanwhile. */
-export function mergedInto(present: string, base: string, wanted: string): string | undefined {
-  if (present === base) return wanted;
-  if (present === wanted) return present;
-  const patched = applyPatch(present, structuredPatch('', '', base, wanted, '', '', { context: 2 }), { autoConvertLineEndings: false });
-  return patched === false ? undefined : patched;
 }
