@@ -57,7 +57,7 @@ export class Approvals {
   readonly #deps: ApprovalDeps;
   readonly #pending = new Map<string, Pending>();
   readonly #refused = new Set<CallId>();
-  /** Calls asked about that were not allowed, by the person or because the turn was stopped. */
+  /** Calls of the whole conversation asked about that were not allowed, by the person or because the turn was stopped. */
   readonly #notAllowed = new Set<CallId>();
   readonly #applied = new Map<CallId, Diff>();
   readonly #before = new Map<CallId, FileText>();
@@ -165,7 +165,6 @@ export class Approvals {
     this.#before.clear();
     this.#applied.clear();
     this.#refused.clear();
-    this.#notAllowed.clear();
     this.#underWay.clear();
   }
 

@@ -223,6 +223,7 @@ test('Stop: cancel names the prompt; ok ends the turn and its approvals, noop to
       const cancel = all.last().told.find((line) => line.type === 'control/cancel');
       assert.deepEqual(cancel, { type: 'control/cancel', session_id: 'E', prompt_id: 'E########1', reason: 'escape' });
       assert.deepEqual(all.now().asks, []);
+      assert.deepEqual(all.last().answerTo('r'), [], 'what the cancel settled is not answered');
       all.last().say({ type: 'result/cancel', session_id: 'E', status }, { type: 'control_response', request_id: 'x', response: {} });
       await all.settle();
       assert.equal(all.turn().status, 'cancelled');
@@ -230,6 +231,31 @@ test('Stop: cancel names the prompt; ok ends the turn and its approvals, noop to
       assert.equal(all.last().prompts().at(-1)?.prompt_id, 'E########2');
     });
   }
+});
+
+test('Stop: what the agent says of an answer to what it cancelled is no news to the person, whenever it comes', async (t) => {
+  const { receipt } = speaker('stream-json');
+  const lost = (id: string) => receipt({ control_errors: [{ request_id: id, message: 'No such request is open.' }] });
+  let answer = (_: unknown) => {};
+  const run = () => new Promise<never>((_, reject) => (answer = reject));
+  const slow = { name: 'slow', description: '', parameters: {}, run };
+  const all = await talking(t, 'stream-json', { tools: [slow] });
+  const called = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow', arguments: {} } };
+  all.last().say(flat('r', 'edit_file', {}), { type: 'control_request', request_id: 'm', subtype: 'mcp_message', message: called });
+  all.last().say({ type: 'control_request', request_id: 'y', subtype: 'confirm_action', prompt: 'Sure?' });
+  await all.settle();
+  await all.cancel();
+  answer(new Error('stopped'));
+  all.last().say({ type: 'result/cancel', session_id: 'E', status: 'ok' }, lost('r'), lost('m'));
+  await all.settle();
+  await all.prompt('next');
+  all.last().say(lost('y'));
+  await all.settle();
+  assert.deepEqual([all.last().answerTo('r'), all.last().answerTo('y')], [[], []]);
+  assert.doesNotMatch(all.notices().join(), /could not use/);
+  all.last().say(lost('never-asked'));
+  await all.settle();
+  assert.match(all.notices().join(), /could not use an answer: No such request/, 'another one is told');
 });
 
 test('Stop without an answer: it is said after five seconds; the second one starts the agent anew on the same conversation', async (t) => {

@@ -428,6 +428,37 @@ test('what was refused without asking is named', async (t) => {
   assert.match(all.notices().join(), /Refused without asking.*edit/);
 });
 
+test('what was refused without asking is named once, also by an agent that lists it again with every later turn', async (t) => {
+  const all = await talking(t);
+  const denials = [{ tool_name: 'write_file', tool_use_id: 'x', tool_input: {} }];
+  all.last().say(l.result({ permission_denials: denials }));
+  await all.prompt('two');
+  all.last().say(l.result({ permission_denials: denials }));
+  await all.prompt('three');
+  all.last().say(l.result({ permission_denials: [...denials, { tool_name: 'edit', tool_use_id: 'y', tool_input: {} }] }));
+  await all.settle();
+  const told = all.notices().filter((text) => text.startsWith('Refused without asking'));
+  assert.deepEqual(
+    told.map((text) => text.split(': ')[1]),
+    ['write_file', 'edit'],
+  );
+});
+
+test('what was refused in a conversation before it was gone on with is not told again', async (t) => {
+  const all = desk(t, { resume: 'S' });
+  await all.start();
+  all.last().say(l.ready('initialize'));
+  await all.prompt('go');
+  const denials = [{ tool_name: 'write_file', tool_use_id: 'before', tool_input: {} }];
+  all.last().say(l.result({ permission_denials: denials }));
+  await all.prompt('two');
+  const now = { tool_name: 'edit', tool_use_id: 'now', tool_input: {} };
+  all.last().say(l.assistant([l.use('now', 'edit', {})]), l.result({ permission_denials: [...denials, now] }));
+  await all.settle();
+  const told = all.notices().filter((text) => text.startsWith('Refused without asking'));
+  assert.deepEqual(told.join().split(': ')[1], 'edit');
+});
+
 test("a sub-agent's lines stand under its call; its failure does not end the turn", async (t) => {
   const all = await talking(t);
   all.last().say(

@@ -152,7 +152,10 @@ export class EnvelopeTalk implements Talk {
   }
 
   leave(): void {
-    if (this.#ground.turns.running) this.#writeCancel();
+    if (this.#ground.turns.running) {
+      this.#writeCancel();
+      this.#requests.cancelled();
+    }
     this.#ground.approvals.cancelAll('The conversation was ended.');
     this.#yesNo.cancelAll();
   }
@@ -339,6 +342,7 @@ export class EnvelopeTalk implements Talk {
     const { stopping, approvals, tools } = this.#ground;
     if (!stopping.press()) return;
     this.#writeCancel();
+    this.#requests.cancelled();
     approvals.cancelAll('The person stopped the turn.');
     this.#yesNo.cancelAll();
     tools.cancel();
@@ -374,6 +378,7 @@ export class EnvelopeTalk implements Talk {
   #endTurn(status: 'done' | 'cancelled' | 'failed', more: Parameters<Turns['end']>[1] = {}): void {
     const turn = this.#ground.turns.running;
     this.#ground.stopping.over();
+    this.#requests.over();
     this.#ground.approvals.cancelAll('The turn is over.');
     this.#ground.approvals.forget();
     this.#yesNo.cancelAll();

@@ -16,6 +16,8 @@ const { approvalLimit: _, toolLimit: __, editsMode: ___, ...shipped } = qwenCode
 /** How approvals go in this dialect: nothing expires by itself, modes do not exist. */
 export const envelopePeer: Peer = shipped;
 
+/** How many requests that are nobody's concern any more are remembered. */
+const DEAD_KEPT = 200;
 const UNREADABLE = 'The request could not be read.';
 
 export interface RequestDeps {
@@ -31,6 +33,10 @@ export interface RequestDeps {
 /** `control_request` lines of the envelope dialect, flat and nested; each is answered, an error means no (qwen.md §4.8). */
 export class Requests {
   readonly #deps: RequestDeps;
+  /** Open requests of a tool of ours, which answers them. */
+  readonly #toTools = new Set<string>();
+  /** Requests that were open when their turn ended or was cancelled. */
+  readonly #dead = new Set<string>();
 
   constructor(deps: RequestDeps) {
     this.#deps = deps;
@@ -47,7 +53,11 @@ export class Requests {
         return this.#permission(id, payload);
       case 'mcp_message': {
         const { message: wanted = payload.payload } = payload;
-        return void tools.answer(wanted).then((answer) => this.#succeed(id, { mcp_response: answer }));
+        this.#toTools.add(id);
+        return void tools.answer(wanted).then((answer) => {
+          this.#toTools.delete(id);
+          this.#succeed(id, { mcp_response: answer });
+        });
       }
       case 'hook_callback':
         return this.#succeed(id, {});
@@ -72,8 +82,22 @@ export class Requests {
     const known = isRecord(fault) ? fault : {};
     const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
     this.#deps.log.warn(`The agent could not use an answer: ${text}`);
+    if (typeof known.request_id === 'string' && this.#dead.delete(known.request_id)) return;
     this.#deps.turns.note('warn', say('The agent could not use an answer: {0}', text));
     if (typeof known.request_id === 'string') this.#deps.approvals.withdraw(known.request_id);
+  }
+
+  /** The turn is cancelled, and with it what was asked of a person: nothing is answered any more (qwen.md §4.7). */
+  cancelled(): void {
+    const { incoming } = this.#deps;
+    this.over();
+    for (const id of incoming.open) if (!this.#toTools.has(id)) incoming.forget(id);
+  }
+
+  /** The turn is over: an answer that comes too late for it is nobody's concern. */
+  over(): void {
+    for (const id of this.#deps.incoming.open) this.#dead.add(id);
+    for (const id of this.#dead) if (this.#dead.size > DEAD_KEPT) this.#dead.delete(id);
   }
 
   #permission(id: string, payload: Readonly<Record<string, unknown>>): void {

@@ -79,7 +79,8 @@ export class MessageTalk implements Talk {
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns });
     this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices, keeps: setup.keeps });
     this.#yesNo = new YesNo(emit, scene.newId);
-    this.#refusals = new Refusals(turns);
+    const known = (callId: string) => this.#ground.calls.call(callId) !== undefined;
+    this.#refusals = new Refusals({ turns, known, resumed: setup.resume !== undefined });
     this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
     this.#requests = new Requests({ ...this.#ground, peer, log: scene.log });
     this.#ownTurn = new OwnTurn(turns, (status) => this.#finish(status));
@@ -381,7 +382,6 @@ export class MessageTalk implements Talk {
     this.#ground.stopping.over();
     this.#ground.approvals.cancelAll('The turn is over.');
     this.#ground.approvals.forget();
-    this.#refusals.forget();
     this.#ground.calls.endTurn();
   }
 

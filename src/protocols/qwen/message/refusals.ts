@@ -8,13 +8,24 @@ import type { Block, ResultLine, UserLine } from './schema.ts';
 /** What a hook writes is told in one line of this many UTF-16 units. */
 const REASON = 500;
 
-/** Calls that were refused without a question, each told once: by a hook with its reason, else by name at the end of the turn. */
+export interface RefusalDeps {
+  readonly turns: Turns;
+  /** The call was made in this process. */
+  readonly known: (callId: CallId) => boolean;
+  /** The process goes on with an earlier conversation. */
+  readonly resumed: boolean;
+}
+
+/**
+ * Calls that were refused without a question, each told once: by a hook with its reason, else by name at the end of the turn. Qwen Code names
+ * in every result all that it refused in the session.
+ */
 export class Refusals {
-  readonly #turns: Turns;
+  readonly #deps: RefusalDeps;
   readonly #told = new Set<CallId>();
 
-  constructor(turns: Turns) {
-    this.#turns = turns;
+  constructor(deps: RefusalDeps) {
+    this.#deps = deps;
   }
 
   /** A result came: it says when a hook has refused the call. */
@@ -28,19 +39,23 @@ export class Refusals {
       .slice(0, REASON);
     const tool = name ?? '…';
     const parent = line.parent_tool_use_id ?? undefined;
-    this.#turns.note('info', reason === '' ? say('A hook refused {0}.', tool) : say('A hook refused {0}: {1}', tool, reason), parent);
+    this.#deps.turns.note('info', reason === '' ? say('A hook refused {0}.', tool) : say('A hook refused {0}: {1}', tool, reason), parent);
   }
 
-  /** The end of the turn names what was refused in it. */
+  /** The agent has said itself, in words of its own, that it refused the call. */
+  saidItself(callId: CallId): void {
+    this.#told.add(callId);
+  }
+
+  /** The end of the turn names what was refused in it; of an earlier conversation nothing is told again. */
   unasked({ permission_denials: all }: ResultLine, wasAsked: (callId: CallId) => boolean): void {
-    const denied = (all ?? []).filter(({ tool_use_id: id }) => id && !wasAsked(id) && !this.#told.has(id));
-    const names = new Set(denied.flatMap((one) => (one.tool_name ? [one.tool_name] : [])));
-    if (names.size > 0)
-      this.#turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
-  }
-
-  /** The turn is over. */
-  forget(): void {
-    this.#told.clear();
+    const { turns, known, resumed } = this.#deps;
+    const names = new Set<string>();
+    for (const { tool_use_id: id, tool_name: name } of all ?? []) {
+      if (!id || this.#told.has(id)) continue;
+      this.#told.add(id);
+      if (name && !wasAsked(id) && !(resumed && !known(id))) names.add(name);
+    }
+    if (names.size > 0) turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
   }
 }
