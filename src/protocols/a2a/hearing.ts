@@ -48,6 +48,10 @@ export class Hearing {
   readonly #began: (string | undefined)[] = [];
   /** Calls of other tasks that wanted a confirmation. */
   readonly #refused = new Set<string>();
+  /** Tasks of others that were heard of. */
+  readonly #others = new Set<string>();
+  /** What may have been the end of ours under a name nobody had heard of, as long as nothing follows it. */
+  #stray: Incoming | undefined;
   /** Grows with every new thing that has a name of its own, and with every turn of one. */
   landmarks = 0;
   /** Something beside words was shown. */
@@ -67,6 +71,19 @@ export class Hearing {
   streamBegan(): void {
     this.#newest += 1;
     this.state = undefined;
+    this.#stray = undefined;
+  }
+
+  /**
+   * The streams have said all they had to say. Where the last of it was that a task failed which nobody had heard of, ours is meant: servers
+   * name a fresh one when their agent breaks off within a task they have not been given yet (@a2a-js/sdk 0.3).
+   */
+  streamsEnded(): void {
+    const stray = this.#stray;
+    this.#stray = undefined;
+    if (!stray || isAtRest(this.state)) return;
+    this.state = stray.state;
+    this.#status(stray, false);
   }
 
   /** One record of the stream of that number, counted from 1. False when it is another task's: its words and states mean nothing here. */
@@ -79,9 +96,11 @@ export class Hearing {
     if (first) this.#began[stream] = gone && ours !== undefined && this.#began.includes(ours) ? ours : record.taskId;
     const begins = record.kind === 'task' && this.#began[stream] !== ours;
     if (!begins && record.taskId !== this.#began[stream] && this.#isForeign(record)) {
+      if (stream === this.#newest) this.#stray = this.#mayBeOurEnd(record) ? record : undefined;
       this.#foreign(record);
       return false;
     }
+    this.#stray = undefined;
     this.#noteTime(record);
     this.records += 1;
     const before = memory.task;
@@ -230,7 +249,14 @@ export class Hearing {
     for (const one of meaningOf(record, event)) this.#show(one, words, record.messageId, apart);
   }
 
+  #mayBeOurEnd({ kind, state, taskId, contextId, final }: Incoming): boolean {
+    const { memory } = this.#deps;
+    const failed = kind === 'status' && state === 'failed' && (final || memory.peer.wire === '1.0');
+    return failed && contextId !== undefined && contextId === memory.contextId && !this.#others.has(taskId ?? '');
+  }
+
   #foreign(record: Incoming): void {
+    if (record.taskId !== undefined) this.#others.add(record.taskId);
     this.#deps.scene.log.trace(`A record of the task ${record.taskId ?? ''} is left out.`);
     for (const one of meaningOf(record))
       if (one.type === 'call' && one.call.request) this.#refuseForeign(one.call.id, one.call.title, record.taskId);

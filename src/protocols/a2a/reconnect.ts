@@ -9,7 +9,7 @@ import { isAtRest, isOver } from './records.ts';
 import { lookUp, resubscribe } from './recover.ts';
 import type { OpenStream } from './streams.ts';
 import type { TurnScene } from './timing.ts';
-import type { TurnEnd } from './turnEnd.ts';
+import { gone, type TurnEnd } from './turnEnd.ts';
 
 interface ReconnectScene extends TurnScene {
   readonly turnId: TurnId;
@@ -86,20 +86,15 @@ export class Reconnect {
       if (signal.aborted) return undefined;
       scene.emit({ type: 'turn.activity', turnId: this.#deps.turnId, text: null });
       if (end === 'resting') return end;
-      if (end === 'gone') return this.#gone();
+      if (end === 'gone') return gone(memory);
       const told = say('The agent was not reached again. {0} It may still be at work.', why);
       const { next } = this.#backOff;
+      // What was said while the last try was under way is as good as an answer.
+      if (next.aborted) continue;
       const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'), next);
       if (!again && (signal.aborted || !next.aborted))
         return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
     }
-  }
-
-  #gone(): TurnEnd {
-    const { memory } = this.#deps;
-    if (!memory.aside) return { status: 'failed', error: { message: leaveTask(memory), next: ['retry', 'continue'] } };
-    // The conversation has its own task, and keeps it.
-    return { status: 'failed', error: { message: say('The agent does not know what it runs for this command.'), next: ['retry'] } };
   }
 
   #stands(on: boolean): void {

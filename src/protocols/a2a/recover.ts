@@ -55,10 +55,12 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
   const stopped = AbortSignal.any([signal, scene.signal]);
   // A try that news brought forward does not take the place of the one that was due; once for each, or an agent could have itself tried without end.
   let early = false;
+  recovery.backOff.tries();
   for (; at < retries.length && scene.now() < until; at += early ? 0 : 1) {
     recovery.stands(false);
     early = await recovery.backOff.rest((retries[at] ?? 0) * (0.8 + Math.random() * 0.4), stopped, !early);
     if (signal.aborted || scene.signal.aborted) return 'lost';
+    recovery.backOff.tries();
     const before = recovery.progress();
     let stoodAt: number | undefined;
     const opened = () => {

@@ -23,7 +23,7 @@ import { Silence } from './silence.ts';
 import { stopTask } from './stop.ts';
 import { type OpenStream, Streams } from './streams.ts';
 import type { TurnScene } from './timing.ts';
-import { refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
+import { gone, refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
 /**
@@ -269,9 +269,11 @@ export class Turn {
   }
 
   /** Settles when the stream has ended, with what went wrong. */
-  #hear(open: OpenStream): Promise<unknown> {
+  async #hear(open: OpenStream): Promise<unknown> {
     this.#hearing.streamBegan();
-    return this.#streams.hear(open);
+    const error = await this.#streams.hear(open);
+    if (error === undefined && !this.#streams.open && this.#calls.waiting === 0) this.#hearing.streamsEnded();
+    return error;
   }
 
   #alive(): void {
@@ -299,9 +301,10 @@ export class Turn {
   }
 
   #refused(error: RpcError | StatusError): void {
-    const { memory } = this.#deps;
-    if (error instanceof RpcError && error.code === -32001) leaveTask(memory);
-    this.#end(refusal(error));
+    const { memory, scene } = this.#deps;
+    const isGone = error instanceof RpcError && error.code === -32001 && memory.task !== undefined;
+    scene.log.info(`Refused: ${messageOf(error)}`);
+    this.#end(isGone ? gone(memory) : refusal(error));
   }
 
   /** The newest stream has ended: is the turn over? */

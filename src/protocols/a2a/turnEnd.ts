@@ -1,5 +1,6 @@
 import { say } from '../../base/say.ts';
 import type { Fault, Remedy } from '../../session/model.ts';
+import { leaveTask, type Memory } from './memory.ts';
 import type { TaskState } from './records.ts';
 import { RpcError, StatusError, wordsOf } from './rpc.ts';
 import { advised } from './shippedTask.ts';
@@ -21,6 +22,15 @@ export function refusal(error: RpcError | StatusError): TurnEnd {
   const next: readonly Remedy[] = error instanceof StatusError ? ['retry', 'openSettings'] : ['retry', 'showLog'];
   const code = String(error instanceof RpcError ? error.code : error.status);
   return { status: 'failed', error: { message: wordsOf(error), code, next } };
+}
+
+/** The agent does not know the task any more: the conversation goes on with another. */
+export function gone(memory: Memory): TurnEnd {
+  // The conversation has its own task, and keeps it.
+  const message = memory.aside
+    ? say('The agent does not know what it runs for this command.')
+    : say('The agent does not know its task any more; it may have been restarted. {0}', leaveTask(memory));
+  return { status: 'failed', error: { message, next: memory.aside ? ['retry'] : ['retry', 'continue'] } };
 }
 
 /** The end that the task's state tells; undefined when nothing is wrong with it. */

@@ -6,8 +6,8 @@ import { Credentials } from '../../../src/protocols/a2a/credentials.ts';
 import { readRfcCall } from '../../../src/protocols/a2a/rfcCalls.ts';
 import type { Scene } from '../../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
-import { asks, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
-import { talk, textOf } from './talk.ts';
+import { asks, call, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
+import { option, talk, textOf } from './talk.ts';
 
 const says = (words: string) => status('working', 'TEXT_CONTENT', [text(words)]);
 
@@ -143,4 +143,30 @@ test('neither the headers of the settings nor a secret go to another origin', ()
   assert.deepEqual(to('https://agent.example/rpc'), headers);
   for (const url of ['https://elsewhere.example/rpc', 'http://agent.example/rpc', 'https://agent.example:8443/'])
     assert.equal(to(url), undefined);
+});
+
+test('an agent that was restarted while it was asked does not know its task: it is said in words, and the next prompt begins another', async (t) => {
+  let restarted = false;
+  const agent = await fakeAgent(t, {
+    on: {
+      'message/stream': ({ params }, reply, at) => {
+        if (restarted && (params.message as Json).taskId === 't1') return reply.error(-32001, 'Task not found: t1');
+        if (at === 0) for (const one of [task('submitted'), call('PENDING', asks), over('input-required')]) reply.record(one);
+        else for (const one of [says('Hello.'), over()]) reply.record({ ...one, taskId: 't2' });
+        reply.end();
+      },
+      'tasks/get': (_, reply) => reply.error(-32001, 'Task not found: t1'),
+    },
+  });
+  const session = talk(t, agent.url);
+  const turnId = session.begin('go');
+  const ask = await session.approval();
+  restarted = true;
+  session.answer(ask, option(ask, 'allow_once'));
+  const { status: how, error } = await session.ended(turnId);
+  assert.equal(how, 'failed');
+  assert.match(error?.message ?? '', /does not know its task any more; it may have been restarted.*begins a new task/);
+  assert.doesNotMatch(error?.message ?? '', /t1|-32001/);
+  const next = await session.prompt('And now?');
+  assert.deepEqual([next.status, textOf(next)], ['done', 'Hello.']);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPushDoor } from '../../../src/protocols/a2a/pushDoor.ts';
+import type { Approval } from '../../../src/session/model.ts';
 import { asks, call, data, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
@@ -291,3 +292,70 @@ test('a window that slept: the stream broke, notifications came, and every word 
   await agent.until('tasks/get', looked + 2);
   assert.equal(session.now().turns.length, 1, 'no turn was made of what was shown already');
 });
+
+for (const [what, more, held] of [
+  ['that the task is done', 'Done.', undefined],
+  ['that it waits for the person', 'Well?', asks],
+] as const)
+  test(`an agent that cannot be subscribed to is asked at once how the task stands when it says so: ${what}`, async (t) => {
+    let place: { url: string; token: string } | undefined;
+    let later: Json | undefined;
+    const agent = await fakeAgent(t, {
+      card: pushing,
+      on: {
+        'message/stream': (asked, reply, at) => {
+          if (at > 0) {
+            reply.record(call('SUCCEEDED'));
+            reply.record(over());
+            return reply.end();
+          }
+          place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
+          reply.record(task('working'));
+          setTimeout(() => reply.cut(), 20);
+        },
+        'tasks/resubscribe': (_, reply) => reply.error(-32004, 'There is no such thing here'),
+        'tasks/get': (_, reply) => reply.json(later ?? task('working')),
+      },
+    });
+    const session = talk(t, agent.url, { timing: { retries: [0, 0] } });
+    const turnId = session.begin('go');
+    assert.equal((await session.approval()).title, 'Connection lost');
+    const parts = [text(more), ...(held ? [data({ tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', ...held })] : [])];
+    later = task(held ? 'input-required' : 'completed', { history: [{ role: 'agent', messageId: 'b', parts }] });
+    const headers = { 'x-a2a-notification-token': place?.token ?? '' };
+    await fetch(place?.url ?? '', { method: 'POST', headers, body: JSON.stringify(later) });
+    if (held) {
+      const { asks: open } = await session.until('its question', ({ asks: [ask] }) => ask?.kind === 'approval' && ask.callId !== undefined);
+      session.answer(open[0] as Approval, option(open[0] as Approval, 'allow_once'));
+    }
+    const turn = await session.ended(turnId);
+    assert.deepEqual([turn.status, textOf(turn), session.now().asks], ['done', more, []]);
+  });
+
+for (const tries of [[0, 600_000], [0]])
+  test(`a notification that comes while the agent is being tried counts when that try fails${tries.length === 1 ? ', also the last one' : ''}`, async (t) => {
+    let place: { url: string; token: string } | undefined;
+    const agent = await fakeAgent(t, {
+      card: pushing,
+      on: {
+        'message/stream': (asked, reply) => {
+          place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
+          reply.record(task('working'));
+          setTimeout(() => reply.cut(), 20);
+        },
+        'tasks/resubscribe': (_, reply, at) => {
+          if (at > 0) {
+            reply.record(over());
+            return reply.end();
+          }
+          const headers = { 'x-a2a-notification-token': place?.token ?? '' };
+          void fetch(place?.url ?? '', { method: 'POST', headers, body: JSON.stringify(task('working')) }).then(() => reply.cut());
+        },
+        'tasks/get': (_, reply) => reply.cut(),
+      },
+    });
+    const session = talk(t, agent.url, { timing: { retries: tries } });
+    const asked: string[] = [];
+    session.live.store.onChange(() => asked.push(...session.now().asks.map(({ title }) => title)));
+    assert.deepEqual([(await session.prompt('go')).status, asked], ['done', []]);
+  });
