@@ -1,15 +1,17 @@
 import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
+import type { ApprovalDetail, AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
 import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
 import { asNew, makesFile } from './newFiles.ts';
-import type { Choice, Snapshot } from './snapshot.ts';
+import { type Choice, lines, type Request, type Snapshot } from './snapshot.ts';
 
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
+/** How often a call may become another while a decision about it is wanted. */
+const MOST_CHANGES = 10;
 
 type Dialect = 'rfc' | 'gemini';
 interface Held {
@@ -26,6 +28,12 @@ interface Held {
   again: number;
   /** It makes a file that was not there when it was first told. */
   makesFile?: boolean | undefined;
+  /** The call as it was when the person, or what they allowed before, was last asked about it. */
+  asked?: Snapshot;
+  /** How often it became another since. */
+  changes: number;
+  /** What the person made of the proposal. */
+  edited?: string | undefined;
 }
 
 /** What a person decided about a call. */
@@ -39,18 +47,21 @@ export interface Decision {
 
 /**
  * The calls of one turn. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not
- * asked again (a2a.md §8).
+ * asked again (a2a.md §8) unless it has become another: what the person decides is what they saw.
  */
 export class Calls {
   readonly #scene: Scene;
   readonly #turnId: TurnId;
   readonly #remembered: Allowances;
+  readonly #replaced: (id: string) => void;
   readonly #held = new Map<string, Held>();
 
-  constructor(scene: Scene, turnId: TurnId, remembered: Allowances) {
+  /** `replaced`: what was decided about the call of that id was something else. */
+  constructor(scene: Scene, turnId: TurnId, remembered: Allowances, replaced: (id: string) => void = () => {}) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#remembered = remembered;
+    this.#replaced = replaced;
   }
 
   /** How many stand still until a person answers. */
@@ -113,6 +124,7 @@ export class Calls {
       rejected: call.status === 'rejected',
       adrift: false,
       again: 0,
+      changes: 0,
     });
   }
 
@@ -122,7 +134,10 @@ export class Calls {
     if (!held) return this.#begin(call, dialect);
     if (isOver(held.last)) return undefined;
     if (call.status === 'pending' && held.last.status === 'running') return undefined;
-    held.last = call.input === undefined && held.last.input !== undefined ? { ...call, input: held.last.input } : call;
+    const next = call.input === undefined && held.last.input !== undefined ? { ...call, input: held.last.input } : call;
+    // An earlier word about what is asked: the question stands as it was shown.
+    if (held.askId !== undefined && next.status === 'pending' && isSame(next.input, held.last.input)) return undefined;
+    held.last = next;
     return this.#show(held);
   }
 
@@ -139,14 +154,15 @@ export class Calls {
     const held = [...this.#held.values()].find((one) => one.askId === askId);
     const request = held?.last.request;
     if (!held || !request) return undefined;
-    const reject =
-      request.options.find((one) => one.effect === 'reject_once') ?? request.options.find((one) => one.effect === 'reject_always');
+    const reject = rejectionOf(request);
     const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : reject;
     if (answer.kind === 'option' && !chosen) return undefined;
     this.#settle(held, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
     held.rejected = chosen === undefined || chosen.effect.startsWith('reject');
     if (!held.rejected) this.#changed(held, { status: 'pending' });
-    const edited = answer.kind === 'option' && !held.rejected && request.proposed !== undefined ? answer.edited : undefined;
+    const edited =
+      answer.kind === 'option' && !held.rejected && request.proposed !== undefined ? (answer.edited ?? held.edited) : undefined;
+    held.edited = edited;
     const words =
       answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOf(request.questions ?? [], answer.values) : undefined;
     return {
@@ -175,7 +191,16 @@ export class Calls {
   }
 
   #begin(call: Snapshot, dialect: Dialect): Decision | undefined {
-    const held: Held = { id: this.#scene.newId(), dialect, last: call, answered: false, rejected: false, adrift: false, again: 0 };
+    const held: Held = {
+      id: this.#scene.newId(),
+      dialect,
+      last: call,
+      answered: false,
+      rejected: false,
+      adrift: false,
+      again: 0,
+      changes: 0,
+    };
     this.#held.set(call.id, held);
     const { name, title, kind } = call;
     this.#scene.emit({
@@ -196,6 +221,10 @@ export class Calls {
       if (held.makesFile) held.last = asNew(held.last);
     }
     const { last } = held;
+    if (isAnother(held)) {
+      const refused = this.#replace(held);
+      if (refused) return refused;
+    }
     const asks = last.status === 'waiting' && !held.answered && last.request !== undefined;
     const status = last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && held.rejected ? 'rejected' : last.status;
     this.#changed(held, {
@@ -212,6 +241,7 @@ export class Calls {
     const before = this.#remembered.answerTo(last);
     if (before) {
       held.answered = true;
+      held.asked = last;
       this.#changed(held, { status: 'pending' });
       return { call: last, dialect: held.dialect, choice: before };
     }
@@ -219,11 +249,29 @@ export class Calls {
     return undefined;
   }
 
+  /** The question is taken back, and an answer that has not left is not sent; gives back a refusal for a call that changes without end. */
+  #replace(held: Held): Decision | undefined {
+    const { last, dialect } = held;
+    this.#settle(held, 'withdrawn');
+    this.#replaced(last.id);
+    Object.assign(held, { answered: false, rejected: false, adrift: false, asked: undefined, edited: undefined });
+    held.changes += 1;
+    const no = held.changes > MOST_CHANGES && last.request ? rejectionOf(last.request) : undefined;
+    if (!no) return undefined;
+    Object.assign(held, { answered: true, rejected: true });
+    this.#changed(held, { status: 'rejected', error: { message: say('The agent kept changing what it asks; it was told no.') } });
+    return held.changes === MOST_CHANGES + 1 ? { call: last, dialect, choice: no } : undefined;
+  }
+
   #ask(held: Held): void {
-    const { request, title, kind } = held.last;
+    const { request, kind } = held.last;
     if (!request) return;
     const id = this.#scene.newId();
     held.askId = id;
+    held.asked = held.last;
+    const { edited } = held;
+    const title = edited === undefined ? held.last.title : say('{0} (with your changes)', held.last.title);
+    const detail = edited === undefined ? request.detail : withText(request.detail, edited);
     const warned = this.#remembered.isOutside(request.detail) ? say('{0} (outside the workspace)', title) : title;
     const head = { id, turnId: this.#turnId, callId: held.id, title: warned };
     if (request.questions) return this.#scene.emit({ type: 'ask.opened', ask: { ...head, kind: 'question', fields: request.questions } });
@@ -231,7 +279,7 @@ export class Calls {
     const editable = request.proposed === undefined ? {} : { editable: true as const };
     this.#scene.emit({
       type: 'ask.opened',
-      ask: { ...head, kind: 'approval', toolKind: kind, detail: request.detail, options, ...editable },
+      ask: { ...head, kind: 'approval', toolKind: kind, detail, options, ...editable },
     });
   }
 
@@ -245,6 +293,37 @@ export class Calls {
   #changed(held: Held, change: CallChange): void {
     this.#scene.emit({ type: 'call.changed', turnId: this.#turnId, callId: held.id, change });
   }
+}
+
+/** What stands to be decided is not what the person was asked about. */
+function isAnother({ last, asked, askId, edited }: Held): boolean {
+  if (!asked) return false;
+  if (last.status === 'pending') return askId !== undefined;
+  if (last.status !== 'waiting') return false;
+  // An agent may tell the person's own text back.
+  if (askId === undefined && edited !== undefined && last.request?.proposed !== undefined) return !isSame(outline(last), outline(asked));
+  return !isSame(substance(last), substance(asked));
+}
+
+function substance({ name, title, kind, input, diff, request }: Snapshot): unknown {
+  return [name, title, kind, input, diff, request];
+}
+
+/** The same without the proposed text. */
+function outline({ name, kind, diff, request }: Snapshot): unknown {
+  return [name, kind, diff?.path, request?.options];
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
+  return detail.type === 'edit' ? { ...detail, diffs: detail.diffs.map((diff) => ({ ...diff, after: lines(text) })) } : detail;
+}
+
+function rejectionOf({ options }: Request): Choice | undefined {
+  return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
 }
 
 function isOver(call: Snapshot): boolean {

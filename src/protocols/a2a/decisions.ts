@@ -65,6 +65,11 @@ export class Decisions {
     this.#posts.since(undefined);
   }
 
+  /** The call has become another: what was decided about it is not sent any more. */
+  takeBack(callId: string): void {
+    this.#posts.recall([callId]);
+  }
+
   /** To be called now and then. */
   tick(): void {
     const { scene, timing, calls } = this.#deps;
@@ -85,6 +90,7 @@ export class Decisions {
       const text = likeProposal(decision.edited, proposed);
       if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
       else if (text !== proposed && call.diff) edits.add(call.id, call.diff.path, text);
+      else edits.forget(call.id);
     }
     const post = this.#posts.begin(call.id);
     let arrived = false;

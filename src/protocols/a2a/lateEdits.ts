@@ -26,6 +26,11 @@ export class LateEdits {
     this.#edits.set(callId, { path, text });
   }
 
+  /** The person went back to the proposal. */
+  forget(callId: string): void {
+    this.#edits.delete(callId);
+  }
+
   /** Writes what may be written now; settles when everything begun so far is on disk. */
   written(): Promise<void> {
     if (this.#edits.size > 0) this.#writing = this.#writing.then(() => this.#write());

@@ -59,7 +59,7 @@ export class Turn {
     const { scene, memory, timing } = deps;
     this.id = id;
     this.#deps = deps;
-    this.#calls = new Calls(scene, id, memory.remembered);
+    this.#calls = new Calls(scene, id, memory.remembered, (callId) => this.#decisions.takeBack(callId));
     this.#shown = new Shown(scene, id, memory.known);
     this.#hearing = new Hearing({
       scene,
@@ -174,6 +174,7 @@ export class Turn {
       return true;
     }
     if (decision.words) this.#followUps.set(decision.call.id, decision.words);
+    else if (decision.choice.effect.startsWith('allow')) this.#followUps.delete(decision.call.id);
     if (decision.choice.remembered) this.#deps.memory.remembered.add(decision.call);
     this.#decisions.say(decision);
     return true;

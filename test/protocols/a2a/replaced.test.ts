@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Approval } from '../../../src/session/model.ts';
+import { callsOf } from '../../../src/session/select.ts';
+import { asks, call, data, fakeAgent, type Json, over, type Reply, type Script, shipped, status, task } from '../../fakes/a2a.ts';
+import { option, type Talk, talk } from './talk.ts';
+
+const ONCE = [
+  { id: 'proceed_once', name: 'Allow once' },
+  { id: 'cancel', name: 'Reject' },
+];
+const command = (words: string, more: Json = {}) =>
+  call('PENDING', { tool_name: 'shell', confirmation_request: { options: ONCE, execute_details: { command: words } }, ...more });
+const options = (given: readonly Json[]) =>
+  call('PENDING', { tool_name: 'shell', confirmation_request: { options: given, execute_details: { command: 'ls' } } });
+const edit = (words: string) =>
+  call('PENDING', {
+    confirmation_request: { options: ONCE, file_edit_details: { file_name: 'a.txt', file_path: '/w/a.txt', new_content: words } },
+  });
+const exec = (words: string) =>
+  shipped('awaiting_approval', { request: { args: { command: words } }, confirmationDetails: { type: 'exec', command: words } });
+const shippedEdit = (words: string) =>
+  shipped('awaiting_approval', {
+    request: { name: 'replace', args: { file_path: '/w/a.txt', content: words } },
+    confirmationDetails: { type: 'edit', filePath: '/w/a.txt', originalContent: 'x', newContent: words },
+  });
+const GEMINI: Json = { name: 'Gemini SDLC Agent', capabilities: { streaming: true } };
+
+/** An agent that shows one thing, and another once it is told to; what it hears as decisions. */
+async function turning(t: Parameters<typeof fakeAgent>[0], first: Json, more: Partial<Script> = {}) {
+  const heard: Json[] = [];
+  let open: Reply | undefined;
+  const agent = await fakeAgent(t, {
+    ...more,
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [] }),
+      'message/stream': ({ params }, reply) => {
+        const { data: decided } = (params.message as { readonly parts: readonly { readonly data?: Json }[] }).parts[0] ?? {};
+        if (decided) {
+          heard.push(decided);
+          reply.record(over());
+          return reply.end();
+        }
+        open = reply;
+        reply.record(task('submitted'));
+        reply.record(first);
+      },
+      ...more.on,
+    },
+  });
+  return { ...agent, heard, says: (record: Json) => open?.record(record) };
+}
+
+const another = (session: Talk, old: { readonly id: string }) =>
+  session.until('another question', ({ asks: [ask] }) => ask !== undefined && ask.id !== old.id);
+
+for (const [name, card, first, second, shows] of [
+  ['a command', {}, command('ls'), command('rm -rf /'), /rm -rf/],
+  ['an edit', {}, edit('harmless\n'), edit('EVIL\n'), /EVIL/],
+  ['what the agent calls it', {}, command('ls', { description: 'List' }), command('ls', { description: 'Delete' }), /Delete/],
+  ['the options', {}, options(ONCE), options([{ id: 'cancel', name: 'Always allow' }, ONCE[0] as Json]), /Always allow/],
+  ['a command of the shipped server', GEMINI, exec('ls'), exec('rm -rf /'), /rm -rf/],
+  ['an edit of the shipped server', GEMINI, shippedEdit('harmless'), shippedEdit('EVIL'), /EVIL/],
+] as const)
+  test(`${name} becomes another while it is asked about: the question is put anew, and the old one answers nothing`, async (t) => {
+    const agent = await turning(t, first, { card });
+    const session = talk(t, agent.url);
+    await session.opened();
+    const turnId = session.begin('go');
+    const old = await session.approval();
+    assert.doesNotMatch(JSON.stringify(old), shows);
+    agent.says(second);
+    const ask = (await another(session, old)).asks[0] as Approval;
+    assert.match(JSON.stringify(ask), shows);
+    assert.equal(session.now().asks.length, 1);
+    session.answer(old, { kind: 'option', optionId: old.options[0]?.id ?? '' });
+    assert.equal(session.now().asks[0]?.id, ask.id, 'the old question answers nothing');
+    session.answer(ask, { kind: 'option', optionId: ask.options[0]?.id ?? '' });
+    await session.ended(turnId);
+    assert.equal(agent.heard.length, 1);
+  });
+
+test('the arguments become others: what cannot be seen in the question is seen at the call, and asked anew', async (t) => {
+  const generic = (input: Json) => call('PENDING', { input_parameters: input, confirmation_request: { options: ONCE } });
+  const agent = await turning(t, generic({ to: 'me' }));
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.begin('go');
+  const old = await session.approval();
+  agent.says(generic({ to: 'everybody' }));
+  await another(session, old);
+});
+
+test('it is told again as it is: the question stays', async (t) => {
+  const agent = await turning(t, command('ls'));
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  agent.says(command('ls'));
+  agent.says(call('PENDING', { tool_name: 'shell' }));
+  agent.says(status('working', 'TEXT_CONTENT', [{ kind: 'text', text: 'Well?' }]));
+  const now = await session.until('words', ({ turns }) => turns[0]?.parts.some((part) => part.kind === 'text') === true);
+  assert.deepEqual(
+    now.asks.map(({ id }) => id),
+    [old.id],
+  );
+  session.answer(old, option(old, 'allow_once'));
+  await session.ended(turnId);
+  assert.deepEqual(
+    agent.heard.map((one) => one.selected_option_id),
+    ['proceed_once'],
+  );
+});
+
+test('a decision that has not left is not sent when the call has become another', async (t) => {
+  const agent = await turning(t, command('ls'), {
+    before: (_, response, body) =>
+      body.includes('selected_option_id') && agent.heard.length === 0 && sent++ === 0
+        ? Boolean(response.writeHead(503, { 'retry-after': '1' }).end('busy'))
+        : false,
+  });
+  let sent = 0;
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  session.answer(old, option(old, 'allow_once'));
+  await session.until('word of what it waits for', (now) => /has not been sent yet/.test(now.turns[0]?.activity ?? ''));
+  agent.says(command('rm -rf /'));
+  const ask = (await another(session, old)).asks[0] as Approval;
+  assert.deepEqual(ask.detail, { type: 'command', command: 'rm -rf /' });
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  assert.equal(agent.heard.length, 0, 'what was decided about the old one never leaves');
+  session.answer(ask, option(ask, 'reject_once'));
+  await session.ended(turnId);
+  assert.deepEqual(
+    agent.heard.map((one) => one.selected_option_id),
+    ['cancel'],
+  );
+});
+
+test('an agent that never stops changing what it asks is told no', async (t) => {
+  const agent = await turning(t, command('0'));
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  await session.approval();
+  for (let at = 1; at < 20; at += 1) agent.says(command(`${at}`));
+  const turn = await session.ended(turnId);
+  assert.deepEqual(
+    agent.heard.map((one) => one.selected_option_id),
+    ['cancel'],
+  );
+  assert.match(callsOf(turn)[0]?.error?.message ?? '', /kept changing/);
+});
+
+test('a decision that did not arrive: what the person made of the proposal is asked about, and sent when it is allowed again', async (t) => {
+  let at = 0;
+  const waits = task('input-required', {
+    status: {
+      state: 'input-required',
+      message: {
+        kind: 'message',
+        role: 'agent',
+        messageId: 'q',
+        parts: [data({ tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', input_parameters: { keptAs_is: 1 }, ...asks })],
+      },
+    },
+  });
+  const agent = await turning(t, call('PENDING', asks), {
+    before: (_, response, body) =>
+      body.includes('selected_option_id') && at++ === 0 ? Boolean(response.writeHead(500).end('boom')) : false,
+    on: { 'tasks/get': (_, reply) => reply.json(waits) },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  session.answer(old, { ...option(old, 'allow_once'), edited: 'mine\n' } as Parameters<Talk['answer']>[1]);
+  const ask = (await another(session, old)).asks[0] as Approval;
+  assert.match(ask.title, /with your changes/);
+  assert.equal(ask.detail.type === 'edit' ? ask.detail.diffs[0]?.after : '', 'mine\n');
+  session.answer(ask, option(ask, 'allow_once'));
+  await session.ended(turnId);
+  assert.match(JSON.stringify(agent.heard), /mine\\r\\n/);
+});
