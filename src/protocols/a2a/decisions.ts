@@ -68,6 +68,7 @@ export class Decisions {
   /** The call has become another: what was decided about it is not sent any more. */
   takeBack(callId: string): void {
     this.#posts.recall([callId]);
+    if (this.#posts.someDoubtful([callId])) this.#deps.shown.notice('warn', mayBeFollowed());
   }
 
   /** To be called now and then. */
@@ -154,7 +155,7 @@ export class Decisions {
     this.#posts.recall(callIds);
     streams.giveUp();
     const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
-    const maybe = doubtful ? say('What you answered before was sent, and may still be followed.') : '';
+    const maybe = doubtful ? mayBeFollowed() : '';
     shown.notice('warn', [told, maybe].filter(Boolean).join(' '));
     if (callIds.every((id) => calls.askAgain(id))) return;
     end({ status: 'failed', error: { message: say('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
@@ -167,4 +168,8 @@ export class Decisions {
     const text = held === undefined ? null : say('Your answer has not been sent yet. {0}', held);
     scene.emit({ type: 'turn.activity', turnId, text });
   }
+}
+
+function mayBeFollowed(): string {
+  return say('What you answered before was sent, and may still be followed.');
 }

@@ -63,13 +63,16 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
     recovery.backOff.tries();
     const before = recovery.progress();
     let stoodAt: number | undefined;
+    let rested = false;
     const opened = () => {
       stoodAt = scene.now();
       recovery.stands(true);
     };
-    const error = await recovery.hear((take, signal) => subscribe(recovery, take, signal, opened));
+    const error = await recovery.hear(async (take, signal) => {
+      rested = await subscribe(recovery, take, signal, opened);
+    });
     if (signal.aborted) return 'lost';
-    if (recovery.resting()) return 'resting';
+    if (rested || recovery.resting()) return 'resting';
     if (stoodAt !== undefined) until += scene.now() - stoodAt;
     // Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end.
     if (recovery.progress() > before) again();
@@ -93,35 +96,60 @@ export async function resubscribe(recovery: Recovery): Promise<'resting' | 'gone
   return 'lost';
 }
 
-/** The first record is the task as it stands; what follows waits until everything missed has been read from it. */
-async function subscribe(recovery: Recovery, take: (result: unknown) => void, signal: AbortSignal, opened: () => void): Promise<void> {
+/**
+ * Reads the task as soon as the subscription stands, since nobody promises a first record; what comes meanwhile waits until everything missed has
+ * been read. A task that rests says no more: its stream is let go of. True when it was found at rest; what is decided at once may have it go on
+ * since.
+ */
+async function subscribe(recovery: Recovery, take: (result: unknown) => void, signal: AbortSignal, opened: () => void): Promise<boolean> {
   const { memory, timing } = recovery;
   let waiting: unknown[] | undefined = [];
   let reading: Promise<void> | undefined;
+  let itself: Incoming | undefined;
+  const read = new AbortController();
+  const rests = new AbortController();
+  const gone = new AbortController();
   const goOn = (record: Incoming | undefined) => {
+    if (!waiting || signal.aborted) return;
     if (record) recovery.caughtUp(record);
-    const held = waiting ?? [];
+    const held = waiting;
     waiting = undefined;
     for (const one of held) take(one);
   };
-  const heard = (result: unknown) => {
-    const record = reading === undefined ? toIncoming(result) : undefined;
-    if (waiting !== undefined && reading === undefined) {
-      if (record?.kind === 'task' && (record.history?.length ?? 0) > 0) {
-        reading = Promise.resolve();
-        return goOn(record);
-      }
-      // What it says of the task itself is better than nothing.
-      const itself = record?.kind === 'task' ? record : undefined;
-      reading = lookUp(memory).then(
-        (now) => goOn(now ?? itself),
-        () => goOn(itself),
-      );
-      if (itself) return;
-    }
-    if (waiting) waiting.push(result);
-    else take(result);
+  const begin = () => {
+    reading ??= lookUp(memory, { signal: read.signal }).then(
+      (now) => {
+        if (!now && !itself && waiting?.length === 0) throw new RpcError(-32001, 'Task not found');
+        // What the subscription says of the task is better than nothing.
+        const alone = waiting?.length === 0;
+        goOn(now ?? itself);
+        if (now && (alone ? isAtRest(now.state) : recovery.resting())) rests.abort();
+      },
+      () => goOn(itself),
+    );
+    reading.catch(() => gone.abort());
   };
-  await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, heard, { signal, opened, within: timing.answer });
+  const heard = (result: unknown) => {
+    begin();
+    if (!waiting) return take(result);
+    const record = toIncoming(result);
+    if (record?.kind !== 'task' || itself || waiting.length > 0) return void waiting.push(result);
+    itself = record;
+    if ((record.history?.length ?? 0) === 0) return;
+    read.abort();
+    goOn(record);
+  };
+  const stands = () => {
+    opened();
+    begin();
+  };
+  const letGo = AbortSignal.any([signal, rests.signal, gone.signal]);
+  try {
+    await memory.rpc.stream('tasks/resubscribe', { id: memory.task?.id }, heard, { signal: letGo, opened: stands, within: timing.answer });
+    begin();
+  } catch (error) {
+    if (!rests.signal.aborted && !gone.signal.aborted) throw error;
+  }
   await reading;
+  return rests.signal.aborted;
 }

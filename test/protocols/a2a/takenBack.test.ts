@@ -4,7 +4,7 @@ import { callsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, task } from '../../fakes/a2a.ts';
 import { option, type Talk, talk } from './talk.ts';
 
-const told = { tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', input_parameters: {}, ...asks };
+const told = { tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', input_parameters: { keptAs_is: 1 }, ...asks };
 const waits = task('input-required', {
   status: { state: 'input-required', message: { kind: 'message', role: 'agent', messageId: 'q', parts: [data(told)] } },
 });
