@@ -12,6 +12,7 @@ import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
 import { Gate } from './gate.ts';
+import { groundAt } from './ground.ts';
 import type { JournalWriter } from './journal.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
 import type { DeskSession } from './surface.ts';
@@ -321,7 +322,7 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   #askOpened(ask: Ask): void {
-    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd);
+    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd, groundAt(this.store.now.cwd));
     // After the adapter has finished saying what it says.
     if (answer) queueMicrotask(() => this.#answer(ask.id, answer));
   }

@@ -201,7 +201,8 @@ export interface Approval {
   readonly until?: number;
 }
 export type ApprovalDetail =
-  | { readonly type: 'command'; readonly command: string; readonly cwd?: string }
+  /** `unsure`: what runs may be something else than these words. */
+  | { readonly type: 'command'; readonly command: string; readonly cwd?: string; readonly unsure?: true }
   | { readonly type: 'edit'; readonly diffs: readonly Diff[] }
   | { readonly type: 'mcp'; readonly server: string; readonly tool: string; readonly input?: unknown }
   | { readonly type: 'text'; readonly text: string };

@@ -1,5 +1,5 @@
 import type { Answer } from './intents.ts';
-import type { Approval, Ask, ToolKind } from './model.ts';
+import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 
 /** A rule from the person's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -8,13 +8,23 @@ export interface ApprovalRule {
   readonly decision: 'allow' | 'reject';
 }
 
+/** Where things of a session's folder really lie. */
+export interface Ground {
+  /** The way below the folder with forward slashes and every link followed, '' for the folder itself; undefined when it lies elsewhere. */
+  readonly below: (path: string) => { readonly path: string; readonly guarded: boolean } | undefined;
+}
+
+/** More files than this are never allowed without somebody who looks at them. */
+const MOST_FILES = 200;
+
 /**
  * The only place an approval is answered without a person. A rejection beats every allowance. Only one-time options are chosen, so no rule can
- * widen what the agent may do later.
+ * widen what the agent may do later. What is rejected is taken broadly, what is allowed narrowly (acp.md §9, §10.3): plain edits of files that
+ * lie in the folder and steer nothing, and commands that are known to be what runs, in the folder.
  */
-export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string): Answer | undefined {
+export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string, ground: Ground): Answer | undefined {
   if (ask.kind !== 'approval') return undefined;
-  const matching = rules.filter((rule) => matches(rule, ask, cwd));
+  const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, cwd, ground) : allows(rule, ask, cwd, ground)));
   const decision = matching.find((rule) => rule.decision === 'reject')?.decision ?? matching[0]?.decision;
   if (decision === undefined) return undefined;
   const effect = decision === 'allow' ? 'allow_once' : 'reject_once';
@@ -24,52 +34,87 @@ export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string
   return option && { kind: 'option', optionId: option.id };
 }
 
-function matches(rule: ApprovalRule, ask: Approval, cwd: string): boolean {
-  const { detail } = ask;
+/** Any of what is asked about is enough. */
+function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground): boolean {
+  const all = [ask.detail, ...(ask.beside ?? [])];
   switch (rule.kind) {
     case 'command':
     case 'execute':
-      return [detail, ...(ask.beside ?? [])].some((one) => one.type === 'command') && everyCommand(rule, ask);
+      return all.some((one) => one.type === 'command' && (rule.pattern === undefined || matchesText(rule.pattern, one.command)));
     case 'edit':
-      return (
-        detail.type === 'edit' &&
-        detail.diffs.length > 0 &&
-        // A rule about files allows no command that comes with them.
-        (rule.decision === 'reject' || !ask.beside?.some((one) => one.type === 'command')) &&
-        every(
-          rule,
-          detail.diffs.map((diff) => diff.path),
-          cwd,
-        )
-      );
+      return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, cwd, ground)));
     case 'mcp':
-      return detail.type === 'mcp' && (rule.pattern === undefined || glob(rule.pattern, '/').test(`${detail.server}/${detail.tool}`));
+      return all.some((one) => one.type === 'mcp' && matchesTool(rule, one));
     default:
-      return ask.toolKind === rule.kind && rule.pattern === undefined && detail.type === 'text';
+      return ask.toolKind === rule.kind && rule.pattern === undefined;
   }
 }
 
-/** A rejection is for any of the commands asked about, an allowance for all that is asked: an edit beside a command is none of its business. */
-function everyCommand(rule: ApprovalRule, { detail, beside = [] }: Approval): boolean {
-  const all = [detail, ...beside];
-  const commands = all.flatMap((one) => (one.type === 'command' ? [one.command] : []));
-  if (rule.decision === 'reject') return commands.some((one) => commandMatches(rule, one));
-  return all.every((one) => one.type === 'command' || one.type === 'text') && commands.every((one) => commandMatches(rule, one));
+/** All that is asked must be what the rule is about: an edit beside a command is none of its business. */
+function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground): boolean {
+  const all = [ask.detail, ...(ask.beside ?? [])];
+  // What is taken away or to another place nobody allows beforehand.
+  if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
+  switch (rule.kind) {
+    case 'command':
+    case 'execute':
+      return (
+        all.some((one) => one.type === 'command') &&
+        all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, ground)))
+      );
+    case 'edit': {
+      const diffs = all.flatMap((one) => (one.type === 'edit' ? one.diffs : []));
+      return (
+        ask.detail.type === 'edit' &&
+        diffs.length > 0 &&
+        diffs.length <= MOST_FILES &&
+        // A rule about files allows no command that comes with them.
+        ask.toolKind !== 'execute' &&
+        all.every((one) => one.type === 'edit' || one.type === 'text') &&
+        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, cwd, ground))
+      );
+    }
+    case 'mcp':
+      return all.every((one) => one.type === 'text' || (one.type === 'mcp' && matchesTool(rule, one))) && ask.detail.type === 'mcp';
+    default:
+      return ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text');
+  }
 }
 
-/** A glob never allows a command that holds more than one: with shell control characters only the exact text matches. A rejection matches freely. */
-function commandMatches(rule: ApprovalRule, command: string): boolean {
+/** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
+function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, ground: Ground): boolean {
+  if (detail.unsure || detail.command.trim() === '') return false;
+  const place = detail.cwd === undefined ? undefined : ground.below(detail.cwd);
+  if (detail.cwd !== undefined && (place === undefined || place.guarded)) return false;
   if (rule.pattern === undefined) return true;
-  const text = command.trim();
-  if (rule.pattern === text) return true;
-  if (rule.decision === 'allow' && /[;&|<>`\n\r]|\$\(|\$\{/.test(text)) return false;
-  return glob(rule.pattern, '').test(text);
+  const text = detail.command.trim();
+  return rule.pattern === text || (!MORE_THAN_WORDS.test(text) && glob(rule.pattern, '').test(text));
+}
+/** Operators, substitutions and groups of the usual shells, and characters that do not show. */
+const MORE_THAN_WORDS = /[;&|<>`$()]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u;
+
+function matchesText(pattern: string, command: string): boolean {
+  return pattern === command.trim() || glob(pattern, '').test(command.trim());
 }
 
-function every(rule: ApprovalRule, paths: readonly string[], cwd: string): boolean {
-  const test = (path: string) => rule.pattern === undefined || glob(rule.pattern, '/').test(relative(path, cwd) ?? '');
-  const inside = paths.map((path) => relative(path, cwd) !== undefined);
-  return rule.decision === 'reject' ? paths.some(test) : paths.every((path, at) => inside[at] && test(path));
+function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetail, { type: 'mcp' }>): boolean {
+  return rule.pattern === undefined || glob(rule.pattern, '/').test(`${server}/${tool}`);
+}
+
+/** By the path as it is written and by where it really lies: both must be in the folder and match. */
+function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: Ground): boolean {
+  const written = relative(path, cwd);
+  const real = ground.below(path);
+  if (written === undefined || real === undefined || real.guarded) return false;
+  return rule.pattern === undefined || [written, real.path].every((one) => glob(rule.pattern ?? '', '/').test(one));
+}
+
+/** By any name the file has. */
+function names(rule: ApprovalRule, path: string, cwd: string, ground: Ground): boolean {
+  const { pattern } = rule;
+  if (pattern === undefined) return true;
+  const all = [relative(path, cwd), ground.below(path)?.path, path.replaceAll('\\', '/')];
+  return all.some((one) => one !== undefined && glob(pattern, '/').test(one));
 }
 
 /** The path below cwd with forward slashes, or undefined when it lies outside. */

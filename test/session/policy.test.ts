@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
+import { groundAt } from '../../src/live/ground.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 
@@ -16,8 +20,9 @@ const ask = (detail: ApprovalDetail): Approval => ({
 });
 const command = (text: string) => ask({ type: 'command', command: text });
 const edit = (...paths: string[]) => ask({ type: 'edit', diffs: paths.map((path) => ({ path, before: 'a', after: 'b' })) });
+let folder = '/w';
 const answered = (what: Approval, ...rules: ApprovalRule[]) => {
-  const answer = autoAnswer(what, rules, '/w');
+  const answer = autoAnswer(what, rules, folder, groundAt(folder));
   return answer?.kind === 'option' ? answer.optionId : answer;
 };
 const allow = (kind: ApprovalRule['kind'], pattern?: string): ApprovalRule => ({
@@ -75,4 +80,60 @@ test('tools of MCP servers are named server/tool', () => {
   const mcp = ask({ type: 'mcp', server: 'github', tool: 'get_issue' });
   assert.equal(answered(mcp, allow('mcp', 'github/get_*')), 'once');
   assert.equal(answered(mcp, allow('mcp', 'gitlab/*')), undefined);
+});
+
+test('only plain edits of files that lie in the folder and steer nothing are allowed', (t) => {
+  const at = mkdtempSync(path.join(tmpdir(), 'parley-rules-'));
+  folder = path.join(at, 'w');
+  t.after(() => {
+    folder = '/w';
+    rmSync(at, { recursive: true, force: true });
+  });
+  mkdirSync(path.join(folder, 'src'), { recursive: true });
+  mkdirSync(path.join(folder, '.git'));
+  mkdirSync(path.join(at, 'other'));
+  writeFileSync(path.join(at, 'other', 'x.txt'), 'x');
+  symlinkSync(path.join(at, 'other'), path.join(folder, 'away'));
+  symlinkSync(path.join(folder, '.git'), path.join(folder, 'inner'));
+  symlinkSync(path.join(at, 'other', 'not-yet.txt'), path.join(folder, 'new.txt'));
+  symlinkSync(path.join(folder, 'src', 'main.ts'), path.join(folder, 'shown.md'));
+  const of = (file: string) => answered(edit(path.join(folder, file)), allow('edit'));
+  assert.equal(of('src/main.ts'), 'once');
+  for (const file of [
+    '.git/hooks/pre-commit',
+    '.vscode/settings.json',
+    '.VSCode/settings.json',
+    'deep/x.code-workspace',
+    '.envrc',
+    'away/x.txt',
+    'away/new.txt',
+    'inner/config',
+    'new.txt',
+  ])
+    assert.equal(of(file), undefined, file);
+  assert.equal(of('shown.md'), 'once');
+  assert.equal(answered(edit(path.join(folder, 'shown.md')), allow('edit', '*.md')), undefined, 'what it really is does not match');
+  assert.equal(answered(edit(path.join(folder, 'shown.md')), { kind: 'edit', pattern: 'src/**', decision: 'reject' }), 'no');
+  const todo = edit(path.join(folder, 'TODO.md'));
+  assert.equal(answered({ ...todo, toolKind: 'delete' }, allow('edit')), undefined);
+  assert.equal(answered({ ...todo, toolKind: 'move' }, allow('edit')), undefined);
+  assert.equal(answered({ ...todo, toolKind: 'delete', detail: { type: 'text', text: 'x' } }, allow('delete')), undefined);
+  const gone = ask({ type: 'edit', diffs: [{ path: path.join(folder, 'TODO.md'), before: 'a', after: null }] });
+  assert.equal(answered(gone, allow('edit')), undefined);
+  for (const one of [edit('/etc/passwd'), gone, { ...todo, toolKind: 'delete' as const }, edit(path.join(folder, 'away/x.txt'))])
+    assert.equal(answered(one, { kind: 'edit', decision: 'reject' }), 'no', 'a rejection is broad');
+  assert.equal(answered(edit('/etc/passwd'), { kind: 'edit', pattern: '/etc/**', decision: 'reject' }), 'no');
+  const inside = (cwd: string) => answered(ask({ type: 'command', command: 'git status', cwd }), allow('command', 'git *'));
+  assert.deepEqual(
+    [inside(folder), inside('src'), inside('/etc'), inside(path.join(folder, 'away')), inside('..')],
+    ['once', 'once', undefined, undefined, undefined],
+  );
+});
+
+test('a command is allowed when it is known to be what runs, and holds words only', () => {
+  assert.equal(answered(ask({ type: 'command', command: 'git status', unsure: true }), allow('command', 'git *')), undefined);
+  assert.equal(answered(ask({ type: 'command', command: 'git status', unsure: true }), allow('command')), undefined);
+  assert.equal(answered(ask({ type: 'command', command: 'git status', unsure: true }), { kind: 'command', decision: 'reject' }), 'no');
+  for (const text of ['git log $HOME', 'git log (rm x)', 'git log\u2028rm x', 'git log\u0000', 'git \u202elog', 'git log\rrm x'])
+    assert.equal(answered(command(text), allow('command', 'git *')), undefined, text);
 });

@@ -182,15 +182,6 @@ export function unplaced(call: CallState): readonly (readonly [string, Edit])[] 
   return [...call.edits].filter(([, edit]) => !edit.placed);
 }
 
-/** The command line in a call's arguments, as text or as a list of arguments. */
-export function commandIn(rawInput: unknown): string | undefined {
-  const input = rawInput as { readonly command?: unknown; readonly cmd?: unknown } | undefined;
-  const command = typeof input === 'object' && input !== null ? (input.command ?? input.cmd) : undefined;
-  if (typeof command === 'string' && command) return command;
-  if (!Array.isArray(command) || command.length === 0 || !command.every((one) => typeof one === 'string')) return undefined;
-  return command.length === 3 && /^-\w*c$/.test(String(command[1])) ? String(command[2]) : command.join(' ');
-}
-
 const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
 const STATUSES: Readonly<Record<string, ToolCall['status']>> = {
   pending: 'pending',

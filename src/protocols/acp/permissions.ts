@@ -2,7 +2,8 @@ import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
-import { type CallState, commandIn, shown } from './calls.ts';
+import { type CallState, shown } from './calls.ts';
+import { commandInput, namesAnother } from './commandInput.ts';
 import { toContent } from './content.ts';
 import type { PermissionRequest } from './schema.ts';
 
@@ -96,9 +97,10 @@ function detailsOf(request: PermissionRequest, call: CallState): Pick<Approval, 
   const beside: ApprovalDetail[] = [];
   const diffs = [...call.edits.values()].flatMap((edit): readonly Diff[] => edit.diffs);
   if (detail.type !== 'edit' && diffs.length > 0) beside.push({ type: 'edit', diffs });
-  const command = commandIn(call.rawInput);
-  if (command !== undefined && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === command.trim()))
-    beside.push({ type: 'command', command });
+  const input = commandInput(call.rawInput);
+  const command = input?.command;
+  if (input && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === input.command.trim()))
+    beside.push({ type: 'command', ...input });
   // Of a change that changes nothing the arguments are all there is to see.
   const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
   if (changesNothing && command === undefined && call.rawInput !== undefined) beside.push({ type: 'text', text: pretty(call.rawInput) });
@@ -141,13 +143,13 @@ function detailOf(request: PermissionRequest, call: CallState): ApprovalDetail {
   const place = call.kind === 'execute' && texts.length === 1 ? WORKING_DIRECTORY.exec(texts[0] ?? '') : null;
   // Gemini CLI says the command in the title, and where it runs in the text (0.61.0).
   if (place?.[1] && call.title) return { type: 'command', command: call.title, cwd: place[1] };
-  // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
-  const command = commandIn(call.rawInput) ?? (call.kind === 'execute' && texts.length === 0 ? call.title : undefined);
-  if (command) {
-    const input = call.rawInput as { readonly cwd?: unknown } | undefined;
-    const cwd = typeof input === 'object' && input !== null ? input.cwd : undefined;
-    return { type: 'command', command, ...(typeof cwd === 'string' ? { cwd } : {}) };
+  const input = commandInput(call.rawInput);
+  if (input) {
+    const other = [request.title, request.toolCall?.title, call.title].some((title) => title && namesAnother(title, input.command));
+    return { type: 'command', ...input, ...(other ? { unsure: true } : {}) };
   }
+  // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
+  if (call.kind === 'execute' && texts.length === 0 && call.title) return { type: 'command', command: call.title, unsure: true };
   const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
   if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
   const plan = (call.rawInput as { readonly plan?: unknown } | undefined)?.plan;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { ApprovalDetail } from '../../session/model.ts';
-import { realPath } from './paths.ts';
+import { realPath } from '../paths.ts';
 
 /** Why a command is asked about: it holds one that was rejected, or names a file whose change was. */
 export type Against = 'command' | 'file';

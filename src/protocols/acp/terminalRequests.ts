@@ -4,10 +4,10 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { ApprovalDetail, TurnId } from '../../session/model.ts';
+import { placeOf } from '../paths.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
 import type { OpenAsks } from './asks.ts';
 import { INTERNAL, INVALID_PARAMS, NOT_FOUND, refusal } from './faults.ts';
-import { placeOf } from './paths.ts';
 import type { Against } from './refused.ts';
 import type { Turns } from './turns.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { slice } from '../../../src/protocols/acp/fileRequests.ts';
-import { pathBelow, placeOf } from '../../../src/protocols/acp/paths.ts';
+import { pathBelow, placeOf } from '../../../src/protocols/paths.ts';
 import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';

@@ -1,3 +1,4 @@
+import { readlinkSync, realpathSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -25,15 +26,17 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
   const real = await realPath(path.resolve(target));
   for (const root of roots) {
     const below = pathBelow(await realPath(root), real);
-    if (below === '') return 'inside';
-    if (below === undefined) continue;
-    return below.split(path.sep).some((part) => steers(part.toLowerCase())) ? 'guarded' : 'inside';
+    if (below !== undefined) return isGuarded(below) ? 'guarded' : 'inside';
   }
   return 'outside';
 }
 
-function steers(name: string): boolean {
-  return GUARDED.has(name) || name.endsWith(WORKSPACE_FILE);
+/** True when a part of the way into a workspace steers something: nobody writes there without asking. */
+export function isGuarded(below: string): boolean {
+  return below
+    .toLowerCase()
+    .split(/[\\/]/)
+    .some((name) => GUARDED.has(name) || name.endsWith(WORKSPACE_FILE));
 }
 
 /** True when a person who reads the path sees that it is in none of these folders. */
@@ -58,5 +61,26 @@ export async function realPath(target: string, links = 0): Promise<string> {
     const here = path.join(await realPath(parent, links), path.basename(target));
     const leadsTo = links < 40 ? await readlink(here).catch(() => undefined) : undefined;
     return leadsTo === undefined ? here : realPath(path.resolve(path.dirname(here), leadsTo), links + 1);
+  }
+}
+
+/** The same at once, for a question that is answered before anybody has seen it. */
+export function realPathNow(target: string, links = 0): string {
+  try {
+    return realpathSync.native(target);
+  } catch {
+    const parent = path.dirname(target);
+    if (parent === target) return target;
+    const here = path.join(realPathNow(parent, links), path.basename(target));
+    const leadsTo = links < 40 ? linkNow(here) : undefined;
+    return leadsTo === undefined ? here : realPathNow(path.resolve(path.dirname(here), leadsTo), links + 1);
+  }
+}
+
+function linkNow(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
   }
 }

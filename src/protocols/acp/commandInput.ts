@@ -1,0 +1,70 @@
+/** What a call's arguments say of the command it runs, and whether that is all of it (acp.md §9). */
+export interface CommandInput {
+  readonly command: string;
+  readonly cwd?: string;
+  /** The arguments hold more than this line tells: nobody can say from it what runs. */
+  readonly unsure?: true;
+}
+
+const SHELL = /^(?:\/(?:usr\/(?:local\/)?)?bin\/)?(?:ba|z|da|k|fi|a)?sh$/;
+const FOLDERS = ['cwd', 'workdir', 'working_directory', 'working_dir', 'workingDirectory', 'directory', 'dir_path'];
+
+/** The command line as text, or as a list of arguments that is shown as one line; undefined when there is none. */
+export function commandInput(rawInput: unknown): CommandInput | undefined {
+  if (!isRecord(rawInput)) return undefined;
+  const lines = [lineOf(rawInput.command), lineOf(rawInput.cmd)].filter((one) => one !== undefined);
+  const [line] = lines;
+  if (line === undefined) return undefined;
+  const args = rawInput.args ?? rawInput.arguments;
+  const more = listOf(args);
+  const cwds = new Set(FOLDERS.map((name) => rawInput[name]).filter((one) => typeof one === 'string' && one !== ''));
+  const [cwd] = cwds;
+  const unsure = lines.some((one) => one !== line) || (!more && !isNothing(args)) || cwds.size > 1 || !isNothing(rawInput.env);
+  return {
+    command: [line, ...(more ?? []).map(shownArgument)].join(' '),
+    ...(typeof cwd === 'string' ? { cwd } : {}),
+    ...(unsure ? { unsure: true } : {}),
+  };
+}
+
+/**
+ * True when a title reads like a command line and names another than the one that runs. Agents call such a call by its tool, by what it is
+ * for, or by the command, whole, cut or with something before it.
+ */
+export function namesAnother(title: string, command: string): boolean {
+  const flat = (text: string) => text.replaceAll('`', '').replace(/\s+/g, ' ').trim();
+  const said = flat(title);
+  const runs = flat(command);
+  if (said === '' || runs === '') return false;
+  if (said.includes(runs)) return /[;&|<>$~]|(?:^|\s)--?\w/.test(said.replace(runs, ''));
+  const begin = said.replace(/\s*(?:…|\.\.\.)$/, '');
+  if (begin !== said && begin.length > 10 && runs.startsWith(begin)) return false;
+  if (/[;&|<>$~/\\=]|(?:^|\s)--?\w/.test(said)) return true;
+  // A word alone is the name of a tool; a sentence begins with a capital letter.
+  return /^[\p{Ll}\d.]\S*\s/u.test(said);
+}
+
+function lineOf(command: unknown): string | undefined {
+  if (typeof command === 'string') return command === '' ? undefined : command;
+  const list = listOf(command);
+  if (!list || list.length === 0) return undefined;
+  const [program = '', flag = '', script = ''] = list;
+  return list.length === 3 && SHELL.test(program) && /^-\w*c$/.test(flag) ? script : list.join(' ');
+}
+
+function listOf(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined;
+}
+
+function shownArgument(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
+}
+
+function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
