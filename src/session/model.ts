@@ -131,6 +131,8 @@ export interface ToolCall {
   readonly error?: Fault;
   /** The person can stop it by itself, while the turn goes on. */
   readonly stops?: boolean;
+  /** A sub-agent that works on when its turn is over: what it does is still added below it, until it ends. */
+  readonly goesOn?: boolean;
   /** It has `ended`, and its changes stand on the disk. */
   readonly carriedOut?: true;
 }

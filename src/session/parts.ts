@@ -46,12 +46,37 @@ export function growInput(turn: Turn, id: CallId, text: string): Turn {
   return text === '' ? turn : inCall(turn, id, (call) => ({ ...call, inputText: call.inputText + text }));
 }
 
-/** Every unfinished call becomes cancelled. */
+/** Every unfinished call becomes cancelled, but those of a sub-agent that goes on. */
 export function settleCalls(parts: readonly Part[]): readonly Part[] {
   if (!parts.some((part) => part.kind === 'call' && !isSettled(part.call))) return parts;
   return parts.map((part) =>
-    part.kind === 'call' && !isSettled(part.call) ? { ...part, call: { ...part.call, status: 'cancelled' } } : part,
+    part.kind === 'call' && !isSettled(part.call) && !goesOn(parts, part.id)
+      ? { ...part, call: { ...part.call, status: 'cancelled' } }
+      : part,
   );
+}
+
+/** The call is a sub-agent that works on after its turn, or belongs to one. */
+export function goesOn(parts: readonly Part[], id: CallId | undefined): boolean {
+  const seen = new Set<CallId>();
+  for (let at = id; at !== undefined && !seen.has(at); ) {
+    seen.add(at);
+    const part = parts.find((one) => one.id === at);
+    if (part?.kind === 'call' && part.call.goesOn) return true;
+    at = part?.parent;
+  }
+  return false;
+}
+
+/** No sub-agent of the turn works any more. */
+export function endGoingOn(turn: Turn): Turn {
+  if (!turn.parts.some((part) => part.kind === 'call' && part.call.goesOn)) return turn;
+  const parts = turn.parts.map((part): Part => {
+    if (part.kind !== 'call' || !part.call.goesOn) return part;
+    const { goesOn: _, ...call } = part.call;
+    return { ...part, call };
+  });
+  return { ...turn, parts: turn.status === 'running' ? parts : settleCalls(parts) };
 }
 
 export function isSettled(call: ToolCall): boolean {

@@ -3,6 +3,7 @@ import type {
   AgentInfo,
   Ask,
   AskId,
+  CallId,
   Diff,
   Notice,
   Part,
@@ -14,7 +15,7 @@ import type {
   Turn,
   TurnId,
 } from './model.ts';
-import { addPart, carryOut, changeCall, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
+import { addPart, carryOut, changeCall, endGoingOn, goesOn, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
@@ -85,17 +86,17 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.kept':
       return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, kept: event.value }));
     case 'part.added':
-      return inRunningTurn(session, event.turnId, (turn) => addPart(turn, event.part));
+      return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part));
     case 'parts.removed':
       return inRunningTurn(session, event.turnId, (turn) => removeParts(turn, event.partIds));
     case 'text.grew':
-      return inRunningTurn(session, event.turnId, (turn) => growText(turn, event));
+      return inOpenPlace(session, event.turnId, event.parent, (turn) => growText(turn, event));
     case 'text.set':
       return inRunningTurn(session, event.turnId, (turn) => setText(turn, event.partId, event.text));
     case 'call.changed':
-      return inRunningTurn(session, event.turnId, (turn) => changeCall(turn, event.callId, event.change));
+      return inOpenPlace(session, event.turnId, event.callId, (turn) => changeCall(turn, event.callId, event.change));
     case 'call.inputGrew':
-      return inRunningTurn(session, event.turnId, (turn) => growInput(turn, event.callId, event.text));
+      return inOpenPlace(session, event.turnId, event.callId, (turn) => growInput(turn, event.callId, event.text));
     case 'call.carriedOut':
       return inTurn(session, event.turnId, (turn) => carryOut(turn, event.callId));
     case 'ask.opened':
@@ -152,6 +153,11 @@ function setTitle(session: Session, { title, copyOf }: Extract<SessionEvent, { t
 
 function inRunningTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
   return inTurn(session, id, (turn) => (turn.status === 'running' ? change(turn) : turn));
+}
+
+/** In a turn that runs, or below a sub-agent of an ended one that goes on. */
+function inOpenPlace(session: Session, id: TurnId, callId: CallId | undefined, change: (turn: Turn) => Turn): Session {
+  return inTurn(session, id, (turn) => (turn.status === 'running' || goesOn(turn.parts, callId) ? change(turn) : turn));
 }
 
 function inTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Session {
@@ -228,7 +234,7 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   const next: readonly Remedy[] = session.resumeKey === undefined ? ['retry'] : ['retry', 'continue'];
   const error = { message: event.reason, next };
   const running = session.turns.filter((turn) => turn.status === 'running');
-  const cut = running.length === 0 ? session : { ...session, turns: session.turns.map(cutOff) };
+  const cut: Session = { ...session, turns: session.turns.map((turn) => cutOff(endGoingOn(turn))) };
   const after = running.reduce(
     (now, turn) => endTurn(now, { type: 'turn.ended', turnId: turn.id, at: event.at, status: 'failed', error }),
     cut,

@@ -310,3 +310,36 @@ test('a turn that was cut off can be gone on with where the agent keeps the conv
   const session = run(fresh(), { type: 'resume.set', key: 'K' }, began('a'), { type: 'link.closed', reason: 'gone', at: 3 });
   assert.deepEqual(session.turns[0]?.error?.next, ['retry', 'continue']);
 });
+
+test('a sub-agent that goes on after its turn is added to below its call, and only there, until it ends or the link does', () => {
+  const below = (id: string, parent: string): SessionEvent => ({
+    type: 'part.added',
+    turnId: 't',
+    part: { kind: 'call', id, parent, call: aCall(id) },
+  });
+  const changed = (callId: string, change: object): SessionEvent => ({ type: 'call.changed', turnId: 't', callId, change });
+  const started = run(
+    fresh(),
+    began('t'),
+    called('t', aCall('agent')),
+    called('t', aCall('own')),
+    changed('agent', { goesOn: true }),
+    below('first', 'agent'),
+    ended('t'),
+  );
+  const status = (session: Session) => Object.fromEntries(callsOf(session.turns[0] ?? assert.fail()).map((call) => [call.id, call.status]));
+  assert.deepEqual(status(started), { agent: 'running', own: 'cancelled', first: 'running' });
+  const later = run(started, below('second', 'first'), { ...grew('t', 'x', 'words'), parent: 'agent' } as SessionEvent);
+  assert.deepEqual(Object.keys(status(later)), ['agent', 'own', 'first', 'second']);
+  assert.equal(run(later, grew('t', 'y', 'the agent itself'), changed('own', { status: 'done' }), below('z', 'own')), later);
+  const over = run(
+    later,
+    changed('second', { status: 'done' }),
+    changed('first', { status: 'done' }),
+    changed('agent', { status: 'done', goesOn: false }),
+  );
+  assert.equal(run(over, below('late', 'agent'), changed('first', { status: 'failed' })), over);
+  const gone = run(later, { type: 'link.closed', reason: 'gone', at: 3 });
+  assert.deepEqual(status(gone), { agent: 'cancelled', own: 'cancelled', first: 'cancelled', second: 'cancelled' });
+  assert.equal(run(gone, below('late', 'agent')), gone);
+});

@@ -36,6 +36,8 @@ export type Decision =
 export interface CallBook {
   ensureCall(id: CallId, name: string, input: unknown, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[];
   setStatus(id: CallId, status: ToolCall['status']): void;
+  /** The turn of a call that goes on when its turn is over. */
+  backgroundTurn?(id: CallId): TurnId | undefined;
   readonly ofTurn: readonly TurnCall[];
 }
 export interface ApprovalDeps {
@@ -80,9 +82,9 @@ export class Approvals {
     const pending: Pending = { request, use, timer, until, before: undefined, diffs: [] };
     this.#pending.set(id, pending);
     const callId = request.tool_use_id ?? undefined;
-    const turn = this.#deps.turns.running;
-    if (turn && callId) {
-      for (const event of this.#deps.calls.ensureCall(callId, request.tool_name, request.input, turn.id, undefined)) this.#deps.emit(event);
+    const turnId = this.#turnOf(callId);
+    if (turnId && callId) {
+      for (const event of this.#deps.calls.ensureCall(callId, request.tool_name, request.input, turnId, undefined)) this.#deps.emit(event);
     }
     const file = changesFile(use) ? pathOf(use.input, this.#deps.cwd()) : undefined;
     if (file === undefined) return this.#show(pending);
@@ -145,7 +147,8 @@ export class Approvals {
 
   /** The turn has ended well: what was allowed in it and has no result was not cancelled, nobody knows what came of it. */
   withoutResult(turnId: TurnId): readonly SessionEvent[] {
-    return [...this.#underWay].map((callId) => ({ type: 'call.changed', turnId, callId, change: { status: 'ended' } }));
+    const left = [...this.#underWay].filter((callId) => !this.#goesOn(callId));
+    return left.map((callId) => ({ type: 'call.changed', turnId, callId, change: { status: 'ended' } }));
   }
 
   /** The agent took a request back. */
@@ -155,27 +158,33 @@ export class Approvals {
     this.#close(id, pending, 'withdrawn');
   }
 
-  /** Everything is refused: the turn or the conversation ends. */
+  /** Everything is refused: the conversation ends. */
   cancelAll(why: string): void {
     for (const [id, pending] of [...this.#pending]) this.#refuse(id, pending, why, 'cancelled');
   }
 
+  /** The turn is over or stopped: what it asked is refused; a sub-agent in the background still waits. */
+  cancelTurn(why: string): void {
+    for (const [id, pending] of [...this.#pending]) {
+      if (!this.#goesOn(pending.request.tool_use_id)) this.#refuse(id, pending, why, 'cancelled');
+    }
+  }
+
   /** What was remembered of the calls of a turn that is over. */
   forget(): void {
-    this.#before.clear();
-    this.#applied.clear();
-    this.#refused.clear();
-    this.#underWay.clear();
+    for (const kept of [this.#before, this.#applied, this.#refused, this.#underWay]) {
+      for (const callId of [...kept.keys()]) if (!this.#goesOn(callId)) kept.delete(callId);
+    }
   }
 
   #show(pending: Pending): void {
     const { request, use, diffs } = pending;
-    const { turns, scene, peer } = this.#deps;
+    const { scene, peer } = this.#deps;
     const callId = request.tool_use_id ?? undefined;
-    const turn = turns.running;
+    const turnId = this.#turnOf(callId);
     const base = {
       id: scene.newId(),
-      ...(turn ? { turnId: turn.id } : {}),
+      ...(turnId && !this.#goesOn(callId) ? { turnId } : {}),
       ...(callId === undefined ? {} : { callId }),
       title: titleOf(request, use, this.#deps.cwd()),
       ...(pending.until === undefined ? {} : { until: pending.until }),
@@ -194,10 +203,10 @@ export class Approvals {
           options: optionsOf(request, use, peer),
           ...(editable ? { editable: true } : {}),
         };
-    if (turn && callId) {
+    if (turnId && callId) {
       this.#deps.calls.setStatus(callId, 'waiting');
       const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
-      this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'waiting', output } });
+      this.#deps.emit({ type: 'call.changed', turnId, callId, change: { status: 'waiting', output } });
     }
     this.#deps.emit({ type: 'ask.opened', ask: pending.ask });
   }
@@ -264,24 +273,24 @@ export class Approvals {
 
   #allowed(id: string, pending: Pending): void {
     const callId = pending.request.tool_use_id;
-    const turn = this.#deps.turns.running;
+    const turnId = this.#turnOf(callId);
     this.#close(id, pending, 'answered');
-    if (!turn || !callId) return;
+    if (!turnId || !callId) return;
     this.#underWay.add(callId);
     this.#deps.calls.setStatus(callId, 'running');
-    this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
+    this.#deps.emit({ type: 'call.changed', turnId, callId, change: { status: 'running' } });
   }
 
   #refuse(id: string, pending: Pending, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     if (this.#pending.get(id) !== pending) return;
     const callId = pending.request.tool_use_id;
-    const turn = this.#deps.turns.running;
+    const turnId = this.#turnOf(callId);
     if (callId) this.#notAllowed.add(callId);
     if (callId && how === 'answered') this.#refused.add(callId);
     // The agent may never say what became of it.
-    if (callId && turn && how === 'answered' && !this.#applied.has(callId)) {
+    if (callId && turnId && how === 'answered' && !this.#applied.has(callId)) {
       this.#deps.calls.setStatus(callId, 'rejected');
-      this.#deps.emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'rejected' } });
+      this.#deps.emit({ type: 'call.changed', turnId, callId, change: { status: 'rejected' } });
     }
     this.#send(id, { allow: false, message });
     this.#close(id, pending, how);
@@ -298,6 +307,15 @@ export class Approvals {
     clearTimeout(pending.timer);
     this.#pending.delete(id);
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how });
+  }
+
+  /** The turn whose call that is, as far as it can still change. */
+  #turnOf(callId: CallId | null | undefined): TurnId | undefined {
+    return (callId ? this.#deps.calls.backgroundTurn?.(callId) : undefined) ?? this.#deps.turns.running?.id;
+  }
+
+  #goesOn(callId: CallId | null | undefined): boolean {
+    return callId != null && this.#deps.calls.backgroundTurn?.(callId) !== undefined;
   }
 
   #send(id: string, decision: Decision): void {

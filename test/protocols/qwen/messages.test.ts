@@ -699,12 +699,102 @@ test('a sub-agent that the agent waits for is no task in the background; one tha
       over('D'),
     );
   await all.settle();
-  assert.deepEqual(all.notices(), [
-    'In the background: task F',
-    'In the background: task B',
-    'Done in the background: task B',
-    'Done in the background: task D',
-  ]);
+  assert.deepEqual(all.notices(), ['In the background: task F', 'Done in the background: task D']);
+});
+
+/** A sub-agent in the background, as Claude Code tells of it: what it does comes when the turn is over. */
+async function inBackground(t: TestContext): Promise<Desk> {
+  const all = await talking(t, { command: 'claude', files: {} });
+  all
+    .last()
+    .say(
+      l.assistant([l.use('a', 'Agent', { description: 'Look at back', prompt: 'look', run_in_background: true })]),
+      { type: 'system', subtype: 'task_started', task_id: 'T', tool_use_id: 'a', description: 'Look at back' },
+      l.toolResult('a', 'Async agent launched successfully. (internal metadata)', false, { tool_use_result: { isAsync: true } }),
+      l.assistant([{ type: 'text', text: 'The helper runs.' }]),
+      l.result(),
+    );
+  await all.settle();
+  return all;
+}
+const under = (id: string, content: object) =>
+  l.assistant([content], { parent_tool_use_id: id, message: { id: 'sub', content: [content] } });
+const reported = (summary: string, status = 'completed') => ({
+  type: 'system',
+  subtype: 'task_notification',
+  task_id: 'T',
+  tool_use_id: 'a',
+  status,
+  summary,
+});
+const belowA = (all: Desk) =>
+  all.turn(0).parts.flatMap((part) => (part.parent === 'a' ? [part.kind === 'text' ? part.text : part.kind] : []));
+
+test('a sub-agent in the background stands under its card after the turn, whoever speaks meanwhile, and its report comes once', async (t) => {
+  const all = await inBackground(t);
+  assert.deepEqual([all.turn().status, call(all.turn(), 'a').status, call(all.turn(), 'a').output], ['done', 'running', []]);
+  assert.deepEqual(all.now().background, [{ id: 'T', text: 'Look at back' }]);
+  all.last().say(under('a', { type: 'text', text: 'Reading.' }), under('a', l.use('r', 'Read', { file_path: '/w/a' })));
+  await all.settle();
+  assert.equal(all.now().turns.length, 1, 'nobody else speaks');
+  await all.prompt('meanwhile');
+  all.last().say(l.toolResult('r', 'text', false, { parent_tool_use_id: 'a' }), under('a', { type: 'text', text: 'I read **it**.' }));
+  all.last().say(l.assistant([{ type: 'text', text: 'Yes?' }]), l.result());
+  await all.settle();
+  assert.equal(textOf(all.turn(1)), 'Yes?');
+  assert.equal(call(all.turn(0), 'r').status, 'done');
+  all.last().say(reported('I read **it**.'));
+  await all.settle();
+  assert.deepEqual(belowA(all), ['Reading.', 'call', 'I read **it**.']);
+  assert.deepEqual([call(all.turn(0), 'a').status, all.now().background, all.notices()], ['done', [], []]);
+  all
+    .last()
+    .say(
+      l.init(),
+      l.assistant([{ type: 'text', text: 'It is read.' }], { message: { id: 'm9', content: [{ type: 'text', text: 'It is read.' }] } }),
+    );
+  all.last().say(l.result());
+  await all.settle();
+  assert.deepEqual([all.now().turns.length, textOf(all.turn())], [3, 'It is read.']);
+});
+
+test('what a sub-agent in the background asks outlives the turn of the agent, and its card shows the answer', async (t) => {
+  const all = await inBackground(t);
+  await all.prompt('meanwhile');
+  const wanted = { file_path: '/w/back.txt', content: 'back\n' };
+  all.last().say(under('a', l.use('w', 'Write', wanted)), l.permission('R', 'w', 'Write', wanted));
+  await all.until(() => all.now().asks.length > 0);
+  all.last().say(l.assistant([{ type: 'text', text: 'Yes?' }]), l.result());
+  await all.settle();
+  assert.deepEqual([all.turn(1).status, all.approval().callId, call(all.turn(0), 'w').status], ['done', 'w', 'waiting']);
+  await all.answer(all.approval(), 'allow');
+  await all.until(() => all.last().answerTo('R').length > 0);
+  assert.equal(Object(Object(all.last().answerTo('R')[0]?.response).response).behavior, 'allow');
+  assert.equal(call(all.turn(0), 'w').status, 'running');
+  all.last().say(l.toolResult('w', 'File created', false, { parent_tool_use_id: 'a' }), reported('Wrote it.'));
+  await all.settle();
+  assert.deepEqual([call(all.turn(0), 'w').status, call(all.turn(0), 'a').status], ['done', 'done']);
+  assert.deepEqual(belowA(all), ['call', 'Wrote it.'], 'a report that was not said yet is');
+});
+
+test('a sub-agent in the background ends with the agent, and what it waits for too', async (t) => {
+  const all = await inBackground(t);
+  all.last().say(under('a', l.use('w', 'Bash', { command: 'ls' })), l.permission('R', 'w', 'Bash', { command: 'ls' }));
+  await all.settle();
+  assert.equal(all.now().asks.length, 1);
+  all.last().exit({ code: 1 });
+  await all.settle();
+  assert.deepEqual([call(all.turn(0), 'a').status, call(all.turn(0), 'w').status], ['cancelled', 'cancelled']);
+  assert.deepEqual([all.now().asks, all.now().background ?? []], [[], []]);
+});
+
+test('a sub-agent whose call names itself or a circle as its parent ends nothing and hangs nothing', async (t) => {
+  const all = await inBackground(t);
+  all
+    .last()
+    .say(under('y', l.use('x', 'Read', {})), under('x', l.use('y', 'Read', {})), under('z', l.use('z', 'Read', {})), reported('Done.'));
+  await all.settle();
+  assert.equal(call(all.turn(0), 'a').status, 'done');
 });
 
 test('Claude Code says of a command nobody was asked about that it runs: it is no longer shown as pending, and never runs again', async (t) => {

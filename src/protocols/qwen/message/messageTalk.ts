@@ -7,6 +7,8 @@ import { isRecord } from '../detect.ts';
 import { Ground } from '../ground.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { YesNo } from '../yesNo.ts';
+import { BackgroundAgents } from './backgroundAgents.ts';
+import { CallEnds } from './callEnds.ts';
 import { Choices } from './choices.ts';
 import { clearsIn } from './commands.ts';
 import { deltaIn } from './deltas.ts';
@@ -18,7 +20,6 @@ import { OwnTurn } from './ownTurn.ts';
 import { promptOf, userContent } from './prompt.ts';
 import { Refusals } from './refusals.ts';
 import { permissionReply, Requests } from './requests.ts';
-import { resultEvents } from './results.ts';
 import { rowFor } from './row.ts';
 import * as schema from './schema.ts';
 import { Silence } from './silence.ts';
@@ -50,6 +51,8 @@ export class MessageTalk implements Talk {
   readonly #rows: Readonly<Record<string, (message: AgentMessage) => void>>;
   readonly #unknown = new Set<string>();
   readonly #tasks = new Tasks();
+  readonly #background: BackgroundAgents;
+  readonly #ends: CallEnds;
   readonly #refusals: Refusals;
   readonly #spent = new Spent();
   #session = '';
@@ -81,6 +84,13 @@ export class MessageTalk implements Talk {
     this.#yesNo = new YesNo(emit, scene.newId);
     const known = (callId: string) => this.#ground.calls.call(callId) !== undefined;
     this.#refusals = new Refusals({ turns, known, resumed: setup.resume !== undefined });
+    this.#background = new BackgroundAgents({
+      emit,
+      calls: this.#ground.calls,
+      newPart: () => turns.newPart(),
+      settled: (callId) => this.#ground.approvals.settleCall(callId),
+    });
+    this.#ends = new CallEnds({ ...this.#ground, emit, refusals: this.#refusals, background: this.#background, cwd });
     this.#goBack = new GoBack({ emit, newId: scene.newId, outgoing: this.#outgoing, turns, cwd });
     this.#requests = new Requests({ ...this.#ground, peer, log: scene.log });
     this.#ownTurn = new OwnTurn(turns, (status) => this.#finish(status));
@@ -109,7 +119,7 @@ export class MessageTalk implements Talk {
       control_response: (message) => void this.#outgoing.take(message),
       control_cancel_request: (message) => this.#ground.approvals.withdraw(String(message.request_id)),
       conversation_reset: () => this.#startOver(true),
-      tool_progress: rowFor(scene.log, schema.toolProgress, (line) => this.#progress(line.parent_tool_use_id ?? line.tool_use_id)),
+      tool_progress: rowFor(scene.log, schema.toolProgress, (line) => this.#ends.progress(line.parent_tool_use_id ?? line.tool_use_id)),
     };
   }
 
@@ -181,6 +191,7 @@ export class MessageTalk implements Talk {
   }
 
   end(why: string): void {
+    this.#background.over();
     this.#ground.approvals.cancelAll(why);
     this.#ground.lost();
     this.#choices.end();
@@ -251,7 +262,9 @@ export class MessageTalk implements Talk {
   }
 
   /** The turn a line belongs to; the agent may begin one itself. */
-  #turn(): TurnId {
+  #turn(parent?: string | null): TurnId {
+    const background = this.#ground.calls.backgroundTurn(parent);
+    if (background !== undefined) return background;
     if (!this.#ground.turns.running) {
       this.#spoke = false;
       this.#prompted = '';
@@ -269,39 +282,31 @@ export class MessageTalk implements Talk {
     if (effects.activity !== undefined) this.#ground.turns.activity(effects.activity);
     if (effects.fails) this.#silence.fails(effects.activity);
     const call = line.tool_use_id ? this.#ground.calls.call(line.tool_use_id) : undefined;
-    if (line.subtype === 'task_started' && line.tool_use_id) this.#progress(line.tool_use_id);
-    if (!this.#tasks.tells(line, call)) return;
+    if (line.subtype === 'task_started' && line.tool_use_id) this.#ends.progress(line.tool_use_id);
+    if (this.#background.heard(line) || !this.#tasks.tells(line, call)) return;
     for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, note.parent);
   }
 
   #stream(line: schema.StreamLine): void {
     const { event } = line;
-    if (event.type === 'tool_progress' && event.tool_use_id) return this.#progress(event.tool_use_id);
+    if (event.type === 'tool_progress' && event.tool_use_id) return this.#ends.progress(event.tool_use_id);
     if (event.type.startsWith('content_block') || event.type === 'message_start') {
-      this.#spoke = true;
-      this.#ground.all(this.#ground.calls.stream(line, this.#turn()));
+      this.#spoke ||= !line.parent_tool_use_id;
+      this.#ground.all(this.#ground.calls.stream(line, this.#turn(line.parent_tool_use_id)));
       this.#ownTurn.heard(false);
     }
   }
 
-  #progress(callId: string): void {
-    const turn = this.#ground.turns.running;
-    const status = this.#ground.calls.call(callId)?.status;
-    if (!turn || (status !== 'pending' && status !== 'waiting')) return;
-    this.#ground.calls.setStatus(callId, 'running');
-    this.#emit({ type: 'call.changed', turnId: turn.id, callId, change: { status: 'running' } });
-  }
-
   #assistant(line: schema.AssistantLine): void {
-    const turnId = this.#turn();
-    this.#spoke = true;
+    const turnId = this.#turn(line.parent_tool_use_id);
+    this.#spoke ||= !line.parent_tool_use_id;
     this.#ground.all(this.#ground.calls.assistant(line, turnId));
     for (const block of line.message.content) {
       const call = block.type === 'tool_use' && block.id ? this.#ground.calls.call(block.id) : undefined;
       if (!call || !block.id) continue;
       this.#ground.approvals.watch(block.id, call.use);
       // Those that may yet need a person's yes wait for it or for their result.
-      if (!['edit', 'execute', 'think'].includes(call.use.kind) && call.use.work !== 'ask') this.#progress(block.id);
+      if (!['edit', 'execute', 'think'].includes(call.use.kind) && call.use.work !== 'ask') this.#ends.progress(block.id);
     }
     this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
     const used = line.parent_tool_use_id ? undefined : contextTokens(line.message.usage);
@@ -311,12 +316,14 @@ export class MessageTalk implements Talk {
   #user(line: schema.UserLine): void {
     const { content } = line.message;
     if (line.parent_tool_use_id && (typeof content === 'string' || content.some((block) => block.type === 'text'))) {
-      return this.#ground.all(this.#ground.calls.prompt(line, this.#turn()));
+      return this.#ground.all(this.#ground.calls.prompt(line, this.#turn(line.parent_tool_use_id)));
     }
     if (typeof content === 'string') return this.#remark(content);
     for (const block of content) {
       if (block.type === 'text') this.#remark(block.text ?? '');
-      if (block.type === 'tool_result' && block.tool_use_id) this.#settle(block.tool_use_id, block, line);
+      if (block.type !== 'tool_result' || !block.tool_use_id) continue;
+      this.#ends.settle(block.tool_use_id, block, line);
+      this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
     }
   }
 
@@ -324,23 +331,6 @@ export class MessageTalk implements Talk {
   #remark(text: string): void {
     const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
     if (plain !== '' && !plain.startsWith('[Request interrupted')) this.#ground.turns.note('info', plain.slice(0, 4000));
-  }
-
-  #settle(callId: string, block: schema.Block, line: schema.UserLine): void {
-    const turn = this.#ground.turns.running;
-    const applied = this.#ground.approvals.appliedInstead(callId);
-    const how = {
-      use: this.#ground.calls.call(callId)?.use,
-      before: this.#ground.approvals.before(callId),
-      refused: this.#ground.approvals.wasRefused(callId),
-      stopping: turn?.stopping ?? false,
-      ...(applied === undefined ? {} : { applied }),
-    };
-    this.#refusals.heard(line, callId, block, how.use?.name);
-    this.#ground.approvals.settleCall(callId);
-    this.#ground.calls.setStatus(callId, block.is_error ? 'failed' : 'done');
-    if (turn) this.#ground.all(resultEvents(block, line, turn.id, how, this.#setup.cwd));
-    this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
   }
 
   #result(line: schema.ResultLine): void {
@@ -380,7 +370,7 @@ export class MessageTalk implements Talk {
     this.#ownTurn.over();
     this.#silence.stop();
     this.#ground.stopping.over();
-    this.#ground.approvals.cancelAll('The turn is over.');
+    this.#ground.approvals.cancelTurn('The turn is over.');
     this.#ground.approvals.forget();
     this.#ground.calls.endTurn();
   }
@@ -389,7 +379,7 @@ export class MessageTalk implements Talk {
     const { stopping, approvals, tools } = this.#ground;
     if (!stopping.press()) return;
     void this.#outgoing.ask({ subtype: 'interrupt' }).then((reply) => reply.ok && this.#ownTurn.stopped());
-    approvals.cancelAll('The person stopped the turn.');
+    approvals.cancelTurn('The person stopped the turn.');
     tools.cancel();
   }
 }

@@ -10,10 +10,16 @@ import type { AssistantLine, Block, StreamLine, TokenUsage, UserLine } from './s
 export interface KnownCall {
   readonly use: ToolUse;
   readonly parent: CallId | undefined;
+  /** The turn it was made in. */
+  readonly turn: TurnId;
+  /** A sub-agent that works on in the background. */
+  goesOn?: boolean;
   status: ToolCall['status'];
 }
 
 const ROOT = '';
+/** How many sub-agents deep is looked for the one that works in the background. */
+const DEEPEST = 20;
 
 /**
  * Turns what the agent says into parts of the running turn: pieces as they stream, whole blocks in their place, calls by id, a sub-agent's
@@ -24,6 +30,7 @@ export class Transcript {
   readonly #newPart: () => string;
   readonly #lanes = new Map<string, Lane>();
   readonly #calls = new Map<CallId, KnownCall>();
+  readonly #lastWords = new Map<CallId, string>();
   #ofTurn = new Set<CallId>();
 
   constructor(cwd: () => string, newPart: () => string) {
@@ -35,9 +42,32 @@ export class Transcript {
     return this.#calls.get(id);
   }
 
-  /** Calls without an end, oldest first. */
+  /** Calls without an end that the agent itself waits for, oldest first. */
   get openCalls(): readonly (readonly [CallId, KnownCall])[] {
-    return [...this.#calls].filter(([, call]) => call.status === 'pending' || call.status === 'waiting' || call.status === 'running');
+    return [...this.#calls].filter(([id, call]) => isOpen(call) && this.backgroundTurn(id) === undefined);
+  }
+
+  /** The turn in which a sub-agent works on in the background, for its call and all that belongs to it. */
+  backgroundTurn(id: CallId | null | undefined): TurnId | undefined {
+    const at = id ? [id, ...this.#above(id)].find((one) => this.#calls.get(one)?.goesOn) : undefined;
+    return at === undefined ? undefined : this.#calls.get(at)?.turn;
+  }
+
+  /** The calls that a call belongs to, the nearest first. */
+  #above(id: CallId): readonly CallId[] {
+    const all: CallId[] = [];
+    for (let at = this.#calls.get(id)?.parent; at !== undefined && all.length < DEEPEST; at = this.#calls.get(at)?.parent) all.push(at);
+    return all;
+  }
+
+  /** Open calls that belong to a sub-agent. */
+  openUnder(id: CallId): readonly CallId[] {
+    return [...this.#calls].flatMap(([child, call]) => (isOpen(call) && this.#above(child).includes(id) ? [child] : []));
+  }
+
+  /** What a sub-agent said last. */
+  lastWords(id: CallId): string | undefined {
+    return this.#lastWords.get(id);
   }
 
   /** What is going on now: a sub-agent, another tool, or nothing, which leaves the model. */
@@ -100,7 +130,7 @@ export class Transcript {
   /** A turn or the process is over; its calls are not heard of again. */
   endTurn(): void {
     for (const [, call] of this.openCalls) call.status = 'cancelled';
-    this.#lanes.clear();
+    for (const key of [...this.#lanes.keys()]) if (this.backgroundTurn(key) === undefined) this.#lanes.delete(key);
     this.#ofTurn.clear();
   }
 
@@ -166,6 +196,7 @@ export class Transcript {
     const repeated = lane.repeats(messageId, block);
     if (kind === 'call') return block.id ? this.#finalCall(lane, block.id, block, turnId, parent) : [];
     const text = block.text ?? block.thinking ?? '';
+    if (parent !== undefined && kind === 'text') this.#lastWords.set(parent, text);
     const live = lane.finish(kind, undefined);
     if (!live) {
       if (repeated || text === '') return [];
@@ -184,14 +215,14 @@ export class Transcript {
     if (!this.#calls.has(id)) return this.#addCall(id, name, block.input, turnId, parent);
     const use = toolUse(name, block.input, this.#cwd());
     const known = this.#calls.get(id);
-    this.#calls.set(id, { use, parent: known?.parent ?? parent, status: known?.status ?? 'pending' });
+    this.#calls.set(id, { turn: turnId, ...known, use, parent: known?.parent ?? parent, status: known?.status ?? 'pending' });
     const { title, kind, locations } = use;
     return [{ type: 'call.changed', turnId, callId: id, change: { title, kind, locations, input: use.input } }];
   }
 
   #addCall(id: CallId, name: string, input: unknown, turnId: TurnId, parent: CallId | undefined): readonly SessionEvent[] {
     const use = toolUse(name, input, this.#cwd());
-    this.#calls.set(id, { use, parent, status: 'pending' });
+    this.#calls.set(id, { use, parent, turn: turnId, status: 'pending' });
     this.#ofTurn.add(id);
     const call: ToolCall = {
       id,
@@ -206,6 +237,10 @@ export class Transcript {
     };
     return [{ type: 'part.added', turnId, part: { kind: 'call', id, ...(parent === undefined ? {} : { parent }), call } }];
   }
+}
+
+function isOpen({ status }: KnownCall): boolean {
+  return status === 'pending' || status === 'waiting' || status === 'running';
 }
 
 function kindOf(type: string): Live['kind'] | undefined {
