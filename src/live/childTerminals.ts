@@ -3,12 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
 import { environmentWith } from '../transport/process.ts';
-import { signalTree } from '../transport/processTree.ts';
+import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
 /** Milliseconds a command has to end by itself when it is killed. */
 const KILL_PATIENCE = 2000;
+/** Milliseconds of silence after which a command that has exited has said all, and after which it has in any case. */
+const QUIET = 300;
+const DRAIN = 1000;
 
 export interface ChildTerminal extends TerminalHandle {
   readonly spec: TerminalSpec;
@@ -18,7 +21,8 @@ export interface ChildTerminal extends TerminalHandle {
 
 /**
  * Terminals as plain child processes with pipes, each the leader of its own process group. Arguments are never joined for a shell, unless the
- * agent gave a whole command line without arguments. Output survives release; only the process is ended.
+ * agent gave a whole command line without arguments. Output survives release; only the process is ended, with
+ * what it left in its group.
  */
 export function childTerminals(options: { readonly cwd: string; readonly onCreate?: (terminal: ChildTerminal) => void }): Terminals {
   return {
@@ -44,29 +48,48 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
   const tail = new Tail(limit);
   let exit: Exit | undefined;
   let last: NodeJS.Timeout | undefined;
+  let quiet: NodeJS.Timeout | undefined;
+  let left = false;
   for (const stream of [child.stdout, child.stderr]) {
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
+      quiet?.refresh();
       tail.push(chunk);
       const text = decoder.write(chunk);
       if (text) for (const listener of listeners) listener(text);
     });
   }
   const exited = new Promise<Exit>((resolve) => {
-    child.once('close', (code, signal) => {
-      exit = { code, signal };
-      resolve(exit);
-      for (const listener of listeners) listener(undefined);
+    child.once('exit', (code, signal) => {
+      const finish = () => {
+        if (exit) return;
+        for (const timer of [quiet, latest]) clearTimeout(timer);
+        // What it left in its group is still to be ended, by a kill that is under way or by the release.
+        left = child.pid !== undefined && hasLeftBehind(child.pid);
+        if (!left) clearTimeout(last);
+        child.stdout.destroy();
+        child.stderr.destroy();
+        exit = { code, signal };
+        resolve(exit);
+        for (const listener of listeners) listener(undefined);
+      };
+      // Normally the pipes close with it (acp.md §10.4). What it left running, a server for example, may hold them for ever.
+      const afterReading = () => setImmediate(finish);
+      quiet = setTimeout(afterReading, QUIET);
+      const latest = setTimeout(afterReading, DRAIN);
+      child.once('close', finish);
     });
   });
   const end = () => {
-    if (!exit && child.pid !== undefined) signalTree(child.pid, 'SIGKILL');
+    if (child.pid === undefined) return;
+    if (!exit) signalTree(child.pid, 'SIGKILL');
+    else if (left) killLeftBehind(child.pid);
+    left = false;
   };
   const kill = () => {
-    if (exit || last || child.pid === undefined) return;
+    if ((exit && !left) || last || child.pid === undefined) return;
     signalTree(child.pid, 'SIGTERM');
     last = setTimeout(end, KILL_PATIENCE);
-    child.once('close', () => clearTimeout(last));
   };
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -29,3 +29,14 @@ export function killLeftBehind(pid: number): void {
     // Nothing was left.
   }
 }
+
+/** True while something is left in the group of a process that has exited; never on Windows. */
+export function hasLeftBehind(pid: number): boolean {
+  if (process.platform === 'win32') return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
