@@ -32,6 +32,8 @@ interface Held {
   asked?: Snapshot;
   /** How often it became another since. */
   changes: number;
+  /** The agent was looked at for what it waits for. */
+  looked?: true;
   /** What the person made of the proposal. */
   edited?: string | undefined;
 }
@@ -78,6 +80,13 @@ export class Calls {
     return [...this.#held.values()].flatMap(({ last, answered, askId, rejected, adrift }) =>
       answered && askId === undefined && last.status === 'waiting' && (adrift || !rejected) ? [last.id] : [],
     );
+  }
+
+  /** Some call stands still and nobody was asked about it: true once for each. */
+  leftOpen(): boolean {
+    const open = [...this.#held.values()].filter(({ last, answered, looked }) => last.status === 'pending' && !answered && !looked);
+    for (const held of open) held.looked = true;
+    return open.length > 0;
   }
 
   adrift(id: string): void {

@@ -137,6 +137,18 @@ export class Decisions {
     else if (!streams.open) lost(undefined);
   }
 
+  /** The agent rests with a call that stands still: what it waits for may not have been heard. */
+  async look(): Promise<void> {
+    const { memory, scene, hearing, over, settle } = this.#deps;
+    const now = await lookUp(memory).catch((error: unknown) => {
+      scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
+      return undefined;
+    });
+    if (over()) return;
+    if (now && isAtRest(now.state)) hearing.catchUp(now);
+    settle();
+  }
+
   /** Nothing was heard on the stream of a decision. */
   #undelivered(callId: string, error: unknown): void {
     const { calls, streams, over, refused, lost } = this.#deps;

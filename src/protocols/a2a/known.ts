@@ -184,9 +184,10 @@ export class Known {
     const at: Record<Kind, number | undefined> = { text: anchored ? 0 : undefined, thought: anchored ? 0 : undefined };
     const found: Unseen[] = [];
     const calls = new Map<string, number>();
+    const pieces = new Pieces((kind, messageId) => this.#shownOf(kind, messageId));
     for (const message of messages) {
       const { messageId } = message;
-      const skip: Record<Kind, number> = { text: this.#shownOf('text', messageId), thought: this.#shownOf('thought', messageId) };
+      const skip: Record<Kind, number> = { text: pieces.skip('text', message), thought: pieces.skip('thought', message) };
       for (const said of message.said) {
         if (said.type === 'call') {
           const { id } = said.call;
@@ -217,7 +218,9 @@ export class Known {
     const from = anchored ? prompt + 1 : history.findLastIndex((one) => !isUsers(one) && isEarlier(one)) + 1;
     const skipped = !anchored && passing && !this.fresh;
     const messages = (skipped ? [] : history.slice(from)).filter((one) => !isUsers(one));
-    const last = record.messageId === undefined || !messages.some((one) => one.messageId === record.messageId);
+    // One name may stand for several pieces.
+    const same = messages.findLast((one) => record.messageId !== undefined && one.messageId === record.messageId);
+    const last = same === undefined || JSON.stringify(same.parts ?? []) !== JSON.stringify(record.parts);
     return {
       anchored,
       messages: [
@@ -259,6 +262,33 @@ export class Known {
     }
     place.length += length;
     place.end = end;
+  }
+}
+
+/** Pieces of one message that stand as several entries, or one entry that grew from each to the next. */
+class Pieces {
+  readonly #shown: (kind: Kind, messageId: string | undefined) => number;
+  readonly #before = new Map<string, { readonly shown: number; whole: string }>();
+
+  constructor(shown: (kind: Kind, messageId: string | undefined) => number) {
+    this.#shown = shown;
+  }
+
+  /** How much of this entry was shown or has stood in those before it. */
+  skip(kind: Kind, { messageId, said }: { readonly messageId: string | undefined; readonly said: readonly Said[] }): number {
+    if (messageId === undefined) return 0;
+    const key = `${kind} ${messageId}`;
+    const words = said.flatMap((one) => (one.type === kind ? one.text : [])).join('');
+    const before = this.#before.get(key);
+    if (!before) {
+      const shown = this.#shown(kind, messageId);
+      this.#before.set(key, { shown, whole: words });
+      return shown;
+    }
+    const { shown, whole } = before;
+    const grew = whole !== '' && words.length > whole.length && words.startsWith(whole);
+    before.whole = grew ? words : whole + words;
+    return grew ? Math.max(shown, whole.length) : Math.max(0, shown - whole.length);
   }
 }
 

@@ -9,6 +9,8 @@ interface Stream {
   records: number;
   /** Nothing is expected of it any more; what it says is still heard. */
   stale?: true;
+  /** It has said that the agent waits, and may say for what. */
+  resting?: NodeJS.Timeout;
   readonly cut: AbortController;
 }
 
@@ -19,17 +21,22 @@ interface Listener {
   readonly heard: (record: Incoming, stream: number, first: boolean) => boolean;
   /** The newest stream has said its last word. */
   readonly lastWord: () => void;
+  /** After the last word that was just heard, another may be wanted. */
+  readonly mayFollow: () => boolean;
   readonly unknown: () => void;
 }
 
 /** The streams a turn listens to: one for the prompt, one for every decision, one for every subscription; they may overlap. */
 export class Streams {
   readonly #listener: Listener;
+  readonly #lastWords: number;
   #all: Stream[] = [];
   #over = false;
 
-  constructor(listener: Listener) {
+  /** `lastWords`: milliseconds a body may stay open after its last word, when another may follow. */
+  constructor(listener: Listener, lastWords: number) {
     this.#listener = listener;
+    this.#lastWords = lastWords;
   }
 
   /** Some body has not ended. */
@@ -57,6 +64,7 @@ export class Streams {
     for (const one of this.#all) {
       if (one.ended) continue;
       one.ended = true;
+      clearTimeout(one.resting);
       one.cut.abort();
     }
   }
@@ -64,6 +72,7 @@ export class Streams {
   /** Nothing is heard from now on; the bodies go on being read, since closing them may mean something to the agent. */
   deafen(): void {
     this.#over = true;
+    for (const { resting } of this.#all) clearTimeout(resting);
   }
 
   /** Settles when the body has ended, with what went wrong before its last word. */
@@ -77,8 +86,9 @@ export class Streams {
     } catch (thrown) {
       error = thrown;
     }
-    const done = stream.ended;
+    const done = stream.ended || stream.resting !== undefined;
     stream.ended = true;
+    clearTimeout(stream.resting);
     // After the last word the fate of the connection means nothing.
     if (done) return undefined;
     return error ?? (stream.records === 0 ? new Error(say('The agent answered with nothing.')) : undefined);
@@ -93,7 +103,14 @@ export class Streams {
     stream.records += 1;
     const ours = this.#listener.heard(record, mine, stream.records === 1);
     if (!ours || !record.final || mine !== this.#all.length) return;
+    if (!this.#listener.mayFollow()) return this.#end(stream);
+    stream.resting ??= setTimeout(() => this.#end(stream), this.#lastWords);
+  }
+
+  #end(stream: Stream): void {
+    if (stream.ended) return;
     stream.ended = true;
+    clearTimeout(stream.resting);
     this.#listener.lastWord();
   }
 }

@@ -15,6 +15,8 @@ export interface Timing extends Limits {
   readonly silence: number;
   /** That an agent has to end a stream after it was told to stop, and to say that it was. */
   readonly patience: number;
+  /** That a stream may stay open after it said that the agent waits, and did not say for what. */
+  readonly lastWords: number;
   /** Without a record after a decision until the agent is asked whether it still waits for it. */
   readonly doubt: number;
   /** That a stream has to say what a notification said, before it is taken for dead. */
@@ -30,6 +32,7 @@ export const TIMING: Timing = {
   ping: 2000,
   silence: 10_000,
   patience: 5000,
+  lastWords: 1000,
   answer: 15_000,
   card: 60_000,
   doubt: 15_000,

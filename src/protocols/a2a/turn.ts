@@ -80,13 +80,17 @@ export class Turn {
       hear: (open) => this.#hear(open),
     });
     this.#silence = new Silence(scene, id, timing.silence);
-    this.#streams = new Streams({
-      alive: () => this.#alive(),
-      heard: (record, stream, first) => this.#heard(record, stream, first),
-      // What is being written belongs to the turn.
-      lastWord: () => void this.#edits.written().then(() => this.#settle()),
-      unknown: () => scene.log.trace('A record of a kind that is not known was left out.'),
-    });
+    this.#streams = new Streams(
+      {
+        alive: () => this.#alive(),
+        heard: (record, stream, first) => this.#heard(record, stream, first),
+        // What is being written belongs to the turn.
+        lastWord: () => void this.#edits.written().then(() => this.#settle()),
+        mayFollow: () => this.#mayAsk,
+        unknown: () => scene.log.trace('A record of a kind that is not known was left out.'),
+      },
+      timing.lastWords,
+    );
     this.#decisions = new Decisions({
       ...deps,
       turnId: id,
@@ -324,6 +328,7 @@ export class Turn {
       if (memory.peer.dialect !== 'gemini') return void this.#decisions.doubt(undefined);
       this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
     }
+    if (this.#mayAsk && !this.#stop.signal.aborted && this.#calls.leftOpen()) return void this.#decisions.look();
     if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
     memory.completed = state === 'completed';
     if (state === 'failed' || state === 'rejected' || state === 'canceled') leaveTask(memory);
@@ -335,6 +340,12 @@ export class Turn {
     if (followUp) return this.#sayText(followUp);
     if (this.#shown.empty && !this.#hearing.anything) this.#shown.notice('info', say('The agent returned nothing.'));
     this.#end({ status: 'done' });
+  }
+
+  /** It rests for the person, and has not said what it waits for. */
+  get #mayAsk(): boolean {
+    const { peer } = this.#deps.memory;
+    return this.#hearing.state === 'input-required' && peer.dialect === 'rfc' && this.#calls.waiting === 0;
   }
 
   async #askSignIn(): Promise<void> {

@@ -120,3 +120,30 @@ test('a window that goes in its first turn knows the task: the next one catches 
   assert.equal(now.turns.map(textOf).join('|'), 'Slow. Done meanwhile.');
   assert.equal(agent.requests('message/stream').length, 1);
 });
+
+for (const [how, history, last] of [
+  ['the last of them in the state', ['Alpha ', 'beta ', 'beta, ', 'gamma. '], 'Delta.'],
+  ['the last of them in both', ['Alpha ', 'beta ', 'beta, ', 'gamma. ', 'Delta.'], 'Delta.'],
+  ['each with all that was said', ['Alpha ', 'Alpha beta ', 'Alpha beta beta, gamma. '], 'Alpha beta beta, gamma. Delta.'],
+] as const)
+  for (let heard = 0; heard <= 5; heard += 1)
+    test(`pieces of one message stand as entries of their own, ${how}, and ${heard} of them were heard: the others are shown`, async (t) => {
+      const message = said('same', last);
+      const now = task('completed', {
+        history: [user('u', 'go'), ...history.map((one) => said('same', one))],
+        status: { state: 'completed', message },
+      });
+      const agent = await fakeAgent(t, {
+        on: {
+          'message/stream': (_, reply) => {
+            reply.record(task('working'));
+            for (const one of ['Alpha ', 'beta ', 'beta, ', 'gamma. ', 'Delta.'].slice(0, heard)) reply.record(says('same', one));
+            setTimeout(() => reply.cut(), 10);
+          },
+          'tasks/resubscribe': (_, reply) => reply.end(),
+          'tasks/get': (_, reply) => reply.json(now),
+        },
+      });
+      const turn = await talk(t, agent.url).prompt('go');
+      assert.deepEqual([turn.status, textOf(turn)], ['done', 'Alpha beta beta, gamma. Delta.']);
+    });

@@ -16,6 +16,7 @@ export const FAST: Timing = {
   ping: 50,
   silence: 60_000,
   patience: 300,
+  lastWords: 100,
   answer: 5000,
   card: 5000,
   doubt: 60_000,
