@@ -55,11 +55,11 @@ export class Calls {
   readonly #scene: Scene;
   readonly #turnId: TurnId;
   readonly #remembered: Allowances;
-  readonly #replaced: (id: string) => void;
+  readonly #replaced: (id: string, edited: boolean) => void;
   readonly #held = new Map<string, Held>();
 
-  /** `replaced`: what was decided about the call of that id was something else. */
-  constructor(scene: Scene, turnId: TurnId, remembered: Allowances, replaced: (id: string) => void = () => {}) {
+  /** `replaced`: what was decided about the call of that id was something else; `edited`: about a text that the person had changed. */
+  constructor(scene: Scene, turnId: TurnId, remembered: Allowances, replaced: (id: string, edited: boolean) => void = () => {}) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#remembered = remembered;
@@ -262,7 +262,7 @@ export class Calls {
   #replace(held: Held): Decision | undefined {
     const { last, dialect } = held;
     this.#settle(held, 'withdrawn');
-    this.#replaced(last.id);
+    this.#replaced(last.id, held.edited !== undefined);
     Object.assign(held, { answered: false, rejected: false, adrift: false, asked: undefined, edited: undefined });
     held.changes += 1;
     const no = held.changes > MOST_CHANGES && last.request ? rejectionOf(last.request) : undefined;
@@ -309,8 +309,10 @@ function isAnother({ last, asked, askId, edited }: Held): boolean {
   if (!asked) return false;
   if (last.status === 'pending') return askId !== undefined;
   if (last.status !== 'waiting') return false;
+  const { proposed } = last.request ?? {};
   // An agent may tell the person's own text back.
-  if (askId === undefined && edited !== undefined && last.request?.proposed !== undefined) return !isSame(outline(last), outline(asked));
+  if (askId === undefined && edited !== undefined && proposed !== undefined && lines(proposed) === lines(edited))
+    return !isSame(outline(last), outline(asked));
   return !isSame(substance(last), substance(asked));
 }
 
@@ -320,7 +322,7 @@ function substance({ name, title, kind, input, diff, request }: Snapshot): unkno
 
 /** The same without the proposed text. */
 function outline({ name, kind, diff, request }: Snapshot): unknown {
-  return [name, kind, diff?.path, request?.options];
+  return [name, kind, diff?.path, diff?.before, request?.options];
 }
 
 function isSame(one: unknown, other: unknown): boolean {

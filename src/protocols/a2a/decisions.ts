@@ -66,8 +66,9 @@ export class Decisions {
   }
 
   /** The call has become another: what was decided about it is not sent any more. */
-  takeBack(callId: string): void {
+  takeBack(callId: string, edited: boolean): void {
     this.#posts.recall([callId]);
+    if (edited) this.#deps.shown.notice('warn', say('The agent proposes something else now; what you had changed is not part of it.'));
     if (this.#posts.someDoubtful([callId])) this.#deps.shown.notice('warn', mayBeFollowed());
   }
 
@@ -87,11 +88,11 @@ export class Decisions {
     if (!choice) return;
     let edited: string | undefined;
     const proposed = call.request?.proposed;
+    edits.forget(call.id);
     if (decision.edited !== undefined && proposed !== undefined) {
       const text = likeProposal(decision.edited, proposed);
       if (text !== proposed && (dialect === 'rfc' || memory.newer)) edited = text;
       else if (text !== proposed && call.diff) edits.add(call.id, call.diff.path, text);
-      else edits.forget(call.id);
     }
     const post = this.#posts.begin(call.id);
     let arrived = false;

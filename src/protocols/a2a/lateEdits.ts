@@ -26,7 +26,7 @@ export class LateEdits {
     this.#edits.set(callId, { path, text });
   }
 
-  /** The person went back to the proposal. */
+  /** What the person decides now counts. */
   forget(callId: string): void {
     this.#edits.delete(callId);
   }

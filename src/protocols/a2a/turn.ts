@@ -59,7 +59,7 @@ export class Turn {
     const { scene, memory, timing } = deps;
     this.id = id;
     this.#deps = deps;
-    this.#calls = new Calls(scene, id, memory.remembered, (callId) => this.#decisions.takeBack(callId));
+    this.#calls = new Calls(scene, id, memory.remembered, (callId, edited) => this.#decisions.takeBack(callId, edited));
     this.#shown = new Shown(scene, id, memory.known);
     this.#hearing = new Hearing({
       scene,

@@ -185,3 +185,111 @@ test('a decision that did not arrive: what the person made of the proposal is as
   await session.ended(turnId);
   assert.match(JSON.stringify(agent.heard), /mine\\r\\n/);
 });
+
+const inTask = (words: string) =>
+  task('input-required', {
+    status: {
+      state: 'input-required',
+      message: {
+        kind: 'message',
+        role: 'agent',
+        messageId: 'q',
+        parts: ((edit(words).status as Json).message as Json).parts,
+      },
+    },
+  });
+const mine = (ask: Approval) => ({ ...option(ask, 'allow_once'), edited: 'mine\n' }) as Parameters<Talk['answer']>[1];
+const notices = (session: Talk) =>
+  session
+    .now()
+    .turns[0]?.parts.map((part) => (part.kind === 'notice' ? part.notice.text : ''))
+    .join() ?? '';
+
+test('a decision that did not arrive, and the agent proposes something else meanwhile: what the person had made of the old text is not part of it, and that is told', async (t) => {
+  let at = 0;
+  const agent = await turning(t, edit('one\n'), {
+    before: (_, response, body) => (body.includes('selected_option_id') && at++ === 0 ? Boolean(response.destroy()) : false),
+    on: { 'tasks/get': (_, reply) => reply.json(inTask('other\n')) },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  session.answer(old, mine(old));
+  const ask = (await another(session, old)).asks[0] as Approval;
+  assert.doesNotMatch(ask.title, /with your changes/);
+  assert.equal(ask.detail.type === 'edit' ? ask.detail.diffs[0]?.after : '', 'other\n');
+  assert.match(notices(session), /proposes something else now/);
+  session.answer(ask, option(ask, 'allow_once'));
+  await session.ended(turnId);
+  assert.deepEqual(agent.heard, [{ tool_call_id: 'k1', selected_option_id: 'proceed_once' }]);
+});
+
+test('an agent that tells the person’s own text back is not asked about it', async (t) => {
+  let open: Reply | undefined;
+  let before: Reply | undefined;
+  const agent = await turning(t, edit('one\n'), {
+    on: {
+      'message/stream': ({ params }, reply) => {
+        const [part] = (params.message as { readonly parts: readonly { readonly data?: Json }[] }).parts;
+        if (part?.data) open = reply;
+        else before = reply;
+        if (part?.data) return reply.record(edit('mine\r\n'));
+        reply.record(task('submitted'));
+        reply.record(edit('one\n'));
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  const asked = new Set<string>();
+  session.live.store.onChange(({ now }) => now.asks.forEach(({ id }) => void asked.add(id)));
+  session.answer(old, mine(old));
+  await agent.until('message/stream', 2);
+  await session.until('its record', () => open !== undefined);
+  open?.record(call('SUCCEEDED'));
+  open?.record(over());
+  open?.end();
+  before?.end();
+  assert.equal((await session.ended(turnId)).status, 'done');
+  assert.deepEqual(
+    [...asked].filter((id) => id !== old.id),
+    [],
+  );
+});
+
+test('a server that cannot be told of changes: a text of the person for what was proposed before is not written over what is allowed now', async (t) => {
+  let at = 0;
+  const agent = await turning(t, shippedEdit('one'), {
+    card: GEMINI,
+    before: (_, response, body) =>
+      body.includes('proceed_once') && at++ === 0 ? Boolean(response.writeHead(503, { 'retry-after': '30' }).end('busy')) : false,
+    on: {
+      'message/stream': ({ params }, reply) => {
+        const [part] = (params.message as { readonly parts: readonly { readonly data?: Json }[] }).parts;
+        if (part?.data) {
+          reply.record(shipped('success', { request: { name: 'replace', args: { file_path: '/w/a.txt', content: 'other' } } }));
+          reply.record(status('input-required', '', [], { final: true, meta: { coderAgent: { kind: 'state-change' } } }));
+          return reply.end();
+        }
+        open = reply;
+        reply.record(task('submitted'));
+        reply.record(shippedEdit('one'));
+      },
+    },
+  });
+  let open: Reply | undefined;
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  session.answer(old, mine(old));
+  await session.until('word of what it waits for', (now) => /has not been sent yet/.test(now.turns[0]?.activity ?? ''));
+  open?.record(shippedEdit('other'));
+  const ask = (await another(session, old)).asks[0] as Approval;
+  session.answer(ask, option(ask, 'allow_once'));
+  assert.equal((await session.ended(turnId)).status, 'done');
+  assert.deepEqual([...session.files], []);
+});

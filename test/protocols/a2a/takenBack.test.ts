@@ -154,3 +154,39 @@ for (const status of [503, 429, 401])
     assert.deepEqual([agent.heard, closed], [['cancel'], [0]]);
     assert.deepEqual([turn.status, callsOf(turn)[0]?.status], ['done', 'rejected']);
   });
+
+for (const [then, words, said] of [
+  ['allows', undefined, undefined],
+  ['allows with other words', 'Only this once', 'Only this once'],
+  ['rejects again', undefined, 'Never touch that file'],
+] as const)
+  test(`a rejection with words does not arrive, and asked again the person ${then}: only what still holds is said`, async (t) => {
+    let at = 0;
+    const heard: unknown[] = [];
+    const agent = await fakeAgent(t, {
+      before: (_, response, body) =>
+        body.includes('selected_option_id') && at++ === 0 ? Boolean(response.writeHead(500).end('boom')) : false,
+      on: {
+        'message/stream': ({ params }, reply) => {
+          const [part] = (params.message as { readonly parts: readonly { readonly data?: Json; readonly text?: string }[] }).parts;
+          heard.push(part?.data?.selected_option_id ?? part?.text);
+          const now = heard.length === 1 ? [task('submitted'), call('PENDING', asks), over('input-required')] : [call('SUCCEEDED'), over()];
+          for (const one of now) reply.record(one);
+          reply.end();
+        },
+        'tasks/get': (_, reply) => reply.json(waits),
+      },
+    });
+    const session = talk(t, agent.url);
+    await session.opened();
+    const turnId = session.begin('go');
+    const ask = await session.approval();
+    session.answer(ask, { ...option(ask, 'reject_once'), feedback: 'Never touch that file' } as Parameters<Talk['answer']>[1]);
+    const { asks: open } = await session.until('the question once more', (now) => now.asks.some((one) => one.id !== ask.id));
+    const [again] = open;
+    assert.ok(again?.kind === 'approval');
+    const effect = then === 'rejects again' ? 'reject_once' : 'allow_once';
+    session.answer(again, { ...option(again, effect), ...(words ? { feedback: words } : {}) } as Parameters<Talk['answer']>[1]);
+    await session.ended(turnId);
+    assert.deepEqual(heard, ['go', effect === 'allow_once' ? 'proceed_once' : 'cancel', ...(said ? [said] : [])]);
+  });
