@@ -124,6 +124,12 @@ export class Composer {
     this.#look(area);
   };
 
+  /** The agent's commands have changed: what is typed already may be one. */
+  commandsChanged(): void {
+    const area = this.#ref.value;
+    if (area && area === document.activeElement && area.value.startsWith('/')) this.#look(area);
+  }
+
   readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
 
   #look(area: HTMLTextAreaElement): void {

@@ -3,7 +3,7 @@ import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Content, Session } from '../src/session/model.ts';
+import type { Command, Content, Session } from '../src/session/model.ts';
 import { actions } from './actions.ts';
 import { announcement } from './announcer.ts';
 import { Composer } from './composer.ts';
@@ -51,6 +51,7 @@ export class Chat {
   #shownTurns = TURNS_AT_ONCE;
   #trusted = true;
   #known = false;
+  #commands: readonly Command[] = [];
   #listOpen = false;
   #frame = 0;
   /** Something in the page was pressed since the keys last went elsewhere: they are where the person wants them. */
@@ -110,6 +111,10 @@ export class Chat {
     const focused = document.activeElement;
     render(this.#template(view), this.#root);
     if (focused && !focused.isConnected) this.#composer.focus();
+    if (session.commands !== this.#commands) {
+      this.#commands = session.commands;
+      this.#composer.commandsChanged();
+    }
     this.#watch();
   }
 

@@ -68,6 +68,15 @@ test('what is typed right after Enter, before a frame is drawn, is a text of its
   );
 });
 
+test('a slash typed before the agent has told its commands opens the menu once it has', async () => {
+  const stage = await Stage.open(session({ commands: [] }));
+  stage.composer.focus();
+  await stage.type('/he');
+  assert.equal(stage.all('[role=option]').length, 0);
+  await stage.happen({ type: 'commands.set', commands: sessions.everything?.commands ?? [] });
+  assert.match(stage.text('[role=option]'), /^\/help/);
+});
+
 test('the slash menu filters, is moved through with the keys, and descends into sub-commands', async () => {
   const stage = await Stage.open(session({ commands: sessions.everything?.commands ?? [] }));
   await stage.type('/');

@@ -53,10 +53,10 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
 }
 
 /** How far an answer reaches that is not for this once stands on its button. */
-function optionText(option: Option): string {
+function optionText(option: Option): TemplateResult | string {
   const lasts = option.effect === 'allow_always' || option.effect === 'reject_always';
-  const reach = lasts && option.description ? ` · ${visibleText(shortened(option.description, LONGEST_REACH))}` : '';
-  return optionName(option) + reach;
+  if (!lasts || !option.description) return optionName(option);
+  return html`${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span>`;
 }
 
 function tooltipOf(option: Option): string {
