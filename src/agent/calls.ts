@@ -6,6 +6,7 @@ import type { Call, KeptDiff } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
 import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
+import { diskFiles } from './workspace/textFile.ts';
 
 export interface CallScene {
   readonly face: Face;
@@ -102,6 +103,7 @@ function sceneOf(scene: CallScene, call: Call): ToolScene {
     workspace: scene.workspace,
     signal: scene.signal,
     permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
+    files: scene.face.files?.(scene.signal) ?? diskFiles,
     runCommand: (spec, onText) => scene.face.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
     output: (text) => scene.face.say({ type: 'call.output', id: call.id, text }),
   };

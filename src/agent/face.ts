@@ -2,6 +2,7 @@ import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
 import type { News } from './task.ts';
 import type { CommandEnd, CommandSpec } from './tools/runCommand.ts';
 import type { Outcome, Shown } from './tools/tool.ts';
+import type { TextFiles } from './workspace/textFiles.ts';
 
 /**
  * What a face (one protocol served) gives the loop. `say` is told everything that happens, in order; the others ask the client and settle when
@@ -21,6 +22,8 @@ export interface Face {
   clientTools(): readonly ToolOffer[];
   /** Runs a command line where the client shows it; absent: the agent runs commands itself. */
   readonly runCommand?: ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined;
+  /** Text files as the client's editor holds them, until the signal fires; absent: those on the disk. */
+  readonly files?: (signal: AbortSignal) => TextFiles;
   readonly asksQuestions: boolean;
   readonly hasPlanMode: boolean;
   /** The client hears of tasks in the background, and answers what they ask when no turn runs. */

@@ -4,19 +4,20 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acp } from '../../src/protocols/acp/index.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
-import { callsOf, findTerminal } from '../../src/session/select.ts';
+import type { Files } from '../../src/protocols/ports.ts';
+import { callsOf, changedFiles, findTerminal } from '../../src/session/select.ts';
 import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
 import { problemOfFrame } from '../protocols/acp/oracle.ts';
 import { temporaryFolder } from './agentProcess.ts';
 
 /** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
-function start(t: TestContext, cwd: string, resume?: Resume): Drive {
+function start(t: TestContext, cwd: string, resume?: Resume, files?: Files): Drive {
   const env = { PARLEY_MODEL_BASE_URL: undefined, PARLEY_MODEL_NAME: undefined, KIMI_SHARE_DIR: path.join(cwd, '.home') };
   const args = [path.resolve('dist/parley-agent.js'), '--face', 'acp'];
   const driven = drive({
     protocol: acp,
     launch: { kind: 'process', command: process.execPath, args, env, cwd },
-    ports: { tools: [] },
+    ports: { tools: [], ...(files ? { files } : {}) },
     ...(resume ? { resume } : {}),
   });
   t.after(async () => {
@@ -60,6 +61,40 @@ test('a change is asked about with its diff, refused, then allowed', async (t) =
     { kind: 'diff', diff: { path: file, before: 'one\ntwo\n', after: 'one\nthree\n' } },
   );
   assert.equal(edit?.status, 'done');
+});
+
+test('a file with unsaved text is edited in the editor: that text stays, and a write it refuses is a call that failed', async (t) => {
+  const cwd = temporaryFolder(t);
+  const file = path.join(cwd, 'a.txt');
+  writeFileSync(file, 'one\ntwo\n');
+  let buffer = 'unsaved\none\ntwo\n';
+  let refuses = false;
+  const files: Files = {
+    read: async (target) => (target === file ? buffer : readFileSync(target, 'utf8')),
+    write: async (target, text) => {
+      assert.equal(target, file);
+      if (refuses) throw new Error('the editor does not want it');
+      buffer = text;
+    },
+  };
+  const driven = start(t, cwd, undefined, files);
+  await driven.ready();
+  driven.onAsk(choose('allow_once'));
+  const turn = await driven.prompt('replace "two" with "three" in a.txt');
+  assert.equal(buffer, 'unsaved\none\nthree\n');
+  assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\n', 'nothing goes past the editor');
+  assert.deepEqual(
+    callsOf(turn).flatMap((call) => call.output.flatMap((one) => (one.kind === 'diff' ? [one.diff] : []))),
+    [{ path: file, before: 'unsaved\none\ntwo\n', after: 'unsaved\none\nthree\n' }],
+  );
+  assert.equal(changedFiles(turn).length, 1);
+  refuses = true;
+  buffer = 'unsaved\none\ntwo\n';
+  const failed = await driven.prompt('replace "two" with "three" in a.txt');
+  const edit = callsOf(failed).find((call) => call.kind === 'edit');
+  assert.equal(edit?.status, 'failed');
+  assert.match(JSON.stringify(edit), /does not want it/);
+  assert.equal(buffer, 'unsaved\none\ntwo\n');
 });
 
 test("commands run in the client's terminals, and stop with the turn", async (t) => {

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { runCommand } from '../../src/agent/tools/runCommand.ts';
 import { Rejected, type Shown, type Tool, ToolFailure, type ToolScene } from '../../src/agent/tools/tool.ts';
+import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 
 export interface Tried {
   readonly action: string;
@@ -26,6 +27,7 @@ export function sceneIn(cwd: string, more: { answer?: () => void; signal?: Abort
       asked.push(request);
       more.answer?.();
     },
+    files: diskFiles,
     runCommand,
     output: (text) => void printed.push(text),
   };

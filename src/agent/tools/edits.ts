@@ -1,6 +1,6 @@
 import { say } from '../locale.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
-import { encodeText, readTextFile, type TextFile, writeTextFile } from '../workspace/textFile.ts';
+import type { TextFile } from '../workspace/textFiles.ts';
 import { done, type Outcome, ToolFailure, type ToolScene } from './tool.ts';
 
 export interface Edit {
@@ -26,13 +26,13 @@ export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outc
     description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}`,
     shown,
   });
-  const now = await readTextFile(place.real, name);
+  const now = await scene.files.read(place, name);
   const again = await placeOf(scene.workspace, place.path);
   if (now?.text !== before?.text || again.real !== place.real) {
     throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
   }
   const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
-  await writeTextFile(place.real, encodeText(after, before ?? { eol: '\n', bom: false }));
+  await scene.files.write(place, after, before ?? { eol: '\n', bom: false });
   if (after === edit.after) return done('', edit.message, shown);
   const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
   return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { shortPath } from '../workspace/paths.ts';
-import { readTextFile } from '../workspace/textFile.ts';
 import { permitRead } from './permit.ts';
 import { defineTool, done, ToolFailure } from './tool.ts';
 
@@ -20,7 +19,7 @@ export const readFileTool = defineTool({
   run: async (input, scene) => {
     const place = await permitRead(scene, input.path);
     const name = shortPath(scene.workspace, place.path);
-    const file = await readTextFile(place.real, name);
+    const file = await scene.files.read(place, name);
     if (!file) throw new ToolFailure(`${name} does not exist.`);
     const lines = file.text.split('\n');
     if (lines.at(-1) === '') lines.pop();

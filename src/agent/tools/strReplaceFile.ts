@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { shortPath } from '../workspace/paths.ts';
-import { readTextFile } from '../workspace/textFile.ts';
 import { permitAndWrite } from './edits.ts';
 import { locate } from './permit.ts';
 import { defineTool, ToolFailure } from './tool.ts';
@@ -24,7 +23,7 @@ export const strReplaceFileTool = defineTool({
   run: async (input, scene) => {
     const place = await locate(scene, input.path);
     const name = shortPath(scene.workspace, place.path);
-    const before = await readTextFile(place.real, name);
+    const before = await scene.files.read(place, name);
     if (!before) throw new ToolFailure(`${name} does not exist.`);
     const edits = Array.isArray(input.edit) ? input.edit : [input.edit];
     let after = before.text;

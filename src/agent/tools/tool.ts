@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import type { ToolOffer } from '../models/model.ts';
 import type { Task } from '../task.ts';
 import type { Workspace } from '../workspace/paths.ts';
+import type { TextFiles } from '../workspace/textFiles.ts';
 import type { CommandEnd, CommandSpec } from './runCommand.ts';
 
 /** What a tool run came to. `text` and `message` go to the model, `shown` to the person. */
@@ -37,6 +38,8 @@ export interface ToolScene {
    * Rejected otherwise.
    */
   permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<string | undefined>;
+  /** Text files, with what is unsaved in the client's editor where it lends them. */
+  readonly files: TextFiles;
   /** Runs a command line, where the client shows it if it can. */
   runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd>;
   /** Text for the person to see at once, repeated in the outcome. */

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { shortPath } from '../workspace/paths.ts';
-import { readTextFile } from '../workspace/textFile.ts';
 import { permitAndWrite } from './edits.ts';
 import { locate } from './permit.ts';
 import { defineTool, done } from './tool.ts';
@@ -18,7 +17,7 @@ export const writeFileTool = defineTool({
   run: async (input, scene) => {
     const place = await locate(scene, input.path);
     const name = shortPath(scene.workspace, place.path);
-    const before = await readTextFile(place.real, name);
+    const before = await scene.files.read(place, name);
     const content = before?.eol === '\r\n' ? input.content.replaceAll('\r\n', '\n') : input.content;
     const after = input.mode === 'append' ? (before?.text ?? '') + content : content;
     if (before && before.text === after) return done('', `${name} has this content already. Nothing was changed.`);

@@ -3,16 +3,13 @@ import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:
 import path from 'node:path';
 import { ToolFailure } from '../tools/tool.ts';
 import { codeOf } from './paths.ts';
+import type { TextFile, TextFiles } from './textFiles.ts';
 
-/**
- * A text file with what must survive an edit kept apart: `text` has no byte order mark and, when every line ends in `\r\n`, only `\n`. A file
- * with mixed line ends keeps them in `text`, so that lines nobody edits stay as they are.
- */
-export interface TextFile {
-  readonly text: string;
-  readonly eol: '\n' | '\r\n';
-  readonly bom: boolean;
-}
+/** The files of the disk. */
+export const diskFiles: TextFiles = {
+  read: (place, name) => readTextFile(place.real, name),
+  write: (place, text, like) => writeTextFile(place.real, encodeText(text, like)),
+};
 
 const LARGEST = 20 * 1024 * 1024;
 
@@ -20,18 +17,33 @@ const LARGEST = 20 * 1024 * 1024;
 export async function readTextFile(real: string, name: string): Promise<TextFile | undefined> {
   let bytes: Buffer;
   try {
+    if (!(await isReadable(real, name))) return undefined;
+    bytes = await readFile(real);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  if (isBinary(bytes)) throw new ToolFailure(`${name} is a binary file (${bytes.length} bytes).`);
+  return decodeText(bytes);
+}
+
+/** False when nothing is there; throws ToolFailure when it is nothing to read as a text. */
+export async function isReadable(real: string, name: string): Promise<boolean> {
+  try {
     const info = await stat(real);
     if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
     if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
     if (info.size > LARGEST)
       throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
-    bytes = await readFile(real);
+    return true;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    if (isMissing(error)) return false;
     throw error;
   }
-  if (isBinary(bytes)) throw new ToolFailure(`${name} is a binary file (${bytes.length} bytes).`);
-  return decodeText(bytes);
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
 }
 
 /** A NUL in the first 8 KiB, or bytes that are not UTF-8, mean binary. */
@@ -46,7 +58,10 @@ export function isBinary(bytes: Uint8Array): boolean {
 }
 
 export function decodeText(bytes: Buffer): TextFile {
-  const whole = bytes.toString('utf8');
+  return textFileOf(bytes.toString('utf8'));
+}
+
+export function textFileOf(whole: string): TextFile {
   const bom = whole.startsWith('\uFEFF');
   const raw = bom ? whole.slice(1) : whole;
   const crlf = raw.split('\r\n').length - 1;

@@ -84,6 +84,8 @@ export function problemOfUnstable(name: string, value: unknown): string | undefi
 const agentSays: Readonly<Record<string, string>> = {
   'session/update': 'SessionNotification',
   'session/request_permission': 'RequestPermissionRequest',
+  'fs/read_text_file': 'ReadTextFileRequest',
+  'fs/write_text_file': 'WriteTextFileRequest',
   'terminal/create': 'CreateTerminalRequest',
   'terminal/output': 'TerminalOutputRequest',
   'terminal/wait_for_exit': 'WaitForTerminalExitRequest',

@@ -3,6 +3,8 @@ import { Settled } from '../../face.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { type Outcome, Rejected } from '../../tools/tool.ts';
+import type { TextFiles } from '../../workspace/textFiles.ts';
+import { clientFiles } from './clientFiles.ts';
 import { runInClient } from './clientTerminal.ts';
 import type { ToolServers } from './toolServers.ts';
 import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
@@ -10,6 +12,9 @@ import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, 
 /** What the client said it can do. */
 export interface ClientCan {
   readonly terminals: boolean;
+  /** Text files can be read from its editor, and written there. */
+  readonly reads: boolean;
+  readonly writes: boolean;
   readonly forms: boolean;
   readonly compactions: boolean;
 }
@@ -44,6 +49,10 @@ export class AcpFace implements Face {
   /** Commands run in the client's terminals where it has some. */
   get runCommand(): ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined {
     return this.#client.can.terminals ? (spec, callId, onText) => this.#runCommand(spec, callId, onText) : undefined;
+  }
+
+  files(signal: AbortSignal): TextFiles {
+    return clientFiles((method, params) => this.#client.ask(method, params, signal), this.#client.can);
   }
 
   clientTools(): readonly ToolOffer[] {

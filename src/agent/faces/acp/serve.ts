@@ -36,6 +36,7 @@ const hello = z.object({
   clientCapabilities: z.nullish(
     z.object({
       terminal: marker,
+      fs: z.nullish(z.object({ readTextFile: marker, writeTextFile: marker })),
       session: z.nullish(z.object({ compaction: marker })),
       elicitation: z.nullish(z.object({ form: marker })),
     }),
@@ -51,7 +52,7 @@ export class AcpServer {
   readonly #turns = new Set<Promise<unknown>>();
   /** Working directories of the sessions that were opened here. */
   readonly #folders = new Set<string>();
-  #can: ClientCan = { terminals: false, forms: false, compactions: false };
+  #can: ClientCan = { terminals: false, reads: false, writes: false, forms: false, compactions: false };
 
   constructor(options: AcpOptions) {
     this.#options = options;
@@ -100,6 +101,8 @@ export class AcpServer {
     const { clientCapabilities: caps } = read(hello, params);
     this.#can = {
       terminals: Boolean(caps?.terminal),
+      reads: Boolean(caps?.fs?.readTextFile),
+      writes: Boolean(caps?.fs?.writeTextFile),
       forms: Boolean(caps?.elicitation?.form),
       compactions: Boolean(caps?.session?.compaction),
     };
