@@ -4,17 +4,14 @@ import type { ToolOffer } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { type Outcome, Rejected } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
-import { clientFiles } from './clientFiles.ts';
+import { clientFiles, type FilesCan } from './clientFiles.ts';
 import { runInClient } from './clientTerminal.ts';
 import type { ToolServers } from './toolServers.ts';
 import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
 
 /** What the client said it can do. */
-export interface ClientCan {
+export interface ClientCan extends FilesCan {
   readonly terminals: boolean;
-  /** Text files can be read from its editor, and written there. */
-  readonly reads: boolean;
-  readonly writes: boolean;
   readonly forms: boolean;
   readonly compactions: boolean;
 }

@@ -2,10 +2,12 @@ import { ToolFailure } from '../../tools/tool.ts';
 import type { Place } from '../../workspace/paths.ts';
 import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
-import type { ClientCan } from './acpFace.ts';
 
 /** Which of its text files the client lends. */
-export type FilesCan = Pick<ClientCan, 'reads' | 'writes'>;
+export interface FilesCan {
+  readonly reads: boolean;
+  readonly writes: boolean;
+}
 
 const NOT_FOUND = -32002;
 
