@@ -166,3 +166,134 @@ test('one prompt in plain text: the answer in each form, and nothing on the othe
     });
   }
 });
+
+test('envelope: a cancel of another prompt is a noop and stops nothing; the right one is told as a session event and confirmed', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say(request(text('run echo never'), { prompt_id: 'p2' }));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  await agent.line((line) => line.subtype === 'can_use_tool');
+  agent.say({ type: 'control/cancel', session_id: '', prompt_id: 'p1', reason: 'escape' });
+  const other = await agent.line((line) => line.type === 'result/cancel');
+  assert.deepEqual([other.status, other.prompt_id, other.message], ['noop', 'p1', 'That prompt is not running.']);
+  assert.doesNotMatch(agent.told.out, /USER_CANCELLED|Canceled/);
+  agent.say({ type: 'control/cancel', session_id: '', prompt_id: 'p2', reason: 'escape' });
+  const ok = await agent.line((line) => line.type === 'result/cancel' && line.prompt_id === 'p2');
+  assert.equal(ok.status, 'ok');
+  const kinds = agent.lines().map((line) => (JSON.stringify(line).includes('USER_CANCELLED') ? 'event' : String(line.type)));
+  assert.deepEqual(kinds.slice(-2), ['event', 'result/cancel']);
+});
+
+test('envelope: a prompt that was named before the session was told is cancelled by either name', async (t) => {
+  for (const name of [(_: string) => '_new########1', (session: string) => `${session}########1`]) {
+    const agent = served(t, ...ENVELOPE);
+    agent.say(request(text('run echo never'), { prompt_id: '_new########1' }));
+    const lent = await agent.line((line) => line.subtype === 'mcp_message');
+    agent.say({ type: 'control/cancel', session_id: '', prompt_id: name(String(lent.session_id)), reason: 'escape' });
+    assert.equal((await agent.line((line) => line.type === 'result/cancel')).status, 'ok');
+  }
+});
+
+test('envelope: a prompt without a name is counted, and what is asked in it says so; displays are timed in milliseconds', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say(request(text('run echo never')));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  const asked = await agent.line((line) => line.subtype === 'can_use_tool');
+  assert.equal(asked.prompt_id, `${asked.session_id}########1`);
+  const times = [...agent.told.out.matchAll(/"timestamp":(\d+)[,}]/g)].map(([, at]) => Number(at));
+  assert.ok(times.length > 0);
+  for (const at of times) assert.ok(at > 1e12 && Number.isInteger(at), String(at));
+});
+
+test('envelope: "?" asks for help, as a prompt, as a command and as a hint', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say({ type: 'command_hint_request', session_id: '', prompt_id: 'h', trigger: 'slash', text: '/?', cursor: 2, context: {} });
+  const hint = await agent.line((line) => line.type === 'result/command_hint');
+  assert.deepEqual(
+    [hint.suggestions, hint.metadata],
+    [[{ label: 'help', value: 'help', description: 'List the commands' }], { is_perfect_match: true }],
+  );
+  const helps: Line[] = [];
+  for (const one of [
+    request(text('?')),
+    request([], { input: { origin: 'user', parts: [], command: { kind: 'slash', path: ['?'], args: '' } } }),
+  ]) {
+    const { session_id: _, ...next } = one;
+    agent.say({ ...next, prompt_id: `p${helps.length}` });
+    const at = helps.length;
+    helps.push(await agent.line((line) => line.type === 'result/command' && line.prompt_id === `p${at}`));
+  }
+  for (const help of helps) assert.match(String(Object(help.result).content), /- `\/help` - List the commands/);
+});
+
+test('envelope: "_new" begins another conversation; a session that is not here is a recoverable error', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  const done = async (message: object): Promise<readonly Line[]> => {
+    const before = agent.lines().length;
+    agent.say(message);
+    await agent.line((line, at) => at >= before && (finished(line) || metadata(line).error !== undefined));
+    return agent.lines().slice(before);
+  };
+  const first = await done({ ...request(text('hello')), session_id: 'session-123' });
+  const told = String(metadata(first[0] ?? {}).session_id);
+  assert.notEqual(told, 'session-123', 'our own name for it wins');
+  for (const session of [told, 'session-123', '']) {
+    const again = await done({ ...request(text('hello')), session_id: session });
+    assert.deepEqual(
+      again.flatMap((line) => metadata(line).error ?? []),
+      [],
+      session,
+    );
+  }
+  const [foreign] = await done({ ...request(text('hello')), session_id: 'other' });
+  const { code, message, retryable } = Object(metadata(foreign ?? {}).error);
+  assert.deepEqual([code, retryable], ['QWEN_UNKNOWN_SESSION', false]);
+  assert.match(message, /no session "other"/);
+  const anew = await done(request(text('hello')));
+  const next = String(metadata(anew[0] ?? {}).session_id);
+  assert.ok(next !== told && next !== 'undefined', next);
+  const [gone] = await done({ ...request(text('hello')), session_id: told });
+  assert.equal(Object(metadata(gone ?? {}).error).code, 'QWEN_UNKNOWN_SESSION');
+});
+
+test('envelope: what cannot be followed is told: a tool response nobody waits for, parts of other kinds, another model, options', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  const response = [{ type: 'function_response', function_response: { name: 'x', response: {} } }];
+  agent.say({ session_id: '_new', tool_call_id: 'c1', continuation: true, input: { origin: 'tool_response', parts: response } });
+  const late = await agent.line((line) => metadata(line).error !== undefined);
+  assert.equal(Object(metadata(late).error).code, 'QWEN_UNKNOWN_TOOL_CALL');
+  assert.match(Object(metadata(late).error).message, /No tool call "c1"/);
+  agent.say(request([{ type: 'inline_data', inline_data: { data: 'AAAA' } }]));
+  const part = await agent.line((line) => Object(metadata(line).error).code === 'QWEN_UNSUPPORTED_PART');
+  assert.match(Object(metadata(part).error).message, /inline_data/);
+  agent.say(request(text('hello'), { model: 'qwen-coder', options: { temperature: 0.2, tool_overrides: ['EditTool'] } }));
+  await agent.line(finished);
+  assert.match(agent.told.out, /"OptionsNotFollowed","message":"[^\n]*not followed: model \\"qwen-coder\\", temperature, tool_overrides/);
+  const greeting = agent.lines().find((line) => metadata(line).capabilities !== undefined) ?? {};
+  const { tool_response: tools, model_override: model, options } = Object(metadata(greeting).capabilities);
+  assert.deepEqual([tools, model, options], [false, false, []]);
+});
+
+test('envelope: references and files of a prompt reach the agent as what they resolve to', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  const command = { kind: 'at', references: [{ original: '@main', resolved: 'src/main.py' }] };
+  const input = { origin: 'user', parts: text('read @main'), command };
+  agent.say({ session_id: '_new', input });
+  await agent.line(finished);
+  assert.match(agent.told.out, /src\/main\.py/);
+  const before = agent.told.out.length;
+  const files = agent.lines().length;
+  agent.say({ ...request([...text('read'), { type: 'file_data', file_data: { file_uri: 'file:///nowhere/a%20b.txt' } }]), session_id: '' });
+  await agent.line((line, at) => at >= files && finished(line));
+  assert.match(agent.told.out.slice(before), /\/nowhere\/a/);
+});
+
+test('the output has the form that was asked for, whatever form the input has', async (t) => {
+  const agent = served(t, '--input-format', 'stream-chunk-json', '--output-format', 'stream-json');
+  agent.say(request(text('hello')));
+  await agent.line(finished);
+  const greeting = metadata(agent.lines()[0] ?? {});
+  assert.deepEqual([greeting.input_format, greeting.output_format], ['stream-chunk-json', 'stream-json']);
+  assert.doesNotMatch(agent.told.out, /chat\.completion\.chunk/);
+});

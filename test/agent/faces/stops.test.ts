@@ -37,6 +37,8 @@ function qwen(
     session: 's',
     mode: 'default',
     partials: false,
+    inputFormat: 'stream-json',
+    storeOf: (id) => new SessionStore(path.join(cwd, '.home'), cwd, id),
     format,
     model: scriptedModel(lines),
     workspace: { cwd, roots: [cwd] },
@@ -100,7 +102,8 @@ for (const format of ['stream-json', 'stream-chunk-json'] as const) {
     await line('can_use_tool');
     server.take({ type: 'control/cancel', session_id: 's', reason: 'escape' });
     await line('result/cancel');
-    const [last, before] = [written.at(-1), written.at(-2)];
+    const [before, event, last] = written.slice(-3);
+    assert.match(JSON.stringify(event), /USER_CANCELLED/);
     assert.deepEqual([last?.type, last?.status], ['result/cancel', 'ok']);
     assert.match(JSON.stringify(before), /"tool_call_id":"c1".*"status":"Canceled"/);
   });

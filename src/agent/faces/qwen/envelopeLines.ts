@@ -93,7 +93,7 @@ export class EnvelopeLines {
       status,
       result_display: result,
       pending: status === 'Pending' || status === 'Confirming',
-      timestamp: Date.now() / 1000,
+      timestamp: Date.now(),
       ...more,
     });
   }

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../../base/log.ts';
 import { commandIn } from '../../commands.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import type { Said } from '../../face.ts';
+import { type Chat, readChat } from './chatRequest.ts';
 import { ClientTools } from './clientTools.ts';
 import { Control, type Envelope, errorText, record } from './control.ts';
+import { ConversationNames } from './conversationNames.ts';
 import { EnvelopeLines } from './envelopeLines.ts';
-import { commandHints, fileHints } from './hints.ts';
+import { commandHints, fileHints, isCommandTyped } from './hints.ts';
 import { QwenFace } from './qwenFace.ts';
 import type { QwenServer, QwenServerOptions } from './server.ts';
 
@@ -31,10 +34,12 @@ export class EnvelopeServer implements QwenServer {
   readonly #control: Control;
   readonly #tools: ClientTools;
   readonly #lines: EnvelopeLines;
-  readonly #conversation: Conversation;
-  #session: string;
-  #prompt = '';
+  readonly #face: QwenFace;
+  readonly #names: ConversationNames;
+  #conversation: Conversation;
   #greeted = false;
+  /** What of a request was last told to be not followed. */
+  #toldLeft = '';
   #turn: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #cancelling = false;
@@ -46,18 +51,21 @@ export class EnvelopeServer implements QwenServer {
   constructor(options: QwenServerOptions) {
     this.#options = options;
     const { model, workspace, store } = options;
-    this.#session = options.session;
-    this.#control = new Control((message) => options.write({ ...message, session_id: this.#session, prompt_id: this.#prompt }), flat);
+    this.#names = new ConversationNames(options.session);
+    this.#control = new Control(
+      (message) => options.write({ ...message, session_id: this.#names.session, prompt_id: this.#names.prompt }),
+      flat,
+    );
     this.#tools = new ClientTools(this.#control);
     this.#lines = new EnvelopeLines({
       write: options.write,
       model: model.name,
       chunks: options.format === 'stream-chunk-json',
       cwd: workspace.cwd,
-      session: () => this.#session,
+      session: () => this.#names.session,
       clientName: (tool) => this.#tools.fullName(tool),
     });
-    const face = new QwenFace({
+    this.#face = new QwenFace({
       control: this.#control,
       tools: this.#tools,
       say: (said) => this.#say(said),
@@ -68,7 +76,7 @@ export class EnvelopeServer implements QwenServer {
       limit: () => APPROVAL_LIMIT,
       free: () => false,
     });
-    this.#conversation = new Conversation({ face, model, workspace, store });
+    this.#conversation = new Conversation({ face: this.#face, model, workspace, store });
   }
 
   take(message: Readonly<Record<string, unknown>>): void {
@@ -77,7 +85,7 @@ export class EnvelopeServer implements QwenServer {
       case 'heartbeat_request':
         return this.#options.write({
           type: 'result/heartbeat',
-          session_id: this.#session,
+          session_id: this.#names.session,
           status: 'ok',
           ts: Math.floor(Date.now() / 1000),
         });
@@ -107,21 +115,36 @@ export class EnvelopeServer implements QwenServer {
   #chat(message: Readonly<Record<string, unknown>>): void {
     if (message.error !== undefined || message.input === undefined)
       return this.#fatal('a chat request needs an input', 'QWEN_INVALID_INPUT');
-    const input = record(message.input);
     const version = record(message.metadata).protocol_version;
     if (version !== undefined && !/^1(\.|$)/.test(String(version))) {
       this.#lines.metadata({ error: { code: 'unsupported_protocol', message: `Protocol ${String(version)} is not supported.` } });
       this.#lines.finish('error');
       return this.#options.exit(1);
     }
-    if (typeof message.prompt_id === 'string') this.#prompt = message.prompt_id;
-    if (input.origin === 'tool_response') return;
-    const text = textIn(input);
-    if (this.#turn && !this.#cancelling) return this.#refuse('A turn is in progress.');
+    const chat = readChat(message, this.#options.model.name);
+    if ('wrong' in chat) return this.#refuse(chat.wrong, { code: chat.code, retryable: false });
+    if (this.#turn && !this.#cancelling) return this.#refuse('A turn is in progress.', { retryable: true });
+    const { session_id: session } = message;
+    if (this.#greeted && this.#names.isForeign(session)) {
+      const known = `This process serves "${this.#names.session}"; "_new" begins another conversation.`;
+      return this.#refuse(`There is no session "${String(session)}" here. ${known}`, { code: 'QWEN_UNKNOWN_SESSION', retryable: false });
+    }
+    const anew = session === '_new' && this.#greeted;
+    // The first prompt may call the conversation as it likes, until it is told our name for it.
+    if (this.#names.isForeign(session)) this.#names.call(String(session));
     const stop = { asked: false };
     this.#stop = stop;
     // A turn that was cancelled may still be winding up.
-    const turn = (this.#turn ?? Promise.resolve()).then(() => this.#run(text, record(input.command), stop));
+    const begin = () => {
+      if (anew) this.#startOver();
+      this.#names.take(message.prompt_id);
+    };
+    const windsUp = this.#turn;
+    if (!windsUp || !anew) begin();
+    const turn = (windsUp ?? Promise.resolve()).then(() => {
+      if (windsUp && anew) begin();
+      return this.#run(chat, stop);
+    });
     this.#cancelling = false;
     this.#turn = turn.finally(() => {
       if (this.#next === turn) this.#turn = undefined;
@@ -129,9 +152,15 @@ export class EnvelopeServer implements QwenServer {
     this.#next = turn;
   }
 
-  async #run(text: string, command: Readonly<Record<string, unknown>>, stop: { readonly asked: boolean }): Promise<void> {
+  async #run({ text, command, notFollowed }: Extract<Chat, { text: string }>, stop: { readonly asked: boolean }): Promise<void> {
     await this.#greet();
     if (stop.asked) return;
+    const left = notFollowed.join(', ');
+    if (left !== '' && left !== this.#toldLeft) {
+      this.#toldLeft = left;
+      const message = `"${this.#options.model.name}" answers as it is set up; not followed: ${left}.`;
+      this.#lines.annotate({ type: 'x-qwen-session-event', event: 'OptionsNotFollowed', message });
+    }
     if (text.trim() === '') {
       this.#lines.metadata({ error: { message: 'The prompt is empty.', code: 'QWEN_EMPTY_INPUT', retryable: false } });
       return this.#lines.finish('stop');
@@ -152,8 +181,8 @@ export class EnvelopeServer implements QwenServer {
     const known = called && this.#conversation.commands.find(called.name);
     this.#options.write({
       type: 'result/command',
-      session_id: this.#session,
-      prompt_id: this.#prompt,
+      session_id: this.#names.session,
+      prompt_id: this.#names.prompt,
       command: { kind: 'slash', path, args },
       result: { type: 'message', level: known ? 'info' : 'error', content: this.#commandText },
     });
@@ -177,42 +206,60 @@ export class EnvelopeServer implements QwenServer {
     this.#greeted = true;
     this.#lines.metadata({
       protocol_version: PROTOCOL_VERSION,
-      input_format: 'stream-json',
+      input_format: this.#options.inputFormat,
       output_format: this.#options.format,
-      session_id: this.#session,
-      capabilities: { control: true, command_hint: true, heartbeat: true, cancel: true },
+      session_id: this.#names.session,
+      capabilities,
     });
     this.#lines.receipt();
     await this.#tools.connect(TOOL_SERVER, TOOLS_LIMIT);
+  }
+
+  /** Another conversation in the same process: the next line says what it is called. */
+  #startOver(): void {
+    const { model, workspace, storeOf } = this.#options;
+    this.#names.startOver(randomUUID());
+    const store = storeOf(this.#names.session);
+    this.#conversation = new Conversation({ face: this.#face, model, workspace, store });
+    this.#lines.metadata({ session_id: this.#names.session });
+    this.#lines.receipt();
   }
 
   #hint(message: Readonly<Record<string, unknown>>): void {
     const { trigger, text, prompt_id: id } = message;
     const typed = typeof text === 'string' ? text : '';
     const found = trigger === 'at' ? fileHints(this.#options.workspace.cwd, typed) : commandHints(this.#conversation.commands, typed);
+    const perfect =
+      trigger === 'at' ? found.some((one) => one.value === typed.slice(1)) : isCommandTyped(this.#conversation.commands, typed);
     this.#options.write({
       type: 'result/command_hint',
-      session_id: this.#session,
+      session_id: this.#names.session,
       prompt_id: id,
       trigger,
       status: 'ok',
       suggestions: found,
-      metadata: { is_perfect_match: found.some((one) => one.value === typed.slice(1)) },
+      metadata: { is_perfect_match: perfect },
     });
   }
 
   #cancel(message: Readonly<Record<string, unknown>>): void {
-    const answer = { type: 'result/cancel', session_id: this.#session, prompt_id: message.prompt_id ?? this.#prompt };
-    if (!this.#conversation.cancel() && !this.#turn)
-      return this.#options.write({ ...answer, status: 'noop', message: 'Nothing was running.' });
+    const { session_id: session, prompt_id: id } = message;
+    const answer = { type: 'result/cancel', session_id: this.#names.session, prompt_id: id ?? this.#names.prompt };
+    const noop = (why: string) => this.#options.write({ ...answer, status: 'noop', message: why });
+    if (!this.#turn || this.#names.isForeign(session)) return noop('Nothing was running.');
+    if (!this.#names.isNewest(id)) return noop('That prompt is not running.');
+    this.#conversation.cancel();
     this.#cancelling = true;
     this.#stop.asked = true;
-    void this.#turn?.then(() => this.#options.write({ ...answer, status: 'ok' }));
+    void this.#turn.then(() => {
+      this.#lines.annotate({ type: 'x-qwen-session-event', event: 'USER_CANCELLED', message: 'The request was cancelled.' });
+      this.#options.write({ ...answer, status: 'ok' });
+    });
   }
 
   /** Recoverable: the process goes on. */
-  #refuse(message: string): void {
-    this.#lines.metadata({ error: { message, retryable: true } });
+  #refuse(message: string, more: { readonly code?: string; readonly retryable: boolean }): void {
+    this.#lines.metadata({ error: { message, ...more } });
     this.#lines.receipt();
   }
 
@@ -222,16 +269,19 @@ export class EnvelopeServer implements QwenServer {
   }
 }
 
-function textIn(input: Readonly<Record<string, unknown>>): string {
-  const { kind, path, args } = record(input.command);
-  if (kind === 'slash' && Array.isArray(path))
-    return `/${[...path, args].filter((one) => typeof one === 'string' && one !== '').join(' ')}`;
-  const parts = Array.isArray(input.parts) ? input.parts : [];
-  return parts
-    .map((part) => record(part).text)
-    .filter((text) => typeof text === 'string')
-    .join('\n');
-}
+/** What of a chat request is followed, and what is told to be not. */
+const capabilities = {
+  control: true,
+  command_hint: true,
+  heartbeat: true,
+  cancel: true,
+  session_new: true,
+  at_references: true,
+  file_data: true,
+  tool_response: false,
+  model_override: false,
+  options: [],
+};
 
 function unknownReply(message: Readonly<Record<string, unknown>>): object {
   return { request_id: message.request_id, message: 'No such request is open.' };

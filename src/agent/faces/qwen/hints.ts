@@ -12,10 +12,15 @@ export interface Suggestion {
 
 /** Commands that begin with what was typed. */
 export function commandHints(commands: Commands, typed: string): readonly Suggestion[] {
-  const word = typed.replace(/^[/?]/, '');
+  const word = typed === '?' ? '?' : typed.replace(/^[/?]/, '');
   return commands.all
-    .filter((command) => command.name.startsWith(word))
+    .filter((command) => command.name.startsWith(word) || (word !== '' && command.aliases.includes(word)))
     .map(({ name, description }) => ({ label: name, value: name, description }));
+}
+
+/** What was typed is the whole name of a command, or another name for it. */
+export function isCommandTyped(commands: Commands, typed: string): boolean {
+  return commands.find(typed === '?' ? '?' : typed.replace(/^[/?]/, '')) !== undefined;
 }
 
 /** Files and folders that go on from what was typed after the `@`. Spaces are escaped. */

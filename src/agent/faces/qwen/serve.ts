@@ -53,8 +53,8 @@ function serverFor(dialect: 'message' | 'envelope', options: QwenServerOptions):
   return dialect === 'message' ? new MessageServer(options) : new EnvelopeServer(options);
 }
 
-function dialectOf({ dialect, format }: Serving, first: Line): 'message' | 'envelope' {
-  if (format === 'stream-chunk-json') return 'envelope';
+function dialectOf({ dialect, format, inputFormat }: Serving, first: Line): 'message' | 'envelope' {
+  if (format === 'stream-chunk-json' || inputFormat === 'stream-chunk-json') return 'envelope';
   if (dialect !== 'auto') return dialect;
   return first.type === 'control_request' || first.type === 'user' ? 'message' : 'envelope';
 }

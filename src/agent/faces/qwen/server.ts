@@ -14,8 +14,11 @@ export interface QwenServerOptions {
   readonly session: string;
   readonly mode: string;
   readonly partials: boolean;
+  readonly inputFormat: 'stream-json' | 'stream-chunk-json';
   readonly format: 'stream-json' | 'stream-chunk-json';
   readonly model: Model;
   readonly workspace: Workspace;
   readonly store: SessionStore;
+  /** Where another conversation of this folder is kept. */
+  readonly storeOf: (session: string) => SessionStore;
 }

@@ -93,9 +93,11 @@ export function startQwen(start: QwenStart): { readonly channel?: Channel; end()
     process.stderr.write(`No conversation found with session ID: ${session}\n`);
     return undefined;
   }
-  const format = options.output === 'stream-chunk-json' || options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
+  const format = options.output === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
+  const inputFormat = options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
+  const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
   const { partials, mode, dialect } = options;
-  const serving = { exit, session, mode, partials, format, dialect, model, workspace, store } as const;
+  const serving = { exit, session, mode, partials, inputFormat, format, dialect, model, workspace, store, storeOf } as const;
   if (options.input !== 'text') {
     const channel = start.channel();
     return { channel, ...serveQwen(channel, serving, (message) => start.print(`${toLine(message)}\n`)) };

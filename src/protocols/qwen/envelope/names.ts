@@ -3,6 +3,7 @@ export class Names {
   readonly #onSession: (session: string) => void;
   #session: string;
   #prompts = 0;
+  #prompt = '';
 
   /** `resumed` is what the agent called the session before; `onSession` hears what it calls it now. */
   constructor(resumed: string | undefined, onSession: (session: string) => void) {
@@ -19,8 +20,9 @@ export class Names {
     return this.#session === '_new' ? '' : this.#session;
   }
 
+  /** What the newest prompt was called when it was sent: an agent that names the session later knows it by that. */
   get prompt(): string {
-    return `${this.#session}########${this.#prompts}`;
+    return this.#prompt;
   }
 
   /** Whether anything was asked yet. */
@@ -37,6 +39,7 @@ export class Names {
 
   nextPrompt(): void {
     this.#prompts += 1;
+    this.#prompt = `${this.#session}########${this.#prompts}`;
   }
 
   /** One of the prompts before the running one, by the name we gave it. */
