@@ -207,7 +207,8 @@ export type ApprovalDetail =
   | { readonly type: 'command'; readonly command: string; readonly cwd?: string; readonly unsure?: true }
   | { readonly type: 'edit'; readonly diffs: readonly Diff[] }
   | { readonly type: 'mcp'; readonly server: string; readonly tool: string; readonly input?: unknown }
-  | { readonly type: 'text'; readonly text: string };
+  /** `unknown`: it is not said what an allowance would be for; nothing suggests one. */
+  | { readonly type: 'text'; readonly text: string; readonly unknown?: true };
 export interface Option {
   readonly id: string;
   readonly label: string;

@@ -83,6 +83,7 @@ function isRejection(option: Option): boolean {
 }
 
 function firstAllowing(ask: Approval): number {
+  if (ask.detail.type === 'text' && ask.detail.unknown) return -1;
   return ask.options.findIndex((option) => option.effect === 'allow_once');
 }
 

@@ -143,7 +143,7 @@ export class Calls {
     if (!held) return this.#begin(call, dialect);
     if (isOver(held.last)) return undefined;
     if (call.status === 'pending' && held.last.status === 'running') return undefined;
-    const next = call.input === undefined && held.last.input !== undefined ? { ...call, input: held.last.input } : call;
+    const next = completed(call, held.last);
     // An earlier word about what is asked: the question stands as it was shown.
     if (held.askId !== undefined && next.status === 'pending' && isSame(next.input, held.last.input)) return undefined;
     held.last = next;
@@ -302,6 +302,17 @@ export class Calls {
   #changed(held: Held, change: CallChange): void {
     this.#scene.emit({ type: 'call.changed', turnId: this.#turnId, callId: held.id, change });
   }
+}
+
+/** What a snapshot leaves out is as it was. */
+function completed(call: Snapshot, before: Snapshot): Snapshot {
+  const whole = call.input === undefined && before.input !== undefined ? { ...call, input: before.input } : call;
+  if (call.name !== '' || before.name === '') return whole;
+  const { name, title, kind, input } = before;
+  const { request } = call;
+  const unknown = request?.detail.type === 'text' && request.detail.unknown;
+  const detail: ApprovalDetail = { type: 'text', text: JSON.stringify(input ?? {}, null, 2) };
+  return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
 /** What stands to be decided is not what the person was asked about. */

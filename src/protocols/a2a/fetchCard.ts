@@ -2,6 +2,8 @@ import { say } from '../../base/say.ts';
 import { UnfitAgent } from './card.ts';
 import { parse, type Rpc, StatusError } from './rpc.ts';
 
+/** Bytes of a card. */
+const LONGEST = 4 * 1024 * 1024;
 const PLACES = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
 /** What the agent at that address says about itself. Rejects with UnfitAgent, or with what the connection rejects with. */
@@ -11,15 +13,18 @@ export async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
   for (const url of direct ? [base] : PLACES.map((path) => `${base}${path}`)) {
     try {
       const answer = await rpc.fetch('GET', url, { on: 'turn', within: rpc.timing.card });
-      const value = parse(await answer.text(4 * 1024 * 1024, rpc.timing.card));
+      const text = await answer.text(LONGEST, rpc.timing.card);
+      const value = parse(text);
       if (value !== undefined) return value;
+      if (Buffer.byteLength(text) >= LONGEST)
+        throw new UnfitAgent(say('The card of the agent at {0} is longer than {1} bytes.', base, LONGEST));
       last = new UnfitAgent(say('There is no A2A agent at {0}: its card is not JSON.', base));
     } catch (error) {
       last =
         error instanceof StatusError && error.status === 404
           ? new UnfitAgent(say('There is no A2A agent at {0} (status {1}).', base, error.status))
           : error;
-      if (!(last instanceof UnfitAgent)) throw last;
+      if (!(last instanceof UnfitAgent) || last === error) throw last;
     }
   }
   throw last;

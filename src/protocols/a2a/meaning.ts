@@ -1,6 +1,6 @@
 import { readGeminiCall } from './geminiCalls.ts';
 import type { Incoming } from './records.ts';
-import { readRfcCall } from './rfcCalls.ts';
+import { isConfirmation, readRfcCall } from './rfcCalls.ts';
 import { eventKinds, type Part, thought } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
 import { isOurExtension } from './version.ts';
@@ -54,7 +54,7 @@ function readPart(part: Part, kind: EventFacts['kind']): readonly Said[] {
     if (part.text === '') return [];
     return [{ type: kind === 'thought' ? 'thought' : 'text', text: part.text }];
   }
-  if (part.data !== undefined && part.data !== null) return [readData(part.data, kind)];
+  if (part.data !== undefined && part.data !== null) return isConfirmation(part.data) ? [] : [readData(part.data, kind)];
   const uri = part.file?.uri ?? part.url;
   const title = part.file?.name ?? part.filename;
   if (uri) return [{ type: 'link', uri, ...(title ? { title } : {}) }];

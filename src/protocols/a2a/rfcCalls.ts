@@ -134,5 +134,23 @@ function detailOf(call: RfcToolCall, asked: Asked): ApprovalDetail {
     };
   }
   const words = asked.generic_details?.description || call.description;
+  const isSaid = words || call.tool_name || isFilled(call.input_parameters);
+  if (!isSaid) return { type: 'text', text: say('The agent does not say what this would do.'), unknown: true };
   return { type: 'text', text: words || JSON.stringify(call.input_parameters ?? {}, null, 2) };
+}
+
+function isFilled(input: unknown): boolean {
+  return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
+}
+
+/** A person's answer, told back: it is no call (a2a.md §6). */
+export function isConfirmation(data: unknown): boolean {
+  const said = fields(data, ['tool_call_id', 'selected_option_id', 'status', 'tool_name', 'confirmation_request']);
+  return (
+    said.tool_call_id !== undefined &&
+    said.selected_option_id !== undefined &&
+    said.status === undefined &&
+    said.tool_name === undefined &&
+    said.confirmation_request === undefined
+  );
 }

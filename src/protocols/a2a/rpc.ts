@@ -42,6 +42,8 @@ const NEWER: Readonly<Record<string, string>> = {
 };
 const WAIT_AT_MOST = 60_000;
 const FAREWELL = 1_000;
+/** Milliseconds a message waits for a sign of life that is under way on its connection. */
+const SIGN_AT_MOST = 500;
 const HEAD = 500;
 
 /** Where a request stands: on its way, held back before it is sent (again), for a reason a person may read, or taken. */
@@ -171,14 +173,34 @@ export class Rpc {
     more: StreamOptions = {},
   ): Promise<void> {
     const pool = this.#turn;
+    if (pool.sign) await Promise.race([pool.sign, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
     const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
-    if (pool.uses > 0) return this.#exchange(this.#side, method, params, 'text/event-stream', take, own);
+    if (pool.uses > 0 || pool.sign) return this.#exchange(this.#side, method, params, 'text/event-stream', take, own);
     pool.uses += 1;
     try {
       await this.#exchange(pool.client, method, params, 'text/event-stream', take, own);
     } finally {
       pool.uses -= 1;
     }
+  }
+
+  /**
+   * Keeps the other side from closing the turn connection: one GET at a time, which nothing waits behind for long. It has no limit: to give it up
+   * would close the connection.
+   */
+  signOfLife(url: string): void {
+    const pool = this.#turn;
+    if (pool.uses > 0 || pool.sign) return;
+    const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' }, headersWithin: null };
+    pool.sign = this.#send(pool.client, request)
+      .then((answer) => answer.text())
+      .then(
+        () => {},
+        (error: unknown) => this.#scene.log.trace(`The sign of life failed: ${messageOf(error)}`),
+      )
+      .finally(() => {
+        pool.sign = undefined;
+      });
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
@@ -302,8 +324,8 @@ export class Rpc {
   }
 }
 
-function turnPool() {
-  return { client: new HttpClient({ maxSockets: 1, holdIdle: true }), uses: 0 };
+function turnPool(): { readonly client: HttpClient; uses: number; sign: Promise<void> | undefined } {
+  return { client: new HttpClient({ maxSockets: 1, holdIdle: true }), uses: 0, sign: undefined };
 }
 
 function whyRefused(url: string, status: number, words: string): string {

@@ -1,4 +1,3 @@
-import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import type { Scene } from '../adapter.ts';
 import { type Memory, resumeKey } from './memory.ts';
@@ -25,11 +24,8 @@ export async function makeTask(memory: Memory, { emit }: Pick<Scene, 'emit'>): P
 }
 
 /** Keeps the server from closing the turn connection while an approval waits (a2a.md §3). */
-export function signOfLife({ rpc, base }: Memory, { log }: Pick<Scene, 'log'>): void {
-  rpc.fetch('GET', `${base}/.well-known/agent-card.json`, { on: 'turn', within: rpc.timing.answer }).then(
-    (answer) => answer.text(undefined, rpc.timing.answer).catch(() => ''),
-    (error: unknown) => log.trace(`The sign of life failed: ${messageOf(error)}`),
-  );
+export function signOfLife({ rpc, base }: Memory): void {
+  rpc.signOfLife(`${base}/.well-known/agent-card.json`);
 }
 
 /** The shipped server's first generation fails over its own repository in two ways that a person can mend (a2a.md §1). */

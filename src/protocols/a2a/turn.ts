@@ -376,12 +376,10 @@ export class Turn {
       this.#newsAt = undefined;
       void this.#lookBehind();
     }
-    if (this.#calls.waiting > 0) {
-      this.#silence.excused();
-      // An open turn connection is the only way to stop a running command later (a2a.md §3).
-      if (memory.peer.dialect === 'gemini' && memory.rpc.turnIsFree) signOfLife(memory, scene);
-      return;
-    }
+    const { waiting } = this.#calls;
+    // An open turn connection is the only way to stop a running command later (a2a.md §3); a decision may have gone beside it.
+    if (memory.peer.dialect === 'gemini' && (waiting > 0 || this.#streams.open)) signOfLife(memory);
+    if (waiting > 0) return this.#silence.excused();
     if (!this.#reconnect.offline) this.#silence.tell();
   }
 

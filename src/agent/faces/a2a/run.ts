@@ -63,7 +63,10 @@ export class Run {
       else if (!known && !this.busy) this.#final('completed');
       return;
     }
-    await this.stop();
+    const before = this.#ids.taskId;
+    const left = await this.#end();
+    // Calls of this task that waited are over: what became of them stands in it.
+    if (before === taskId) this.#held = left.filter((event) => !event.final);
     this.#attach(bus, taskId, contextId);
     const text = userMessage.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
     this.#publish('STATE_CHANGE', 'working', []);
@@ -73,10 +76,15 @@ export class Run {
 
   /** Ends the turn that runs; settles when it is over. What no stream is open for is not told later. */
   async stop(): Promise<void> {
+    await this.#end();
+  }
+
+  /** Gives back what was said for no stream. */
+  async #end(): Promise<readonly TaskStatusUpdateEvent[]> {
     this.#stopping.abort(new Cancelled());
     this.#conversation.cancel();
     await this.#turn;
-    this.#held = [];
+    return this.#held.splice(0);
   }
 
   #attach(bus: ExecutionEventBus, taskId: string, contextId: string): void {

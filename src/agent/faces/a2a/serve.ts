@@ -128,8 +128,15 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       const events = handler.sendMessageStream({ message });
       const first = (await events.next()).value;
       const execution_id = first && 'id' in first ? first.id : '';
+      if (!/event-stream|text\/\*|\*\/\*/.test(request.headers.accept ?? '*/*')) {
+        // Whoever takes no stream hears of the task by its id.
+        answer(response, 200, say({ execution_id, status: 'STARTED', message: '' }));
+        for await (const _ of events);
+        return;
+      }
       await stream(
         response,
+        id,
         (async function* () {
           yield say({ execution_id, status: 'STARTED', message: '' });
           if (first) yield say(first);
@@ -141,13 +148,16 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     // The RFC lets a completed task go on with another message.
     const target = isRecord(params) && isRecord(params.message) ? params.message.taskId : undefined;
     const known = typeof target === 'string' ? await tasks.load(target) : undefined;
+    const context = isRecord(params) && isRecord(params.message) ? params.message.contextId : undefined;
+    if (known && typeof context === 'string' && context !== known.contextId)
+      return deny(INVALID_PARAMS, `The task ${known.id} belongs to another context.`);
     if (known?.status.state === 'completed') await tasks.save({ ...known, status: { state: 'input-required' } });
     // A turn that waits for a person has no stream, and the library only marks its task.
     const stopped = method === 'tasks/cancel' && isRecord(params) ? contexts.get(String(params.id)) : undefined;
     const run = stopped === undefined ? undefined : runs.get(stopped);
     if (run?.suspended) await run.stop();
     const result = await rpc.handle(body ?? text);
-    if (Symbol.asyncIterator in result) return stream(response, result);
+    if (Symbol.asyncIterator in result) return stream(response, id, result);
     answer(response, 200, result);
   };
 
@@ -162,7 +172,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
 }
 
 /** Read to its end whether or not anybody listens: the task goes on without its client. */
-async function stream(response: ServerResponse, events: AsyncIterable<object>): Promise<void> {
+async function stream(response: ServerResponse, id: unknown, events: AsyncIterable<object>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
   const beat = setInterval(() => response.write(': keep-alive\n\n'), KEEP_ALIVE);
@@ -171,7 +181,7 @@ async function stream(response: ServerResponse, events: AsyncIterable<object>): 
     for await (const event of events) if (!response.destroyed) response.write(`data: ${JSON.stringify(event)}\n\n`);
   } catch (error) {
     const code = error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : -32603;
-    response.write(`event: error\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message: messageOf(error) } })}\n\n`);
+    response.write(`event: error\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: messageOf(error) } })}\n\n`);
   } finally {
     clearInterval(beat);
     response.end();
