@@ -293,3 +293,24 @@ test('a server that cannot be told of changes: a text of the person for what was
   assert.equal((await session.ended(turnId)).status, 'done');
   assert.deepEqual([...session.files], []);
 });
+
+test('words with a rejection that did not arrive are not said once the call is allowed after all', async (t) => {
+  let at = 0;
+  const agent = await turning(t, command('ls'), {
+    before: (_, response, body) =>
+      body.includes('selected_option_id') && at++ === 0 ? Boolean(response.writeHead(500).end('boom')) : false,
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  const turnId = session.begin('go');
+  const old = await session.approval();
+  session.answer(old, { ...option(old, 'reject_once'), feedback: 'Never' } as Parameters<Talk['answer']>[1]);
+  const ask = (await another(session, old)).asks[0] as Approval;
+  session.answer(ask, option(ask, 'allow_once'));
+  await session.ended(turnId);
+  assert.deepEqual(
+    agent.heard.map((one) => one.selected_option_id),
+    ['proceed_once'],
+  );
+  assert.doesNotMatch(JSON.stringify(agent.requests('message/stream').map(({ params }) => params)), /Never/);
+});
