@@ -5,6 +5,7 @@ import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
+import { slowly } from './slowly.ts';
 
 /** What agents do with conversations they keep themselves; each only where the agent offers it. */
 
@@ -19,7 +20,8 @@ const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { mod
 export async function copySession(session: Subject): Promise<(Past & { readonly copyOf: string }) | undefined> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
-  const key = await session.fork();
+  const key = await slowly(vscode.l10n.t('{0} copies the conversation…', now.agent.name), (signal) => session.fork(signal));
+  if (key === undefined) return undefined;
   const copyOf = titleOf(now);
   return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
 }
@@ -34,7 +36,9 @@ export async function deleteEarlier(
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.forget) return;
   const isOpen = (key: string) => [session, ...others()].some(({ store }) => store.now.resumeKey === key);
-  const all = (await session.history()).filter((one) => !isOpen(one.key));
+  const told = await slowly(vscode.l10n.t('{0} lists its conversations…', now.agent.name), (signal) => session.history(signal));
+  if (!told) return;
+  const all = told.filter((one) => !isOpen(one.key));
   if (all.length === 0)
     return void vscode.window.showInformationMessage(vscode.l10n.t('{0} keeps no other conversations of this folder.', now.agent.name));
   const choices = all.map(
@@ -49,7 +53,8 @@ export async function deleteEarlier(
   const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
   // It may have been opened while the person was asked.
-  if ((await confirm(question, action)) === action && !isOpen(chosen.key)) await session.forget(chosen.key);
+  if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;
+  await slowly(vscode.l10n.t('{0} deletes the conversation…', now.agent.name), (signal) => session.forget(chosen.key, signal));
 }
 
 /**

@@ -161,22 +161,22 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   /** Earlier conversations the agent itself remembers. */
-  async history(): Promise<readonly Past[]> {
-    return (await this.#conversation?.adapter.history?.()) ?? [];
+  async history(signal?: AbortSignal): Promise<readonly Past[]> {
+    return (await this.#conversation?.adapter.history?.(signal)) ?? [];
   }
 
   /** Makes the agent forget an earlier conversation. Rejects when it cannot. */
-  async forget(key: string): Promise<void> {
+  async forget(key: string, signal?: AbortSignal): Promise<void> {
     const adapter = this.#conversation?.adapter;
     if (!adapter?.forget) throw new Error('This agent cannot delete conversations.');
-    await adapter.forget(key);
+    await adapter.forget(key, signal);
   }
 
   /** Copies this conversation; what comes back is the copy's name, to be opened with its history. Rejects when the agent cannot. */
-  async fork(): Promise<string> {
+  async fork(signal?: AbortSignal): Promise<string> {
     const adapter = this.#conversation?.adapter;
     if (!adapter?.fork) throw new Error('This agent cannot copy conversations.');
-    return adapter.fork();
+    return adapter.fork(signal);
   }
 
   /** Signs the person out of the agent. Rejects when it cannot. */

@@ -87,11 +87,12 @@ export interface Adapter extends Disposable {
   readonly ended: Promise<void>;
   /** What the text could become; a newer question, or one about nothing (an empty text), takes an older one back. Rejects with the agent's reason. */
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
-  readonly history?: () => Promise<readonly Past[]>;
+  /** It is given up when the signal fires, where the protocol has a word for that. */
+  readonly history?: (signal?: AbortSignal) => Promise<readonly Past[]>;
   /** Deletes an earlier conversation. */
-  readonly forget?: (key: string) => Promise<void>;
+  readonly forget?: (key: string, signal?: AbortSignal) => Promise<void>;
   /** Copies this conversation and gives the copy's key. */
-  readonly fork?: () => Promise<string>;
+  readonly fork?: (signal?: AbortSignal) => Promise<string>;
   /** Makes the agent forget who the person is. */
   readonly signOut?: () => Promise<void>;
 }

@@ -13,6 +13,7 @@ import { commandsSet } from './codec.ts';
 import type { Dialect } from './dialect.ts';
 import { AUTH_REQUIRED, codeOf, faultOf } from './faults.ts';
 import { FileRequests } from './fileRequests.ts';
+import { limited } from './limited.ts';
 import { closedEvent, initialize, type Line, leaveLine, openLine, type ProcessLaunch } from './line.ts';
 import { foldersOf, type OpenedSession, openSession } from './opening.ts';
 import { type SettingRequest, Settings } from './options.ts';
@@ -64,10 +65,10 @@ export class AcpAdapter implements Adapter {
   constructor(launch: ProcessLaunch, scene: Scene) {
     this.#launch = launch;
     this.#scene = scene;
+    const { ports } = scene;
     const growth = new Growth(scene.emit);
     const emit = (event: SessionEvent) => growth.emit(event);
     this.#emit = emit;
-    const { ports } = scene;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -162,25 +163,22 @@ export class AcpAdapter implements Adapter {
         return void this.#set(this.#settings.requestMode(intent.modeId));
       case 'setOption':
         return void this.#set(this.#settings.requestOption(intent.optionId, intent.value));
-      case 'steer':
-      case 'unqueue':
-        return;
     }
   }
 
-  async history(): Promise<readonly Past[]> {
-    return this.#agent?.can.list && this.#line ? listSessions(this.#line.connection, this.#launch.cwd, this.#stop.signal) : [];
+  async history(signal = this.#stop.signal): Promise<readonly Past[]> {
+    return this.#agent?.can.list && this.#line ? listSessions(this.#line.connection, this.#launch.cwd, this.#stop.signal, signal) : [];
   }
 
-  async forget(key: string): Promise<void> {
+  async forget(key: string, signal = this.#stop.signal): Promise<void> {
     if (!this.#agent?.can.delete || !this.#line) throw new Error(say('This agent cannot delete conversations.'));
-    await deleteSession(this.#line.connection, key);
+    await deleteSession(this.#line.connection, key, this.#stop.signal, signal);
   }
 
-  async fork(): Promise<string> {
+  async fork(signal = this.#stop.signal): Promise<string> {
     if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined)
       throw new Error(say('This agent cannot copy conversations.'));
-    return forkSession(this.#line.connection, this.#sessionId, foldersOf(this.#roots), this.#stop.signal);
+    return forkSession(this.#line.connection, this.#sessionId, foldersOf(this.#roots), this.#stop.signal, signal);
   }
 
   async signOut(): Promise<void> {
@@ -263,8 +261,8 @@ export class AcpAdapter implements Adapter {
   }
 
   async #openSession(resume: Scene['resume']): Promise<OpenedSession> {
+    if (!this.#agent || !this.#line) throw new Error(say('The agent is gone.'));
     const { agent, line } = { agent: this.#agent, line: this.#line };
-    if (!agent || !line) throw new Error(say('The agent is gone.'));
     this.#tools ??= await toolServer(this.#scene, agent);
     return openSession(resume, {
       line,
@@ -275,6 +273,7 @@ export class AcpAdapter implements Adapter {
       notice: (text) => this.#notice(text),
       now: this.#scene.now,
       past: this.#scene.past ?? [],
+      emit: this.#emit,
     });
   }
 
@@ -358,11 +357,12 @@ export class AcpAdapter implements Adapter {
   async #set(request: SettingRequest | undefined): Promise<void> {
     if (!request) return;
     try {
-      const answer = await this.#request(request.method, request.params, z.nullish(this.#dialect.sessionAnswer), this.#stop.signal);
+      const schema = z.nullish(this.#dialect.sessionAnswer);
+      const answer = await limited((signal) => this.#request(request.method, request.params, schema, signal), this.#stop.signal);
       for (const event of this.#settings.answered(request, answer)) this.#emit(event);
     } catch (error) {
-      const text = say('The agent did not take the setting: {0}', faultOf(error).message);
-      if (!this.#stop.signal.aborted) this.#notice(text, { passing: true });
+      if (!this.#stop.signal.aborted)
+        this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message), { passing: true });
     }
   }
 

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import { say } from '../../base/say.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Turn } from '../../session/model.ts';
 import type { Resume } from '../adapter.ts';
 import type { Agent } from './agent.ts';
 import { AUTH_REQUIRED, codeOf, faultOf, NOT_FOUND } from './faults.ts';
+import { ANSWER_LIMIT } from './limited.ts';
 import { type Line, orAborted } from './line.ts';
 import type { SessionAnswer } from './schema.ts';
 import type { Updates } from './updates.ts';
@@ -20,6 +22,7 @@ export interface OpeningScene {
   readonly now: () => number;
   /** What the session shows of the conversation already. */
   readonly past: readonly Turn[];
+  readonly emit: (event: SessionEvent) => void;
 }
 export type OpenedSession = SessionAnswer & { readonly id: string };
 
@@ -69,8 +72,24 @@ async function oldEnough(resume: Resume, { past, now, signal, notice }: OpeningS
   for (let left = safeAt - now(); left > 0 && left <= MINUTE; left = safeAt - now()) await delay(left, undefined, { signal });
 }
 
-function ask(method: string, more: object, { line, agent, params, signal }: OpeningScene): Promise<SessionAnswer> {
-  return orAborted(line.connection.request(method, { ...params, ...more }, agent.dialect.sessionAnswer, signal), signal);
+async function ask(method: string, more: object, { line, agent, params, signal, emit }: OpeningScene): Promise<SessionAnswer> {
+  const { connection } = line;
+  let heardAt: number;
+  // A long conversation may take its time, as long as something is heard of it.
+  const watch = (): NodeJS.Timeout => {
+    heardAt = connection.heardAt;
+    return setTimeout(() => {
+      if (connection.heardAt !== heardAt) {
+        timer = watch();
+        return;
+      }
+      const note = say('The agent has not answered for {0} s. Wait, or restart it.', ANSWER_LIMIT / 1000);
+      emit({ type: 'link.opening', note, next: ['restart', 'showLog'] });
+    }, ANSWER_LIMIT);
+  };
+  let timer = watch();
+  const asked = connection.request(method, { ...params, ...more }, agent.dialect.sessionAnswer, signal);
+  return orAborted(asked, signal).finally(() => clearTimeout(timer));
 }
 
 /** The folders of a session as requests name them: the first is where it works. */
