@@ -83,6 +83,8 @@ for (const [how, before] of [
 
 for (const [what, records] of [
   ['ours goes on after it', [brokenOff(), says('Ours.'), over()]],
+  ['ours was heard of since', [brokenOff(), status('working', 'STATE_CHANGE')]],
+  ['ours rests', [says('Ours.'), status('input-required', 'STATE_CHANGE'), brokenOff()]],
   ['it is of another conversation', [{ ...brokenOff(), contextId: 'cX' }]],
   ['it was heard of before', [{ ...says('Theirs.'), taskId: 'fresh' }, brokenOff()]],
   ['ours has ended', [says('Ours.'), over(), brokenOff()]],

@@ -184,3 +184,57 @@ for (const [how, rest] of [
     session.live.send({ type: 'cancel' });
     await session.ended(turnId);
   });
+
+for (const [how, followed] of [
+  ['refused', false],
+  ['cut off', true],
+] as const)
+  test(`a decision that was ${how} is asked about again; that it may have been read is said only where nobody knows`, async (t) => {
+    const agent = await asking(
+      t,
+      [task('submitted'), call('PENDING', edits('k1')), over('input-required')],
+      { k1: (reply) => (followed ? reply.cut() : void reply.response.writeHead(403).end('No.')) },
+      { now: rests('k1') },
+    );
+    const session = talk(t, agent.url);
+    await session.opened();
+    const turnId = session.begin('go');
+    const first = await session.approval();
+    agent.endPrompt();
+    allow(session, first);
+    const { turns } = await session.until('the question once more', ({ asks: [ask] }) => ask !== undefined && ask.id !== first.id);
+    const told = turns[0]?.parts.map((part) => (part.kind === 'notice' ? part.notice.text : '')).join() ?? '';
+    assert.match(told, followed ? /still waits for your answer/ : /did not reach the agent/);
+    assert.equal(/may still be followed/.test(told), followed);
+    session.live.send({ type: 'cancel' });
+    await session.ended(turnId);
+  });
+
+test('a stream that was given up is not waited for: when the next one breaks, the task is taken up', async (t) => {
+  let at = 0;
+  const facts = { now: rests('k1') };
+  const agent = await asking(
+    t,
+    [task('submitted'), call('PENDING', edits('k1')), over('input-required')],
+    {
+      k1: (reply) => {
+        at += 1;
+        if (at === 1) return reply.raw(': hm\n\n');
+        facts.now = task('completed');
+        reply.record(call('EXECUTING'));
+        setTimeout(() => reply.cut(), 20);
+      },
+    },
+    facts,
+  );
+  const session = talk(t, agent.url, { timing: HASTY });
+  await session.opened();
+  const turnId = session.begin('go');
+  const first = await session.approval();
+  agent.endPrompt();
+  allow(session, first);
+  const { asks: open } = await session.until('the question once more', ({ asks: [ask] }) => ask !== undefined && ask.id !== first.id);
+  allow(session, open[0] as Approval);
+  assert.equal((await session.ended(turnId)).status, 'done');
+  assert.equal(agent.requests('tasks/resubscribe').length, 1);
+});
