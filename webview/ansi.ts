@@ -2,6 +2,11 @@
 const SEQUENCES = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
 const CONTROLS = /[\u0000-\u0007\u000b-\u000c\u000e-\u001f\u007f-\u009f]/g;
 
+/** Without the control sequences other than colours, which may go over the end of a line. */
+export function onlyColours(raw: string): string {
+  return raw.replace(SEQUENCES, (found) => (/^\u001b\[[0-9;]*m$/.test(found) ? found : ''));
+}
+
 /** Terminal output as plain text: control sequences dropped, carriage returns and backspaces carried out line by line. */
 export function plainOutput(raw: string): string {
   const text = raw.replace(SEQUENCES, '').replace(/\r+\n/g, '\n');

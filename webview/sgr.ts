@@ -1,4 +1,4 @@
-import { plainOutput } from './ansi.ts';
+import { onlyColours, plainOutput } from './ansi.ts';
 
 /** A run of characters of one look; `look` names classes of style.css's terminal colours, empty for none. */
 export interface Styled {
@@ -11,21 +11,22 @@ const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'wh
 
 /** Terminal output as lines of styled text: the sixteen colours and bold, in the editor's own palette; everything else of a terminal is dropped. */
 export function styledLines(raw: string): readonly (readonly Styled[])[] {
-  // What is written over itself is shown as it ends up, without colours.
-  if (!raw.includes('\u001b[') || /[\b]|\r(?!\r*\n)/.test(raw)) return plainOutput(raw).split('\n').map(plainLine);
-  const lines: Styled[][] = [[]];
+  if (!raw.includes('\u001b[')) return plainOutput(raw).split('\n').map(plainLine);
   let look = '';
-  for (const [at, piece] of raw.split(SGR).entries()) {
-    if (at % 2 === 1) {
-      look = lookAfter(look, piece);
-      continue;
-    }
-    for (const [n, text] of plainOutput(piece).split('\n').entries()) {
-      if (n > 0) lines.push([]);
-      if (text !== '') lines.at(-1)?.push({ text, look });
-    }
-  }
-  return lines;
+  return onlyColours(raw)
+    .split(/\r*\n/)
+    .map((line) => {
+      const styled: Styled[] = [];
+      for (const [at, piece] of line.split(SGR).entries()) {
+        if (at % 2 === 1) look = lookAfter(look, piece);
+        else {
+          const text = plainOutput(piece);
+          if (text !== '') styled.push({ text, look });
+        }
+      }
+      // What is written over itself is shown as it ends up, without colours.
+      return /[\b]|\r(?!$)/.test(line) ? plainLine(plainOutput(line)) : styled;
+    });
 }
 
 function plainLine(text: string): readonly Styled[] {

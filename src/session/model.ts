@@ -207,8 +207,8 @@ export type ApprovalDetail =
   | { readonly type: 'command'; readonly command: string; readonly cwd?: string; readonly unsure?: true }
   | { readonly type: 'edit'; readonly diffs: readonly Diff[] }
   | { readonly type: 'mcp'; readonly server: string; readonly tool: string; readonly input?: unknown }
-  /** `unknown`: it is not said what an allowance would be for; nothing suggests one. */
-  | { readonly type: 'text'; readonly text: string; readonly unknown?: true };
+  /** `unknown`: it is not said what an allowance would be for; nothing suggests one. `markdown`: the text is written in it. */
+  | { readonly type: 'text'; readonly text: string; readonly unknown?: true; readonly markdown?: true };
 export interface Option {
   readonly id: string;
   readonly label: string;

@@ -29,3 +29,12 @@ test('a colour goes on over the end of a line, bright ones and foreign palettes 
 test('what is written over itself is shown as it ends up', () => {
   assert.deepEqual(styledLines('\u001b[32m10%\r100%\u001b[0m'), [[{ text: '100%', look: '' }]]);
 });
+
+test('a line that is written over itself loses its own colours only; a colour that begins in it goes on after it', () => {
+  assert.deepEqual(styledLines('\u001b[32mok\u001b[0m\n10%\r\u001b[31m100%\nbad\r\n\u001b]0;a\nb\u0007end'), [
+    [{ text: 'ok', look: 'ansi-green' }],
+    [{ text: '100%', look: '' }],
+    [{ text: 'bad', look: 'ansi-red' }],
+    [{ text: 'end', look: 'ansi-red' }],
+  ]);
+});

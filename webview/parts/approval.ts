@@ -12,6 +12,7 @@ import { diffCard } from './diffCard.ts';
 import { drawnOf, moreOf } from './many.ts';
 import { scrolling } from './moreBelow.ts';
 import { plainText } from './plainText.ts';
+import { textView } from './text.ts';
 import { timeLeftView } from './timeLeft.ts';
 
 /** Fields of a half-given answer to an approval. */
@@ -170,7 +171,7 @@ function detailView(view: View, ask: Approval, detail: ApprovalDetail, key: stri
       return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>
         ${detail.input === undefined ? nothing : plainText(view, key, visibleText(pretty(detail.input)))}`;
     case 'text':
-      return plainText(view, key, visibleText(detail.text));
+      return detail.markdown ? textView(visibleText(detail.text), true) : plainText(view, key, visibleText(detail.text));
   }
 }
 

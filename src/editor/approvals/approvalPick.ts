@@ -7,6 +7,7 @@ import { byPath, type ChangedFile, longNames, rejection } from '../../session/se
 import { visibleText } from '../../session/visible.ts';
 import { changeSummary, fileBecomes } from './changeSummary.ts';
 import { commandRows, optionRows, plainLabel } from './optionRows.ts';
+import { plainMarkdown } from './plainMarkdown.ts';
 
 export interface ApprovalPickHost {
   answer(answer: Answer): void;
@@ -166,7 +167,8 @@ function detailRows(ask: Approval, detail: ApprovalDetail, host: ApprovalPickHos
       return textRows(text, vscode.l10n.t('Tool'), 'plug', () => host.openText(ask.title, text), {});
     }
     case 'text': {
-      const text = detail.text.trim() ? detail.text : ask.title;
+      const said = detail.markdown ? plainMarkdown(detail.text) : detail.text;
+      const text = said.trim() ? said : ask.title;
       return textRows(text, vscode.l10n.t('Request'), 'info', () => host.openText(ask.title, text), {});
     }
     default: {

@@ -100,7 +100,10 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const mcp = mcpName(use.name);
   if (mcp) return { type: 'mcp', ...mcp, input };
   const plan = text('plan');
-  if (use.work === 'plan' && plan !== undefined) return { type: 'text', text: clip(plan, DETAIL_KEPT) };
+  if (use.work === 'plan') {
+    if (plan?.trim()) return { type: 'text', text: clip(plan, DETAIL_KEPT), markdown: true };
+    return { type: 'text', text: say('The agent wants to leave plan mode and begin with the work. It has not sent its plan along.') };
+  }
   if (use.work === 'agent') {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
     return {

@@ -403,3 +403,38 @@ test('a request that cannot be read is refused and logged', async (t) => {
   );
   assert.equal(all.logged.filter((line) => line.includes('could not be read')).length, 2);
 });
+
+test('a suggestion that cannot be read is passed over; the question is asked, and the others keep their answers', async (t) => {
+  for (const suggestions of [[null, 7, { type: 'setMode', mode: 'acceptEdits' }], 'none', Array(200).fill({ type: 'x' })]) {
+    const all = desk(t, { command: 'claude' });
+    await all.start();
+    all.last().say(ready('initialize'));
+    await all.prompt('go');
+    all
+      .last()
+      .say(
+        assistant([use('c', 'Bash', { command: 'ls' })]),
+        permission('R', 'c', 'Bash', { command: 'ls' }, { permission_suggestions: suggestions }),
+      );
+    await all.settle();
+    const labels = all.approval().options.map((one) => one.id);
+    assert.deepEqual(labels, Array.isArray(suggestions) && suggestions.length === 3 ? ['allow', 'allow:0', 'reject'] : ['allow', 'reject']);
+    t.mock.timers.reset();
+  }
+});
+
+test('the plan that is to be left is Markdown; without one a sentence says what is asked', async (t) => {
+  for (const [input, detail] of [
+    [{ plan: '1. **first**' }, { type: 'text', text: '1. **first**', markdown: true }],
+    [{}, { type: 'text', text: 'The agent wants to leave plan mode and begin with the work. It has not sent its plan along.' }],
+  ] as const) {
+    const all = desk(t, { command: 'claude' });
+    await all.start();
+    all.last().say(ready('initialize'));
+    await all.prompt('go');
+    all.last().say(assistant([use('c', 'ExitPlanMode', input)]), permission('R', 'c', 'ExitPlanMode', input));
+    await all.settle();
+    assert.deepEqual(all.approval().detail, detail);
+    t.mock.timers.reset();
+  }
+});

@@ -329,6 +329,10 @@ test('every kind of command result', async (t) => {
       { type: 'message', level: 'error', content: 'Bad' },
       (all) => assert.deepEqual([all.notices().at(-1), all.turn().status], ['Bad', 'done']),
     ],
+    [
+      { type: 'message', level: 'info', content: '- `/help`' },
+      (all) => assert.deepEqual([textOf(all.turn()), all.notices(), all.turn().status], ['- `/help`', [], 'done'], 'Markdown'),
+    ],
     [{ type: 'dialog', dialog: 'help' }, (all) => assert.match(all.notices().at(-1) ?? '', /Type \//)],
     [{ type: 'dialog', dialog: 'brand_new' }, (all) => assert.match(all.notices().at(-1) ?? '', /brand_new/)],
     [

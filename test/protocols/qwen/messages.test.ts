@@ -826,6 +826,25 @@ test('what a hook refused is rejected, and the hook and its reason are named onc
   assert.deepEqual(all.notices(), ['A hook refused Bash: hook says no']);
 });
 
+test('what the agent itself says it refused is told once, and is no step of the call', async (t) => {
+  const all = await talking(t, { command: 'claude' });
+  all.last().say(
+    l.assistant([l.use('c', 'Write', { file_path: '/w/a', content: '' })]),
+    {
+      type: 'system',
+      subtype: 'permission_denied',
+      tool_name: 'Write',
+      tool_use_id: 'c',
+      message: 'Writing is not allowed in this mode.',
+    },
+    l.toolResult('c', 'Permission to use Write has been denied.', true),
+    l.result({ permission_denials: [{ tool_name: 'Write', tool_use_id: 'c' }] }),
+  );
+  await all.settle();
+  assert.deepEqual(all.notices(), ['Writing is not allowed in this mode.']);
+  assert.ok(all.turn().parts.every((part) => part.parent === undefined));
+});
+
 test('what went wrong with a call is said once, without the marks for the model', async (t) => {
   const all = await talking(t, { command: 'claude' });
   const printed = 'Exit code 1\none\ntwo';

@@ -4,6 +4,8 @@ import type { ResultCommand } from './schema.ts';
 /** What a person does about `result/command` (qwen.md §4.5). */
 export type CommandOutcome =
   | { readonly does: 'say'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
+  /** The command's own answer, as Markdown. */
+  | { readonly does: 'tell'; readonly text: string }
   | { readonly does: 'nothing' }
   /** The agent goes on with a turn; what to send when it does not by itself. */
   | { readonly does: 'turn'; readonly parts: readonly unknown[] }
@@ -38,7 +40,8 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       return { does: 'nothing' };
     case 'message': {
       const level = text('level') ?? text('messageType');
-      return { does: 'say', level: level === 'error' || level === 'warn' ? level : 'info', text: text('content') ?? '' };
+      const words = text('content') ?? '';
+      return level === 'error' || level === 'warn' ? { does: 'say', level, text: words } : { does: 'tell', text: words };
     }
     case 'dialog': {
       const name = text('dialog') ?? '';

@@ -41,6 +41,12 @@ export class CommandResults {
       case 'say':
         if (outcome.text !== '') turns.note(outcome.level, outcome.text);
         return flow.finish('stop');
+      case 'tell': {
+        const { text } = outcome;
+        if (turn) this.#deps.emit({ type: 'text.grew', turnId: turn.id, kind: 'text', partId: turns.newPart(), text });
+        else if (text !== '') turns.note('info', text);
+        return flow.finish('stop');
+      }
       case 'nothing':
         return flow.finish('stop');
       case 'history':

@@ -284,7 +284,10 @@ export class MessageTalk implements Talk {
     const call = line.tool_use_id ? this.#ground.calls.call(line.tool_use_id) : undefined;
     if (line.subtype === 'task_started' && line.tool_use_id) this.#ends.progress(line.tool_use_id);
     if (this.#background.heard(line) || !this.#tasks.tells(line, call)) return;
-    for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, note.parent);
+    const denied = line.subtype === 'permission_denied' && line.tool_use_id ? line.tool_use_id : undefined;
+    if (denied !== undefined) this.#refusals.saidItself(denied);
+    // That a call was refused is no step of it.
+    for (const note of effects.notes) this.#ground.turns.note(note.level, note.text, denied === undefined ? note.parent : call?.parent);
   }
 
   #stream(line: schema.StreamLine): void {

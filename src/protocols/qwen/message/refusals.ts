@@ -31,7 +31,7 @@ export class Refusals {
   /** A result came: it says when a hook has refused the call. */
   heard(line: UserLine, callId: CallId, block: Block, name: string | undefined): void {
     const decision = metaOf(line, callId)?.permission_decision;
-    if (decision?.decision !== 'reject' || decision.source !== 'hook') return;
+    if (decision?.decision !== 'reject' || decision.source !== 'hook' || this.#told.has(callId)) return;
     this.#told.add(callId);
     const reason = textOf(block.content)
       .replace(/^\w+:\w+ hook error: (?:\[[\s\S]*?\]: )?/, '')

@@ -1,0 +1,25 @@
+/** Markdown as lines that read well without being drawn: no marks of emphasis, headings, code or links. What is in code stands as it is. */
+export function plainMarkdown(text: string): string {
+  let inCode = false;
+  const lines = text.split('\n').flatMap((line) => {
+    if (/^\s*(?:```|~~~)/.test(line)) {
+      inCode = !inCode;
+      return [];
+    }
+    return [inCode ? line : plainLine(line)];
+  });
+  return lines.join('\n');
+}
+
+function plainLine(line: string): string {
+  return line
+    .replace(/^\s{0,3}#{1,6}\s+/, '')
+    .replace(/^(\s*)[*+]\s+/, '$1- ')
+    .split(/(`+[^`]+`+)/)
+    .map((piece, at) =>
+      at % 2 === 1
+        ? piece.replace(/^`+|`+$/g, '')
+        : piece.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/(\*\*|__|~~)(?=\S)(.+?)\1/g, '$2'),
+    )
+    .join('');
+}
