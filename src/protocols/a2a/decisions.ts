@@ -49,6 +49,7 @@ export class Decisions {
   readonly #deps: DecisionScene;
   readonly #posts: Posts;
   #doubting = false;
+  #looking = false;
 
   constructor(deps: DecisionScene) {
     this.#deps = deps;
@@ -58,6 +59,11 @@ export class Decisions {
   /** One of them has not left: the server asks to wait, or for credentials. */
   get held(): boolean {
     return this.#posts.held !== undefined;
+  }
+
+  /** What the agent waits for is being looked up; the turn goes on after it. */
+  get looking(): boolean {
+    return this.#looking;
   }
 
   /** Something came from the agent. */
@@ -141,10 +147,12 @@ export class Decisions {
   /** The agent rests with a call that stands still: what it waits for may not have been heard. */
   async look(): Promise<void> {
     const { memory, scene, hearing, over, settle } = this.#deps;
+    this.#looking = true;
     const now = await lookUp(memory).catch((error: unknown) => {
       scene.log.info(`Looking at the task failed: ${messageOf(error)}`);
       return undefined;
     });
+    this.#looking = false;
     if (over()) return;
     if (now && isAtRest(now.state)) hearing.catchUp(now);
     settle();

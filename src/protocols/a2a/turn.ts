@@ -314,7 +314,7 @@ export class Turn {
 
   /** The newest stream has ended: is the turn over? */
   #settle(): void {
-    if (this.#ended || this.asking.waits || this.#reconnect.offline) return;
+    if (this.#ended || this.asking.waits || this.#reconnect.offline || this.#decisions.looking) return;
     if (this.#streams.newestAwaited) return;
     const { memory } = this.#deps;
     const { state, failure } = this.#hearing;
