@@ -53,7 +53,12 @@ class Follower implements Disposable {
     this.#touched = this.#life.own(new Touched(deps.now));
     this.#life.own(desk.onChange((id, { event }) => id === desk.active && matters(event) && this.#look()));
     this.#life.own(desk.onSessions(() => this.#look()));
-    this.#life.own(deps.onSetting(() => this.#look()));
+    this.#life.own(
+      deps.onSetting(() => {
+        this.#touched.forgetJump();
+        this.#look();
+      }),
+    );
     this.#life.onEnd(() => clearTimeout(this.#timer));
   }
 
@@ -102,6 +107,8 @@ class Follower implements Disposable {
     const location = locationToFollow(session);
     const since = runningTurn(session)?.beganAt;
     if (!location || since === undefined) return undefined;
+    // Who goes elsewhere in the middle of a turn is not fetched back before the next one, or before they turn this on again (acp.md §8.4).
+    if ((this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) >= since) return undefined;
     const file = path.resolve(session.cwd, location.path);
     return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }

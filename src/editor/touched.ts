@@ -15,6 +15,12 @@ export class Touched implements Disposable {
   readonly #worked = new Map<string, number>();
   #own: { readonly uri: string; readonly at: number } | undefined;
   #wasReview = false;
+  /** What has come on the screen by somebody else's doing, and is still there. */
+  #appeared = new Set<string>();
+  #visible = new Set(vscode.window.visibleTextEditors.map(uriOf));
+  /** The editor the person went to last. */
+  #chosen: string | undefined;
+  #jumpedAt: number | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -32,6 +38,7 @@ export class Touched implements Disposable {
       }),
     );
     this.#life.own(vscode.window.onDidChangeActiveTextEditor((editor) => this.#activated(editor)));
+    this.#life.own(vscode.window.onDidChangeVisibleTextEditors((editors) => this.#shown(editors)));
   }
 
   /** Milliseconds as the clock gives them; undefined when it was not touched. */
@@ -42,6 +49,15 @@ export class Touched implements Disposable {
   };
 
   readonly workedAt = (uri: string): number | undefined => this.#worked.get(uri);
+
+  /** When the person last went to a file that was not on the screen; undefined when they did not, or it was forgotten. */
+  get jumpedAt(): number | undefined {
+    return this.#jumpedAt;
+  }
+
+  forgetJump(): void {
+    this.#jumpedAt = undefined;
+  }
 
   /** We show something in the editor of that file just now. */
   ours(uri: string): void {
@@ -56,7 +72,27 @@ export class Touched implements Disposable {
   #activated(editor: vscode.TextEditor | undefined): void {
     const wasReview = this.#wasReview;
     this.#wasReview = editor?.document.uri.scheme.startsWith(REVIEW_SCHEME) ?? wasReview;
-    if (editor && !wasReview && editor.document.uri.toString() !== this.#own?.uri) this.#note(this.#worked, editor);
+    this.#chosen = undefined;
+    if (!editor) return;
+    const uri = uriOf(editor);
+    if (wasReview || this.#wasReview || uri === this.#own?.uri) return void this.#appeared.delete(uri);
+    this.#chosen = uri;
+    this.#note(this.#worked, editor);
+    this.#jumped();
+  }
+
+  /** The events of what is active and of what is visible come in either order. */
+  #shown(editors: readonly vscode.TextEditor[]): void {
+    const now = new Set(editors.map(uriOf));
+    for (const uri of now) if (!this.#visible.has(uri) && uri !== this.#own?.uri) this.#appeared.add(uri);
+    for (const uri of this.#appeared) if (!now.has(uri)) this.#appeared.delete(uri);
+    this.#visible = now;
+    this.#jumped();
+  }
+
+  #jumped(): void {
+    if (this.#chosen === undefined || !this.#appeared.delete(this.#chosen)) return;
+    this.#jumpedAt = this.#now();
   }
 
   #note(times: Map<string, number>, { document }: vscode.TextEditor): void {
@@ -66,4 +102,8 @@ export class Touched implements Disposable {
     const [oldest] = times.keys();
     if (times.size > MOST && oldest !== undefined) times.delete(oldest);
   }
+}
+
+function uriOf({ document }: vscode.TextEditor): string {
+  return document.uri.toString();
 }

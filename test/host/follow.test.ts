@@ -64,8 +64,9 @@ describe('following the agent', () => {
   });
 
   it('leaves alone the editor that the person works in', async () => {
-    begin();
     const mine = await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, 'a.txt')), { preview: true });
+    await settled(() => vscode.window.activeTextEditor === mine);
+    begin();
     await vscode.commands.executeCommand('type', { text: 'x' });
     const at = mine.selection.active;
     works({ path: 'b.txt', line: 250 });
@@ -78,6 +79,44 @@ describe('following the agent', () => {
     works({ path: 'c.txt', line: 100 });
     await settled(() => shows('c.txt', 100) === true);
     assert.equal(vscode.window.tabGroups.all.length, 2, 'one column is enough');
+  });
+
+  it('stops when the person goes to another file, until the next turn or until it is turned on again', async () => {
+    begin();
+    works({ path: 'a.txt', line: 300 });
+    await settled(() => shows('a.txt', 300) === true);
+    const go = async (name: string) => {
+      await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(path.join(folder, name)));
+      await settled(() => path.basename(vscode.window.activeTextEditor?.document.uri.fsPath ?? '') === name);
+    };
+    await go('b.txt');
+    // What was asked for while it stood still would have come by the time that what is asked for afterwards is there.
+    const seen = new Set<string>();
+    life.own(
+      vscode.window.onDidChangeVisibleTextEditors((editors) => {
+        for (const { document } of editors) seen.add(path.basename(document.uri.fsPath));
+      }),
+    );
+    works({ path: 'c.txt', line: 100 });
+    desk.say('a', { type: 'turn.ended', turnId: 'now', at: Date.now(), status: 'done' });
+    desk.say('a', { type: 'turn.began', turnId: 'then', at: Date.now() + 1, prompt: [] });
+    const call: ToolCall = {
+      id: 'd',
+      name: 'read',
+      title: 'read',
+      kind: 'read',
+      status: 'running',
+      inputText: '',
+      output: [],
+      locations: [{ path: 'a.txt', line: 200 }],
+    };
+    desk.say('a', { type: 'part.added', turnId: 'then', part: { kind: 'call', id: 'd', call } });
+    await settled(() => shows('a.txt', 200) === true);
+    assert.ok(!seen.has('c.txt'));
+    await go('c.txt');
+    settingChanged();
+    desk.say('a', { type: 'call.changed', turnId: 'then', callId: 'd', change: { locations: [{ path: 'b.txt', line: 400 }] } });
+    await settled(() => shows('b.txt', 400) === true);
   });
 
   for (const [when, status] of [
