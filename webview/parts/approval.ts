@@ -57,7 +57,8 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
 function optionText(option: Option): TemplateResult | string {
   const lasts = option.effect === 'allow_always' || option.effect === 'reject_always';
   if (!lasts || !option.description) return optionName(option);
-  return html`${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span>`;
+  // One piece: the button sets its pieces side by side.
+  return html`<span>${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span></span>`;
 }
 
 function tooltipOf(option: Option): string {

@@ -44,7 +44,9 @@ export class Window {
         break;
       } catch (error) {
         if (attempt === 8) throw error;
-        await this.page.keyboard.press('Escape');
+        // Only the palette is closed: Esc in one of our picks gives the keyboard back to the chat, and takes it from the palette that opens next.
+        if ((await this.pick.box.isVisible()) && (await this.pick.input.inputValue()).startsWith('>'))
+          await this.page.keyboard.press('Escape');
       }
     }
     await this.page.keyboard.press('Enter');
