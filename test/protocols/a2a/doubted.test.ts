@@ -5,6 +5,8 @@ import { asks, call, data, type FakeAgent, fakeAgent, type Json, over, type Repl
 import { option, type Talk, talk } from './talk.ts';
 
 const HASTY = { ping: 10, doubt: 50 };
+/** Later than an answer on a busy machine. */
+const SLOW = { ping: 20, doubt: 1000 };
 const edits = (id: string): Json => ({ tool_call_id: id, ...asks });
 const pending = (...ids: readonly string[]): Json => ({
   role: 'agent',
@@ -86,7 +88,7 @@ test('a decision behind a command that runs is not doubted: the agent may take o
     },
     { now: rests('k2') },
   );
-  const session = talk(t, agent.url, { timing: HASTY });
+  const session = talk(t, agent.url, { timing: SLOW });
   await session.opened();
   const turnId = session.begin('go');
   const [first, second] = await both(session);
@@ -94,7 +96,7 @@ test('a decision behind a command that runs is not doubted: the agent may take o
   await session.until('a running command', ({ turns }) => JSON.stringify(turns[0]?.parts).includes('"running"'));
   allow(session, second);
   await agent.until('message/stream', 3);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise((resolve) => setTimeout(resolve, 1400));
   assert.deepEqual([agent.requests('tasks/get').length, session.now().asks], [0, []]);
   runs?.record(call('SUCCEEDED', { tool_name: 'shell' }));
   runs?.end();
@@ -114,7 +116,7 @@ test('one decision waits for a busy server, another stays without an answer: onl
         body.includes('selected_option_id') && at++ === 0 && Boolean(response.writeHead(503, { 'retry-after': '30' }).end('busy')),
     },
   );
-  const session = talk(t, agent.url, { timing: HASTY });
+  const session = talk(t, agent.url, { timing: SLOW });
   await session.opened();
   const turnId = session.begin('go');
   const [first, second] = await both(session);
@@ -222,12 +224,15 @@ test('a stream that was given up is not waited for: when the next one breaks, th
         if (at === 1) return reply.raw(': hm\n\n');
         facts.now = task('completed');
         reply.record(call('EXECUTING'));
-        setTimeout(() => reply.cut(), 20);
+        // What is cut at once may never be read.
+        void session
+          .until('the call at work', ({ turns }) => JSON.stringify(turns[0]?.parts).includes('"running"'))
+          .then(() => reply.cut());
       },
     },
     facts,
   );
-  const session = talk(t, agent.url, { timing: HASTY });
+  const session = talk(t, agent.url, { timing: SLOW });
   await session.opened();
   const turnId = session.begin('go');
   const first = await session.approval();

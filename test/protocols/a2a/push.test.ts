@@ -311,7 +311,7 @@ for (const [what, more, held] of [
           }
           place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
           reply.record(task('working'));
-          setTimeout(() => reply.cut(), 20);
+          void session.until('the task', ({ resumeKey }) => resumeKey?.includes('t1') === true).then(() => reply.cut());
         },
         'tasks/resubscribe': (_, reply) => reply.error(-32004, 'There is no such thing here'),
         'tasks/get': (_, reply) => reply.json(later ?? task('working')),
@@ -341,7 +341,7 @@ for (const tries of [[0, 600_000], [0]])
         'message/stream': (asked, reply) => {
           place = (asked.params.configuration as { pushNotificationConfig: { url: string; token: string } }).pushNotificationConfig;
           reply.record(task('working'));
-          setTimeout(() => reply.cut(), 20);
+          void session.until('the task', ({ resumeKey }) => resumeKey?.includes('t1') === true).then(() => reply.cut());
         },
         'tasks/resubscribe': (_, reply, at) => {
           if (at > 0) {

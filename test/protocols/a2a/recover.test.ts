@@ -4,6 +4,7 @@ import { BackOff } from '../../../src/protocols/a2a/backOff.ts';
 import type { Memory } from '../../../src/protocols/a2a/memory.ts';
 import { resubscribe } from '../../../src/protocols/a2a/recover.ts';
 import type { Scene } from '../../../src/protocols/adapter.ts';
+import type { Session } from '../../../src/session/model.ts';
 import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';
 
@@ -56,13 +57,15 @@ test('an agent that goes on with every subscription, however often it breaks, is
     on: {
       'message/stream': (_, reply) => {
         reply.record(task('working'));
-        setTimeout(() => reply.cut(), 20);
+        // What is cut at once may never be read.
+        void session.until('the task', ({ resumeKey }) => resumeKey?.includes('t1') === true).then(() => reply.cut());
       },
       'tasks/get': (_, reply) => reply.json(task('working')),
       'tasks/resubscribe': (_, reply, at) => {
         reply.record(task('working'));
         reply.record(says(at));
-        if (at < words.length - 1) return void setTimeout(() => reply.cut(), 20);
+        const said = ({ turns: [turn] }: Session) => turn !== undefined && textOf(turn).includes(words[at] ?? '');
+        if (at < words.length - 1) return void session.until('the words', said).then(() => reply.cut());
         reply.record(over());
         reply.end();
       },
