@@ -236,7 +236,14 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   const running = session.turns.filter((turn) => turn.status === 'running');
   const cut: Session = { ...session, turns: session.turns.map((turn) => cutOff(endGoingOn(turn))) };
   const after = running.reduce(
-    (now, turn) => endTurn(now, { type: 'turn.ended', turnId: turn.id, at: event.at, status: 'failed', error }),
+    // What the person had stopped already is stopped by that (acp.md §9).
+    (now, turn) =>
+      endTurn(now, {
+        type: 'turn.ended',
+        turnId: turn.id,
+        at: event.at,
+        ...(turn.stopping ? { status: 'cancelled' } : { status: 'failed', error }),
+      }),
     cut,
   );
   const { background: _, ...rest } = after;

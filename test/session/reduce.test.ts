@@ -95,6 +95,14 @@ test('2b. what the turn was busy with is gone when it ends', () => {
   assert.equal(session.turns[0]?.stopping, undefined);
 });
 
+test('2c. a turn the person has stopped already is stopped, not failed, when the link closes', () => {
+  const closed = { type: 'link.closed', reason: 'gone', at: 5 } as const;
+  const stopped = run(fresh(), began('t'), { type: 'turn.stopping', turnId: 't' }, closed);
+  assert.deepEqual([stopped.turns[0]?.status, stopped.turns[0]?.error, stopped.turns[0]?.cutOff], ['cancelled', undefined, true]);
+  const failed = run(fresh(), began('t'), closed);
+  assert.deepEqual([failed.turns[0]?.status, failed.turns[0]?.error?.message], ['failed', 'gone']);
+});
+
 test('3. when the link closes running turns fail, asks vanish, terminals and the queue stay', () => {
   const session = run(
     fresh(),

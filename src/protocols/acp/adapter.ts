@@ -390,7 +390,7 @@ export class AcpAdapter implements Adapter {
     if (this.#line !== line || this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#settleAll();
-    this.#emit(closedEvent(closed, this.#scene.now()));
+    this.#emit(closedEvent(closed, line, this.#scene.now()));
     this.#end();
   }
 

@@ -10,7 +10,7 @@ import * as z from 'zod/mini';
 import type { Log } from '../../base/log.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { openRpc } from '../../transport/jsonrpc.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal } from './faults.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, refusal, unreadable } from './faults.ts';
 
 /** JSON-RPC as ACP speaks it: `$/cancel_request` both ways, notifications in order and before the answers behind them. */
 export interface Connection {
@@ -88,7 +88,8 @@ export function connect(
         const given: unknown = await rpc.connection.sendRequest(method, params, source.token);
         const parsed = answer.safeParse(given);
         if (parsed.success) return parsed.data;
-        throw new Error(`The agent's answer to ${method} cannot be read: ${z.prettifyError(parsed.error)}`);
+        scene.log.info(`The agent's answer to ${method} cannot be read: ${z.prettifyError(parsed.error)}`);
+        throw unreadable(method, parsed.error);
       } finally {
         signal?.removeEventListener('abort', stop);
         source.dispose();

@@ -55,3 +55,13 @@ function stringAt(value: unknown, key: string): string | undefined {
 export function refusal(code: number, message: string, data?: unknown): ResponseError<unknown> {
   return new ResponseError(code, message, data);
 }
+
+/** An answer is not as the protocol has it: says which, and where the first thing wrong with it stands. */
+export function unreadable(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): Error {
+  const where = error.issues[0]?.path.map(String).join('.');
+  return new Error(
+    where
+      ? say('The agent answered "{0}" with something the protocol does not have there, at "{1}".', method, where)
+      : say('The agent answered "{0}" with something the protocol does not have there.', method),
+  );
+}

@@ -8,7 +8,7 @@ import type { Launch, Scene } from '../adapter.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { type Agent, agentOf, clientCapabilities, clientCapabilities2 } from './agent.ts';
 import { type Connection, connect, type Served } from './connection.ts';
-import { codeOf, UNSUPPORTED_VERSION } from './faults.ts';
+import { codeOf, UNSUPPORTED_VERSION, unreadable } from './faults.ts';
 import { initializeAnswer } from './schema.ts';
 import { v1 } from './v1.ts';
 import { v2 } from './v2/dialect.ts';
@@ -28,6 +28,8 @@ export interface Line {
   readonly closed: Promise<Closed>;
   /** It has answered the handshake. */
   greeted: boolean;
+  /** The last line it printed before that which is no message: how it is to be called, for example. */
+  printed?: string;
 }
 
 /** Starts the process. A start that fails is a line that closes. */
@@ -42,6 +44,7 @@ export function openLine(
   let junk = 0;
   const onJunk = (text: string) => {
     junk += 1;
+    if (!line.greeted && text.trim() !== '') line.printed = text.trim();
     if (junk === 1 && !line.greeted) scene.emit(junkWhileOpening(text, 'ACP'));
   };
   const connection = connect(channel, served, { ...scene, onJunk });
@@ -91,7 +94,7 @@ const anyHello = z.looseObject({ protocolVersion: z.number() });
 function readHello<T extends z.ZodMiniType>(schema: T, answer: unknown): z.output<T> {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw new Error(`The agent's answer to initialize cannot be read: ${z.prettifyError(parsed.error)}`);
+  throw unreadable('initialize', parsed.error);
 }
 
 /** Both versions are told at once: an agent reads the members of the one it speaks. */
@@ -119,8 +122,8 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** The process has ended by itself. */
-export function closedEvent({ reason, failure, stderr }: Closed, at: number): SessionEvent {
-  const detail = stderr.slice(-2048).trim();
+export function closedEvent({ reason, failure, stderr }: Closed, { printed = '' }: Line, at: number): SessionEvent {
+  const detail = (stderr.trim() || printed).slice(-2048).trim();
   const next = failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
   return { type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at };
 }

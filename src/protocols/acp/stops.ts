@@ -18,7 +18,7 @@ export function stopOf(reason: string): Stop {
     case 'refusal':
       return {
         status: 'failed',
-        error: { message: say('The agent refused. It has forgotten this message and all it did about it.'), code: reason },
+        error: { message: say('The agent refused. It has forgotten this message and all it did about it.') },
       };
     default:
       return { status: 'done' };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { acp } from '../../../src/protocols/acp/index.ts';
 import { findTerminal } from '../../../src/session/select.ts';
-import { textOf } from '../../agents/drive.ts';
+import { drive, textOf } from '../../agents/drive.ts';
 import { later } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
@@ -124,4 +125,22 @@ test('bad params are refused with a reason', async (t) => {
   const { error } = await made.agent.ask('fs/read_text_file', { sessionId: 'sess-1', path: 5 });
   assert.equal(error?.code, -32602);
   await finish();
+});
+
+test('an answer to initialize that is none is named in a sentence; what an agent printed before it ended is shown', async (t) => {
+  const made = await scene(t);
+  made.agent.handlers.initialize = () => ({ agentCapabilities: {} });
+  const { link } = await made.start().until('its end', (session) => session.link.state === 'closed');
+  assert.equal(
+    link.state === 'closed' && link.reason,
+    'The agent answered "initialize" with something the protocol does not have there, at "protocolVersion".',
+  );
+  const usage = "console.log('Usage: agent acp [options]')";
+  const driven = drive({
+    protocol: acp,
+    launch: { kind: 'process', command: process.execPath, args: ['-e', usage], env: {}, cwd: made.cwd },
+  });
+  t.after(() => driven.stop());
+  const ended = await driven.until('its end', (session) => session.link.state === 'closed');
+  assert.equal(ended.link.state === 'closed' && ended.link.detail, 'Usage: agent acp [options]');
 });
