@@ -30,8 +30,8 @@ async function unit(tally: Tally, options: Options): Promise<void> {
     programs: filesUnder('test/fakes', '.ts'),
     name: options.name,
     concurrency: 2,
-    limitMs: 120_000,
-    totalMs: 400_000,
+    limitMs: 300_000,
+    totalMs: 1_200_000,
   });
 }
 
@@ -44,6 +44,6 @@ async function packaged(tally: Tally, options: Options): Promise<void> {
     name: options.name,
     concurrency: 1,
     limitMs: 60_000,
-    totalMs: 120_000,
+    totalMs: 300_000,
   });
 }
