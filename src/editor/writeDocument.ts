@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { plain } from '../session/diffs.ts';
@@ -16,10 +16,14 @@ const TAKE_OVER_MS = 3000;
  * throws. What extensions and settings do to a text that is saved does not count: the agent has to find what it has written (acp.md §10.2).
  */
 export async function writeDocument(document: vscode.TextDocument, text: string, from?: string): Promise<void> {
+  let before: string;
+  let made: string;
   for (const end = performance.now() + PATIENCE_MS; ; ) {
     const now = plain(document.getText());
+    before = now;
     const wanted = from === undefined ? plain(text) : mergedInto(now, plain(from), plain(text));
     if (wanted === undefined) throw new Error(`${document.fileName} was changed meanwhile`);
+    made = wanted;
     if (wanted === now || (await replaced(document, wanted))) break;
     if (performance.now() > end) throw new Error(`The editor did not take the change of ${document.fileName}`);
   }
@@ -29,7 +33,16 @@ export async function writeDocument(document: vscode.TextDocument, text: string,
     typed ||= textEditor.document === document && kind !== undefined && kind !== vscode.TextEditorSelectionChangeKind.Command;
   });
   const wanted = document.getText();
-  await save(document).finally(() => hand.dispose());
+  try {
+    await save(document);
+  } catch (error) {
+    // What was not written does not stand in the editor either.
+    const back = mergedInto(plain(document.getText()), made, before);
+    if (back !== undefined) await replaced(document, back);
+    throw error;
+  } finally {
+    hand.dispose();
+  }
   // What differs now has been changed by the saving, or typed: then it is the person's.
   if (!typed && !document.isDirty && document.getText() !== wanted) await putBack(document, wanted);
 }
@@ -52,13 +65,17 @@ async function save(document: vscode.TextDocument): Promise<void> {
   });
   try {
     for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
+      const { version } = document;
       if ((await document.save()) || saved || !document.isDirty) return;
+      // Nobody typed into it: another try ends as this one.
+      if (document.version === version) break;
       await pause(BETWEEN_SAVES_MS);
     }
   } finally {
     saves.dispose();
   }
-  throw new Error(`${document.fileName} could not be saved`);
+  await access(document.fileName, constants.W_OK);
+  throw new Error(`${document.fileName} could not be saved: it holds unsaved changes and has changed on disk, too`);
 }
 
 /** The text goes to the disk itself, where no formatter stands in between; the editor takes it over from there. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -97,7 +97,7 @@ describe('files as the person has them', () => {
     return {
       opened,
       read: async () => (await requests.read({ path: file }, signal)).content,
-      write: (content: string) => requests.write({ path: file, content }, signal),
+      write: (content: string, name = file) => requests.write({ path: name, content }, signal),
     };
   };
 
@@ -206,5 +206,29 @@ describe('files as the person has them', () => {
     await agent.write('\uFEFFone\ndrei\n');
     assert.deepEqual(agent.opened, []);
     assert.equal(readFileSync(file, 'utf8'), '\uFEFFone\ndrei\n');
+  });
+
+  it('what cannot be saved is refused at once, with the reason, and does not stand in the editor', async () => {
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    const document = await open();
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), 'mine ');
+    await vscode.workspace.applyEdit(edit);
+    writeFileSync(file, 'one\ntwo\nthree\nby another program\n');
+    const agent = asked(false);
+    await assert.rejects(agent.write(`${await agent.read()}agent\n`), /has changed on disk/);
+    assert.equal(document.getText(), 'mine one\ntwo\nthree\n');
+    assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\nby another program\n');
+  });
+
+  it('a file is one file by whichever of its names an agent writes it', async () => {
+    writeFileSync(file, 'old\n');
+    const agent = asked(false);
+    const alias = path.join(folder, 'alias.txt');
+    symlinkSync(file, alias);
+    await agent.read();
+    await Promise.all([agent.write('a\n'), agent.write('b\n', alias), agent.write('c\n')]);
+    assert.deepEqual(agent.opened, []);
+    assert.equal(readFileSync(file, 'utf8'), 'c\n');
   });
 });

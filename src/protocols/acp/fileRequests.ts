@@ -5,7 +5,7 @@ import { messageOf } from '../../base/log.ts';
 import { say } from '../../base/say.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { Approval, Diff } from '../../session/model.ts';
-import { looksOutside, type Place, placeOf } from '../paths.ts';
+import { looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import type { OpenAsks } from './asks.ts';
@@ -52,14 +52,14 @@ export class FileRequests {
       if (this.#scene.quirks().missingFileIsEmpty) return { content: '' };
       throw refusal(NOT_FOUND, `Resource not found: ${request.path}`, { uri: request.path });
     }
-    this.#read.note(path.resolve(request.path), plain(text));
+    this.#read.note(realPathNow(path.resolve(request.path)), plain(text));
     return { content: slice(text, request.line ?? undefined, request.limit ?? undefined) };
   }
 
   /** One write of a file after the other: agents do not wait for their answers. */
   write(request: { readonly path: string; readonly content: string }, signal: AbortSignal): Promise<Record<string, never>> {
     const target = path.resolve(request.path);
-    return this.#inTurn.run(target, () => this.#write(target, request, signal));
+    return this.#inTurn.run(realPathNow(target), () => this.#write(target, request, signal));
   }
 
   async #write(
@@ -90,7 +90,7 @@ export class FileRequests {
     } catch (error) {
       throw refusal(INTERNAL, `Writing ${request.path} failed: ${messageOf(error)}`);
     }
-    this.#read.note(target, plain(content));
+    this.#read.note(realPathNow(target), plain(content));
     this.#scene.wrote({ path: target, before: before === null ? null : plain(before), after: plain(text) });
     return {};
   }
@@ -110,7 +110,7 @@ export class FileRequests {
     const saved = await onDisk(target);
     const [now, then] = [plain(present), plain(wanted)];
     // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
-    const base = this.#read.of(target) ?? (saved === then ? undefined : saved);
+    const base = this.#read.of(realPathNow(target)) ?? (saved === then ? undefined : saved);
     if (base === now || (base === undefined && (saved === undefined || saved === now || now === then))) return wanted;
     const merged = base === undefined ? undefined : mergedInto(now, base, then);
     if (merged !== undefined) return merged;
