@@ -133,9 +133,12 @@ test(
     await pick.gone();
     const ask = chat.ask('wide-0');
     await ask.getByRole('button', { name: 'Reject', exact: true }).waitFor();
+    assert.deepEqual(await chat.cutShort(ask), []);
+    await window.pictures('approval-wide', ['dark']);
     await page.setViewportSize({ width: 640, height: 400 });
     await chat.lowerThan(400);
     assert.deepEqual(await chat.outOfSight(ask), []);
+    assert.deepEqual(await chat.cutShort(ask), []);
     assert.ok(await chat.composer.isVisible());
     await window.pictures('approval-zoomed', ['dark', 'light', 'contrast']);
     await page.setViewportSize({ width: 1280, height: 800 });

@@ -57,8 +57,8 @@ export function approvalView(view: View, ask: Approval): TemplateResult {
 function optionText(option: Option): TemplateResult | string {
   const lasts = option.effect === 'allow_always' || option.effect === 'reject_always';
   if (!lasts || !option.description) return optionName(option);
-  // One piece: the button sets its pieces side by side.
-  return html`<span>${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span></span>`;
+  // One piece, for the button sets its pieces side by side; and no span, which it takes for a picture.
+  return html`<bdi>${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span></bdi>`;
 }
 
 function tooltipOf(option: Option): string {

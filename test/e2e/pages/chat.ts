@@ -40,6 +40,21 @@ export class Chat {
     return this.frame.locator('[data-ask]').filter({ hasText: title });
   }
 
+  /** The answers of an ask whose words do not fit into their button. */
+  async cutShort(ask: Locator): Promise<readonly string[]> {
+    const cut = await ask.locator('.actions > *').evaluateAll((buttons) =>
+      buttons
+        .filter((button) => {
+          const words = button.ownerDocument.createRange();
+          words.selectNodeContents(button);
+          const [inner, outer] = [words.getBoundingClientRect(), button.getBoundingClientRect()];
+          return inner.top < outer.top || inner.bottom > outer.bottom || inner.left < outer.left || inner.right > outer.right;
+        })
+        .map((button) => button.textContent?.trim() ?? ''),
+    );
+    return cut;
+  }
+
   /** The answers of an ask that a person does not see whole, or that something lies over. */
   async outOfSight(ask: Locator): Promise<readonly string[]> {
     const answers = await ask.locator('.actions > *').all();
