@@ -55,7 +55,8 @@ describe("Gemini CLI's A2A server", () => {
       ['rejected'],
       callLines(turn).join('\n'),
     );
-    assert.equal((await agent.prompt('hello')).status, 'done');
+    const next = await agent.prompt('hello');
+    assert.equal(next.status, 'done', JSON.stringify(next.error));
   });
 
   test('a command that is allowed runs and shows what it prints', async () => {
@@ -126,7 +127,8 @@ describe("Gemini CLI's A2A server", () => {
     agent.live.send({ type: 'cancel' });
     const turn = await agent.ended(turnId);
     assert.equal(turn.status, 'cancelled');
-    assert.equal((await agent.prompt('hello')).status, 'done');
+    const next = await agent.prompt('hello');
+    assert.equal(next.status, 'done', JSON.stringify(next.error));
   });
 
   test('a server that is killed in the middle of a turn is started again, and told what was said', async () => {

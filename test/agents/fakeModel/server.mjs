@@ -262,6 +262,7 @@ async function handle(req, res, raw) {
   await { chat: sendChat, responses: sendResponses, anthropic: sendAnthropic, gemini: sendGemini }[api](ctx);
 }
 
-server.keepAliveTimeout = 1000;
+// A connection that rests is never closed from here: a request that is already on its way on it would be lost.
+server.keepAliveTimeout = 0;
 server.listen(opt.port, '127.0.0.1', () => console.log(`LISTENING http://127.0.0.1:${server.address().port}`));
 process.on('SIGTERM', () => process.exit(0));
