@@ -2,6 +2,7 @@ import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { InTurn } from '../base/inTurn.ts';
+import { realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
@@ -35,10 +36,15 @@ export async function presentText(file: string): Promise<string | null | undefin
   }
 }
 
-/** Addresses are compared as the editor does it, not as text: drive letters have no case. */
+/**
+ * The open document of a file, under whichever of its names it is open: agents name files as links lead. Addresses are compared as the editor does it,
+ * not as text: drive letters have no case.
+ */
 export function openDocument(file: string): vscode.TextDocument | undefined {
-  const wanted = vscode.Uri.file(file).toString();
-  return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === wanted);
+  const open = vscode.workspace.textDocuments.filter((document) => !document.isClosed);
+  const named = (name: string) => open.find((document) => document.uri.toString() === vscode.Uri.file(name).toString());
+  const real = realPathNow(file);
+  return named(file) ?? named(real) ?? open.find(({ uri }) => uri.scheme === 'file' && realPathNow(uri.fsPath) === real);
 }
 
 /** The text of a file with changes that are not on disk yet. */

@@ -231,4 +231,18 @@ describe('files as the person has them', () => {
     assert.deepEqual(agent.opened, []);
     assert.equal(readFileSync(file, 'utf8'), 'c\n');
   });
+
+  it('a file that is open under the name of a link is one with the file itself', async () => {
+    const real = path.join(folder, 'real.txt');
+    writeFileSync(real, 'one\ntwo\nthree\n');
+    symlinkSync(real, file);
+    const document = await open();
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), 'mine ');
+    await vscode.workspace.applyEdit(edit);
+    assert.equal(await editorFiles.read(real), 'mine one\ntwo\nthree\n');
+    await editorFiles.write(real, 'mine one\ntwo\n3\n');
+    assert.deepEqual([document.getText(), document.isDirty], ['mine one\ntwo\n3\n', false]);
+    assert.equal(readFileSync(real, 'utf8'), 'mine one\ntwo\n3\n');
+  });
 });
