@@ -8,7 +8,7 @@ import { toLine } from '../../transport/lines.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, Hint, Past, Scene } from '../adapter.ts';
 import { junkWhileOpening } from '../junk.ts';
-import { copyIn, copyKey, type ProcessLaunch, processOf } from './commandLine.ts';
+import { copyIn, copyKey, modeIn, type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
 import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
 import { heartbeat } from './envelope/heartbeat.ts';
@@ -198,6 +198,7 @@ export class QwenAdapter implements Adapter {
       options: this.#options,
       initId: 'initialize',
       resume: this.#key,
+      mode: modeIn(run.spec.args),
       onSession: (id) => {
         this.#key = id;
         this.#emit(run, { type: 'resume.set', key: id });

@@ -38,6 +38,14 @@ export function processOf(launch: ProcessLaunch, peer: Peer, options: TalkOption
   return { name: peer.called, command: program.command, args, env: { ...peer.env, ...launch.env }, cwd: launch.cwd };
 }
 
+/** The mode a process was started in, when its command line says so. */
+export function modeIn(args: readonly string[]): string | undefined {
+  const at = args.findLastIndex((arg) => MODE.test(arg));
+  const [, , inside] = MODE.exec(args[at] ?? '') ?? [];
+  return inside ?? (at < 0 ? undefined : args[at + 1]);
+}
+
+const MODE = /^--(approval|permission)-mode(?:=(.*))?$/s;
 const COPY = 'copy:';
 
 /** The key of a copy that is made when it is opened. */

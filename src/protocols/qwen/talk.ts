@@ -35,6 +35,8 @@ export interface TalkSetup {
   readonly initId: string;
   /** The agent's name for the conversation, now. */
   readonly onSession: (id: string) => void;
+  /** The mode the agent was started in, when the command line says so. */
+  readonly mode: string | undefined;
   /** The handshake is done. */
   readonly onReady: () => void;
   /** The process is to be ended; it is started again on the same conversation when `again`. */

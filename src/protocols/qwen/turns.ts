@@ -66,8 +66,9 @@ export class Turns {
     return this.#parts;
   }
 
+  /** Calls are parts under the agent's own ids, which may be as short as "p1": ours begin as none of those do. */
   newPart(): string {
     this.#parts += 1;
-    return `p${this.#parts}`;
+    return `parley:${this.#parts}`;
   }
 }

@@ -328,6 +328,44 @@ test('a mode in which nobody is asked needs a yes of its own', async (t) => {
   assert.equal(all.last().requests('set_permission_mode').length, 1);
 });
 
+test('the mode of the first prompt can be chosen before it, from the one the agent was started in', async (t) => {
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize', { capabilities: { can_set_permission_mode: true } }));
+  await all.settle();
+  const { mode } = all.now();
+  assert.deepEqual([mode?.current, mode?.all.map((one) => one.id)], ['default', ['plan', 'default', 'auto-edit', 'auto', 'yolo']]);
+  all.live.send({ type: 'setMode', modeId: 'plan' });
+  all.last().answer('set_permission_mode', { status: 'updated', mode: 'plan' });
+  await all.settle();
+  assert.equal(all.now().mode?.current, 'plan');
+});
+
+test('the mode at the start is the one of the profile; none is shown where the agent cannot be told', async (t) => {
+  for (const args of [['--approval-mode=plan'], ['--approval-mode', 'plan']]) {
+    const all = desk(t, { args });
+    await all.start();
+    all.last().say(l.ready('initialize', { capabilities: { can_set_permission_mode: true } }));
+    await all.settle();
+    assert.equal(all.now().mode?.current, 'plan');
+    t.mock.timers.reset();
+  }
+  const all = desk(t);
+  await all.start();
+  all.last().say(l.ready('initialize', { capabilities: { can_set_permission_mode: false } }));
+  await all.settle();
+  assert.equal(all.now().mode, undefined);
+});
+
+test('a call with a short id of its own does not take the words after it', async (t) => {
+  const all = await talking(t);
+  for (const id of ['p1', 'p2', 'p3', 'p4'])
+    all.last().say(l.assistant([l.use(id, 'exit_plan_mode', { plan: 'x' })]), l.toolResult(id, 'ok'));
+  all.last().say(l.assistant([{ type: 'text', text: 'left plan' }]), l.result());
+  await all.settle();
+  assert.equal(textOf(all.turn()), 'left plan');
+});
+
 test('models and effort are options; the reply decides', async (t) => {
   const all = desk(t);
   await all.start();
@@ -756,6 +794,17 @@ test('a sub-agent in the background stands under its card after the turn, whoeve
   all.last().say(l.result());
   await all.settle();
   assert.deepEqual([all.now().turns.length, textOf(all.turn())], [3, 'It is read.']);
+});
+
+test('that a sub-agent was stopped is no prompt for it', async (t) => {
+  const all = await inBackground(t);
+  await all.prompt('more');
+  const stopped = (content: unknown) => ({ ...l.toolResult('', ''), parent_tool_use_id: 'a', message: { role: 'user', content } });
+  const words = '[Request interrupted by user for tool use]';
+  all.last().say(under('a', l.use('r', 'Bash', { command: 'ls' })), stopped([{ type: 'text', text: words }]), stopped(words));
+  await all.settle();
+  assert.ok(all.now().turns.every((turn) => turn.parts.every((part) => part.kind !== 'prompt')));
+  assert.ok(!JSON.stringify(all.now()).includes('Request interrupted'));
 });
 
 test('what a sub-agent in the background asks outlives the turn of the agent, and its card shows the answer', async (t) => {

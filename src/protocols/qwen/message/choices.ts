@@ -42,6 +42,11 @@ export class Choices {
     this.#deps.emit({ type: 'mode.set', mode: { current: mode, all } });
   }
 
+  /** The mode it was started in holds until the agent says another. */
+  startedIn(mode: string): void {
+    if (this.#mode === undefined) this.modeIs(mode);
+  }
+
   modelIs(model: string): void {
     if (model === this.#model) return;
     this.#model = model;

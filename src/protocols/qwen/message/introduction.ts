@@ -17,6 +17,8 @@ export interface IntroductionDeps {
   readonly tools: EditorTools;
   readonly choices: Choices;
   readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
+  /** The mode the agent was started in, when that is known. */
+  readonly mode: string | undefined;
 }
 
 /** What the agent says about itself: version, commands, models, modes. Some comes with `initialize`, some again with every turn. */
@@ -99,11 +101,14 @@ export class Introduction {
     const {
       can_get_available_models: models,
       can_set_effort: effort,
+      can_set_permission_mode: modes,
       can_get_context_usage: context,
       can_get_usage_info: usage,
     } = can.data.capabilities;
-    const { choices, outgoing } = this.#deps;
+    const { choices, outgoing, mode } = this.#deps;
     this.#hasContextUsage = context === true;
+    // Its own word about its mode comes with the first turn; what mode that turn is in can be chosen before it.
+    if (modes && mode !== undefined) choices.startedIn(mode);
     if (effort) choices.effortExists();
     if (models) void choices.loadModels();
     void outgoing.ask({ subtype: 'supported_commands' }).then((reply) => {

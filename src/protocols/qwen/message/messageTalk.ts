@@ -2,9 +2,11 @@ import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, Fault, Remedy, TurnId } from '../../../session/model.ts';
+import { textOf } from '../content.ts';
 import { errorText, Outgoing } from '../control.ts';
 import { isRecord } from '../detect.ts';
 import { Ground } from '../ground.ts';
+import { isInterruption } from '../interruption.ts';
 import type { AgentMessage, Talk, TalkSetup } from '../talk.ts';
 import { YesNo } from '../yesNo.ts';
 import { BackgroundAgents } from './backgroundAgents.ts';
@@ -80,7 +82,7 @@ export class MessageTalk implements Talk {
     });
     const { turns, tools } = this.#ground;
     this.#choices = new Choices({ emit, newId: scene.newId, peer, outgoing: this.#outgoing, turns });
-    this.#introduction = new Introduction({ emit, peer, outgoing: this.#outgoing, tools, choices: this.#choices, keeps: setup.keeps });
+    this.#introduction = new Introduction({ ...setup, outgoing: this.#outgoing, tools, choices: this.#choices });
     this.#yesNo = new YesNo(emit, scene.newId);
     const known = (callId: string) => this.#ground.calls.call(callId) !== undefined;
     this.#refusals = new Refusals({ turns, known, resumed: setup.resume !== undefined });
@@ -318,7 +320,8 @@ export class MessageTalk implements Talk {
 
   #user(line: schema.UserLine): void {
     const { content } = line.message;
-    if (line.parent_tool_use_id && (typeof content === 'string' || content.some((block) => block.type === 'text'))) {
+    const words = line.parent_tool_use_id ? textOf(content) : '';
+    if (words !== '' && !isInterruption(words)) {
       return this.#ground.all(this.#ground.calls.prompt(line, this.#turn(line.parent_tool_use_id)));
     }
     if (typeof content === 'string') return this.#remark(content);
@@ -333,7 +336,7 @@ export class MessageTalk implements Talk {
   /** A line the agent wrote to itself in the person's name. */
   #remark(text: string): void {
     const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
-    if (plain !== '' && !plain.startsWith('[Request interrupted')) this.#ground.turns.note('info', plain.slice(0, 4000));
+    if (plain !== '' && !isInterruption(plain)) this.#ground.turns.note('info', plain.slice(0, 4000));
   }
 
   #result(line: schema.ResultLine): void {

@@ -125,6 +125,7 @@ export const capabilities = z.object({
     z.object({
       can_get_available_models: maybe(z.boolean()),
       can_set_effort: maybe(z.boolean()),
+      can_set_permission_mode: maybe(z.boolean()),
       can_get_context_usage: maybe(z.boolean()),
       can_get_usage_info: maybe(z.boolean()),
     }),

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../../base/json.ts';
 import { isRecord } from '../detect.ts';
+import { isInterruption } from '../interruption.ts';
 import { type AssistantLine, assistantLine, type Block, block, type UserLine, userLine } from '../message/schema.ts';
 
 /** A line of a kept conversation: where it stands in it, and what was said. */
@@ -74,7 +75,7 @@ function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said |
 
 /** What the person typed; the agent marks commands, and what it adds itself, by tags. */
 function promptIn(text: string): Said | undefined {
-  if (text.startsWith('[Request interrupted')) return { who: 'stop' };
+  if (isInterruption(text)) return { who: 'stop' };
   const command = /<command-name>\/?([^<]+)<\/command-name>/.exec(text)?.[1];
   if (command !== undefined) {
     const args = /<command-args>([^<]*)<\/command-args>/.exec(text)?.[1] ?? '';
