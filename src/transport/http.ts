@@ -1,4 +1,5 @@
 import http, {
+  type ClientRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestOptions,
@@ -38,7 +39,7 @@ const REDIRECTS = 5;
 export class HttpClient implements Disposable {
   readonly #options: HttpClientOptions;
   readonly #sockets: Sockets;
-  readonly #open = new Set<{ destroy(error?: Error): unknown }>();
+  readonly #open = new Set<ClientRequest>();
   #disposed = false;
 
   constructor(options: HttpClientOptions = {}) {
@@ -72,6 +73,16 @@ export class HttpClient implements Disposable {
     this.#disposed = true;
     for (const one of [...this.#open]) one.destroy();
     this.#sockets.dispose();
+  }
+
+  /**
+   * Takes leave of every server, so that it hears of it; what still comes is thrown away, and requests that are under way reject within so many
+   * milliseconds. True when all had closed their side by then.
+   */
+  hangUp(within: number): Promise<boolean> {
+    this.#disposed = true;
+    for (const one of [...this.#open]) if (!one.socket) one.destroy();
+    return this.#sockets.hangUp(within);
   }
 
   #once(request: HttpRequest): Promise<HttpAnswer> {

@@ -61,6 +61,7 @@ export class HttpAnswer implements Disposable {
       body.once('close', () => clearTimeout(timer));
       body.on('data', (chunk: Buffer) => {
         timer?.refresh();
+        if (this.#stopped()) return;
         try {
           take(chunk);
         } catch (error) {

@@ -50,8 +50,24 @@ export class Sockets implements Disposable {
     this.#taken[scheme] = agent;
   }
 
+  /**
+   * Ends every connection so that its server hears of it: a socket that is destroyed with something unread is reset, which a server that waits
+   * for its end does not notice. Destroyed after `within` milliseconds at the latest; true when all servers had closed their side by then.
+   */
+  async hangUp(within: number): Promise<boolean> {
+    const used = this.#agents.flatMap((agent) => Object.values(agent.sockets ?? {}).flatMap((sockets) => sockets ?? []));
+    const closed = used.map((socket) => hangUp(socket, within));
+    for (const agent of this.#agents)
+      for (const idle of Object.values(agent.freeSockets ?? {})) for (const one of idle ?? []) one.destroy();
+    return (await Promise.all(closed)).every(Boolean);
+  }
+
+  get #agents(): readonly http.Agent[] {
+    return [...Object.values(this.#own), ...Object.values(this.#taken)];
+  }
+
   dispose(): void {
-    for (const agent of [...Object.values(this.#own), ...Object.values(this.#taken)]) agent.destroy();
+    for (const agent of this.#agents) agent.destroy();
   }
 }
 
@@ -62,6 +78,21 @@ function keep(socket: Socket, hold: boolean): boolean {
   socket.setTimeout(hold ? 0 : IDLE);
   socket.unref();
   return true;
+}
+
+function hangUp(socket: Socket, within: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => {
+      resolve(false);
+      socket.destroy();
+    }, within);
+    socket.once('close', () => {
+      clearTimeout(late);
+      resolve(true);
+    });
+    if (socket.connecting) socket.destroy();
+    else socket.end();
+  });
 }
 
 /** Sockets that end at a proxy which has to be told the whole address of every request, with what it wants to know of us. */

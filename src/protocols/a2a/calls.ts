@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { say } from '../../base/say.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -10,7 +11,7 @@ import { type Choice, lines, type Request, type Snapshot } from './snapshot.ts';
 
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
-/** How often a call may become another while a decision about it is wanted. */
+/** How often a call may become another and be asked about at once; after that it is asked about now and then, as it stands then. */
 const MOST_CHANGES = 10;
 
 type Dialect = 'rfc' | 'gemini';
@@ -32,6 +33,8 @@ interface Held {
   asked?: Snapshot;
   /** How often it became another since. */
   changes: number;
+  /** It changed too often to be asked about at once. */
+  late: boolean;
   /** The agent was looked at for what it waits for. */
   looked?: true;
   /** What the person made of the proposal. */
@@ -68,7 +71,7 @@ export class Calls {
 
   /** How many stand still until a person answers. */
   get waiting(): number {
-    return [...this.#held.values()].filter((held) => held.askId !== undefined).length;
+    return [...this.#held.values()].filter(({ askId, late }) => askId !== undefined || late).length;
   }
 
   get commandRuns(): boolean {
@@ -87,6 +90,15 @@ export class Calls {
     const open = [...this.#held.values()].filter(({ last, answered, looked }) => last.status === 'pending' && !answered && !looked);
     for (const held of open) held.looked = true;
     return open.length > 0;
+  }
+
+  /** Asks about those that change too often to be asked about at once. To be called now and then. */
+  askLate(): void {
+    for (const held of this.#held.values()) {
+      if (!held.late) continue;
+      held.late = false;
+      this.#ask(held);
+    }
   }
 
   adrift(id: string): void {
@@ -134,6 +146,7 @@ export class Calls {
       adrift: false,
       again: 0,
       changes: 0,
+      late: false,
     });
   }
 
@@ -186,7 +199,7 @@ export class Calls {
   /** Every open ask is withdrawn; gives back the calls that were waiting, as if they had been refused. */
   refuseAll(): readonly Decision[] {
     return [...this.#held.values()].flatMap((held): readonly Decision[] => {
-      if (held.askId === undefined) return [];
+      if (held.askId === undefined && !held.late) return [];
       const choice = held.last.request?.options.find((one) => one.effect === 'reject_once');
       this.#settle(held, 'cancelled');
       held.rejected = true;
@@ -209,6 +222,7 @@ export class Calls {
       adrift: false,
       again: 0,
       changes: 0,
+      late: false,
     };
     this.#held.set(call.id, held);
     const { name, title, kind } = call;
@@ -230,10 +244,7 @@ export class Calls {
       if (held.makesFile) held.last = asNew(held.last);
     }
     const { last } = held;
-    if (isAnother(held)) {
-      const refused = this.#replace(held);
-      if (refused) return refused;
-    }
+    if (isAnother(held)) this.#replace(held);
     const asks = last.status === 'waiting' && !held.answered && last.request !== undefined;
     const status = last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && held.rejected ? 'rejected' : last.status;
     this.#changed(held, {
@@ -247,6 +258,8 @@ export class Calls {
     });
     if (isOver(last) || last.status === 'running') this.#settle(held, 'withdrawn');
     if (!asks || held.askId !== undefined) return undefined;
+    held.late = held.changes > MOST_CHANGES;
+    if (held.late) return undefined;
     const before = this.#remembered.answerTo(last);
     if (before) {
       held.answered = true;
@@ -258,18 +271,12 @@ export class Calls {
     return undefined;
   }
 
-  /** The question is taken back, and an answer that has not left is not sent; gives back a refusal for a call that changes without end. */
-  #replace(held: Held): Decision | undefined {
-    const { last, dialect } = held;
+  /** The question is taken back, and an answer that has not left is not sent. */
+  #replace(held: Held): void {
     this.#settle(held, 'withdrawn');
-    this.#replaced(last.id, held.edited !== undefined);
+    this.#replaced(held.last.id, held.edited !== undefined);
     Object.assign(held, { answered: false, rejected: false, adrift: false, asked: undefined, edited: undefined });
     held.changes += 1;
-    const no = held.changes > MOST_CHANGES && last.request ? rejectionOf(last.request) : undefined;
-    if (!no) return undefined;
-    Object.assign(held, { answered: true, rejected: true });
-    this.#changed(held, { status: 'rejected', error: { message: say('The agent kept changing what it asks; it was told no.') } });
-    return held.changes === MOST_CHANGES + 1 ? { call: last, dialect, choice: no } : undefined;
   }
 
   #ask(held: Held): void {
@@ -293,6 +300,7 @@ export class Calls {
   }
 
   #settle(held: Held, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    held.late = false;
     if (held.askId === undefined) return;
     this.#scene.emit({ type: 'ask.closed', askId: held.askId, how });
     delete held.askId;
@@ -327,8 +335,10 @@ function isAnother({ last, asked, askId, edited }: Held): boolean {
   return !isSame(substance(last), substance(asked));
 }
 
+/** What is decided. Agents count down in what they say beside it: numbers in a title are no news. */
 function substance({ name, title, kind, input, diff, request }: Snapshot): unknown {
-  return [name, title, kind, input, diff, request];
+  const options = request?.options.map(({ id, label, effect, sends }) => [id, label, effect, sends]);
+  return [name, title.replace(/[\d\s.…]+/g, ''), kind, input, diff, request && { ...request, options }];
 }
 
 /** The same without the proposed text. */
@@ -336,8 +346,9 @@ function outline({ name, kind, diff, request }: Snapshot): unknown {
   return [name, kind, diff?.path, diff?.before, request?.options];
 }
 
+/** The order of names does not count: what the agent keeps may come back in another. */
 function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return isDeepStrictEqual(one, other);
 }
 
 function withText(detail: ApprovalDetail, text: string): ApprovalDetail {

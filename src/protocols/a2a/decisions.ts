@@ -144,8 +144,18 @@ export class Decisions {
     else if (!streams.open) lost(undefined);
   }
 
-  /** The agent rests with a call that stands still: what it waits for may not have been heard. */
-  async look(): Promise<void> {
+  /** The agent rests and has not said what it waits for: true when the task is looked at before the turn goes on. */
+  looks(): boolean {
+    const { calls, hearing } = this.#deps;
+    const whole = calls.leftOpen();
+    if (!whole && !hearing.unlooked) return false;
+    hearing.unlooked = false;
+    void this.look(whole);
+    return true;
+  }
+
+  /** What the agent waits for may not have been heard; `whole`: nor what became of a call that stands still. */
+  async look(whole = false): Promise<void> {
     const { memory, scene, hearing, over, settle } = this.#deps;
     this.#looking = true;
     const now = await lookUp(memory).catch((error: unknown) => {
@@ -154,7 +164,7 @@ export class Decisions {
     });
     this.#looking = false;
     if (over()) return;
-    if (now && isAtRest(now.state)) hearing.catchUp(now);
+    if (now && isAtRest(now.state) && (whole || memory.known.asks(now))) hearing.catchUp(now);
     settle();
   }
 
@@ -192,5 +202,5 @@ export class Decisions {
 }
 
 function mayBeFollowed(): string {
-  return say('What you answered before was sent, and may still be followed.');
+  return say('The answer before was sent, and may still be followed.');
 }

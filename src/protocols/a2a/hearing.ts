@@ -54,6 +54,8 @@ export class Hearing {
   #stray: Incoming | undefined;
   /** Grows with every new thing that has a name of its own, and with every turn of one. */
   landmarks = 0;
+  /** The task may hold more than was heard of it since it was last told or read whole. */
+  unlooked = false;
   /** Something beside words was shown. */
   anything = false;
 
@@ -103,6 +105,7 @@ export class Hearing {
     this.#stray = undefined;
     this.#noteTime(record);
     this.records += 1;
+    this.unlooked = record.kind !== 'task';
     const before = memory.task;
     if (record.taskId !== undefined && record.kind !== 'message') {
       if (memory.task === undefined ? !gone : record.kind === 'task') {
@@ -140,6 +143,7 @@ export class Hearing {
   catchUp(record: Incoming): void {
     this.#noteTime(record);
     this.state = record.state;
+    this.unlooked = false;
     const { failure } = this;
     if (record.state === 'failed' || record.state === 'rejected') this.#status(record, false);
     this.#read(record, false, failure === undefined && this.failure !== undefined);

@@ -162,6 +162,18 @@ export class Known {
     return this.unseen(record, old).some(isNew);
   }
 
+  /** The record holds a call that waits for a decision, and nothing later was heard of that call. */
+  asks(record: Incoming): boolean {
+    const { messages, anchored } = this.#since(record, false);
+    const last = new Map(
+      messages.flatMap(({ said }) => said.flatMap((one) => (one.type === 'call' ? [[one.call.id, one.call] as const] : []))),
+    );
+    const begins: readonly (Snapshot['status'] | undefined)[] = [undefined, 'pending', 'waiting'];
+    return [...last.values()].some(
+      ({ id, request }) => request !== undefined && begins.includes(this.#calls.get(id)) && (anchored || !this.#earlierCalls.has(id)),
+    );
+  }
+
   /** What of a work was not shown yet; from now on it counts as shown. */
   restOfWork(id: string, whole: string): string {
     const before = this.#works.get(id) ?? '';

@@ -9,6 +9,7 @@ interface Post {
   /** When it left, as long as nothing was heard since. */
   sentAt: number | undefined;
   answered: boolean;
+  ended: boolean;
   /** It left, and nobody knows whether it was read. */
   doubtful: boolean;
 }
@@ -53,7 +54,7 @@ export class Posts {
   /** A new one about that call; an older one does not go out any more. */
   begin(callId: string) {
     this.recall([callId]);
-    const post: Post = { cut: new AbortController(), held: undefined, sentAt: undefined, answered: false, doubtful: false };
+    const post: Post = { cut: new AbortController(), held: undefined, sentAt: undefined, answered: false, ended: false, doubtful: false };
     this.#all.set(callId, post);
     return {
       signal: post.cut.signal,
@@ -62,7 +63,12 @@ export class Posts {
         post.held = typeof way === 'object' ? way.waits : undefined;
         post.sentAt = way === 'sent' ? this.#now() : way === 'answered' ? post.sentAt : undefined;
         post.answered = way === 'answered';
-        post.doubtful = way === 'sent' || way === 'answered';
+        post.doubtful = way === 'answered';
+        // Nothing leaves before what runs now has ended; what it takes back is never sent.
+        if (way === 'sent')
+          process.nextTick(() => {
+            if (!post.ended) post.doubtful = !post.cut.signal.aborted;
+          });
         if (held !== post.held) this.#changed();
       },
       arrived: () => {
@@ -73,6 +79,7 @@ export class Posts {
         const { held } = post;
         post.held = undefined;
         post.sentAt = undefined;
+        post.ended = true;
         if (isKnownUnread(error)) post.doubtful = false;
         if (held !== undefined) this.#changed();
         return this.#all.get(callId) === post && !post.cut.signal.aborted;

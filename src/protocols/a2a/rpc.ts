@@ -119,13 +119,22 @@ export class Rpc {
 
   /** Closes every socket; what is under way rejects. The next request opens new ones. */
   hangUp(): void {
-    const [turn, side] = [this.#turn, this.#side];
+    for (const client of this.#renew()) client.dispose();
+  }
+
+  /** The same so that a server which waits for the end of a socket hears it; false when one had not closed its side within a second. */
+  async takeLeave(): Promise<boolean> {
+    const heard = await Promise.all(this.#renew().map((client) => client.hangUp(FAREWELL)));
+    return heard.every(Boolean);
+  }
+
+  #renew(): readonly HttpClient[] {
+    const before = [this.#turn.client, this.#side];
     if (!this.#ended) {
       this.#turn = turnPool();
       this.#side = new HttpClient({ holdIdle: true });
     }
-    turn.client.dispose();
-    side.dispose();
+    return before;
   }
 
   dispose(): void {

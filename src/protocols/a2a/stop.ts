@@ -42,12 +42,12 @@ export async function stopTask(
     return say('The agent did not say that it has stopped; it may still be at work. {0}', why).trim();
   }
   // Closing the socket is what ends the turn, and with it a command.
-  rpc.hangUp();
+  const told = await rpc.takeLeave();
   if (early) {
     const now = await lookUp(memory, { signal: late }).catch(() => undefined);
     if (!now || isOver(now.state)) leaveTask(memory);
   } else leaveTask(memory);
-  return commandRuns && !held ? say('A command of the agent may still be running; restarting the agent ends it.') : undefined;
+  return commandRuns && !(held && told) ? say('A command of the agent may still be running; restarting the agent ends it.') : undefined;
 
   async function cancel(): Promise<void> {
     try {

@@ -4,6 +4,9 @@ import { type Incoming, toIncoming } from './records.ts';
 /** Opens one body of records; it is let go of when the signal fires. */
 export type OpenStream = (take: (result: unknown) => void, signal: AbortSignal) => Promise<void>;
 
+/** How much longer a body is heard that stays open, in times of what it had. */
+const LINGERING = 3;
+
 interface Stream {
   ended: boolean;
   records: number;
@@ -23,6 +26,8 @@ interface Listener {
   readonly lastWord: () => void;
   /** After the last word that was just heard, another may be wanted. */
   readonly mayFollow: () => boolean;
+  /** The body stays open after its last word, and nothing has followed. */
+  readonly lingers: () => void;
   readonly unknown: () => void;
 }
 
@@ -33,7 +38,7 @@ export class Streams {
   #all: Stream[] = [];
   #over = false;
 
-  /** `lastWords`: milliseconds a body may stay open after its last word, when another may follow. */
+  /** `lastWords`: milliseconds a body may stay open after its last word until the task is looked at, when another word may follow. */
   constructor(listener: Listener, lastWords: number) {
     this.#listener = listener;
     this.#lastWords = lastWords;
@@ -104,7 +109,13 @@ export class Streams {
     const ours = this.#listener.heard(record, mine, stream.records === 1);
     if (!ours || !record.final || mine !== this.#all.length) return;
     if (!this.#listener.mayFollow()) return this.#end(stream);
-    stream.resting ??= setTimeout(() => this.#end(stream), this.#lastWords);
+    stream.resting ??= setTimeout(() => this.#linger(stream), this.#lastWords);
+  }
+
+  #linger(stream: Stream): void {
+    if (!this.#listener.mayFollow()) return this.#end(stream);
+    stream.resting = setTimeout(() => this.#end(stream), LINGERING * this.#lastWords);
+    this.#listener.lingers();
   }
 
   #end(stream: Stream): void {

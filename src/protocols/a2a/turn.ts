@@ -87,6 +87,7 @@ export class Turn {
         // What is being written belongs to the turn.
         lastWord: () => void this.#edits.written().then(() => this.#settle()),
         mayFollow: () => this.#mayAsk,
+        lingers: () => void this.#decisions.look(),
         unknown: () => scene.log.trace('A record of a kind that is not known was left out.'),
       },
       timing.lastWords,
@@ -178,7 +179,7 @@ export class Turn {
       return true;
     }
     if (decision.words) this.#followUps.set(decision.call.id, decision.words);
-    else if (decision.choice.effect.startsWith('allow')) this.#followUps.delete(decision.call.id);
+    else this.#followUps.delete(decision.call.id);
     if (decision.choice.remembered) this.#deps.memory.remembered.add(decision.call);
     this.#decisions.say(decision);
     return true;
@@ -328,7 +329,7 @@ export class Turn {
       if (memory.peer.dialect !== 'gemini') return void this.#decisions.doubt(undefined);
       this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
     }
-    if (this.#mayAsk && !this.#stop.signal.aborted && this.#calls.leftOpen()) return void this.#decisions.look();
+    if (this.#mayAsk && !this.#stop.signal.aborted && this.#decisions.looks()) return;
     if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
     memory.completed = state === 'completed';
     if (state === 'failed' || state === 'rejected' || state === 'canceled') leaveTask(memory);
@@ -371,6 +372,7 @@ export class Turn {
   #tick(): void {
     const { scene, memory, timing } = this.#deps;
     this.#decisions.tick();
+    this.#calls.askLate();
     if (this.#decisions.held) return this.#silence.excused();
     if (this.#newsAt !== undefined && scene.now() - this.#newsAt >= timing.news) {
       this.#newsAt = undefined;

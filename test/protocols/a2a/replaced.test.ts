@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Approval } from '../../../src/session/model.ts';
+import type { Approval, Ask } from '../../../src/session/model.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, type Reply, type Script, shipped, status, task } from '../../fakes/a2a.ts';
 import { option, type Talk, talk } from './talk.ts';
@@ -113,6 +113,70 @@ test('it is told again as it is: the question stays', async (t) => {
   );
 });
 
+test('an agent counts down in what it says beside the question: the question stays', async (t) => {
+  const counting = (left: number) => command('ls', { description: `Run ls (answer within ${left} s)` });
+  const agent = await turning(t, counting(30));
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.begin('go');
+  const old = await session.approval();
+  for (let left = 29; left > 9; left -= 1) agent.says(counting(left));
+  const now = await session.until(
+    'the last of it',
+    ({ turns }) => (turns[0] ? callsOf(turns[0])[0]?.title : undefined)?.includes('within 10 s') === true,
+  );
+  assert.deepEqual(
+    now.asks.map(({ id }) => id),
+    [old.id],
+  );
+  assert.equal(agent.heard.length, 0);
+});
+
+test('the same arguments in another order are the same', async (t) => {
+  const ordered = (input: Json) => command('ls', { input_parameters: input });
+  const agent = await turning(t, ordered({ one: { a: 1, b: 2 }, two: 2 }));
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.begin('go');
+  const old = await session.approval();
+  agent.says(ordered({ two: 2, one: { b: 2, a: 1 } }));
+  agent.says(status('working', 'TEXT_CONTENT', [{ kind: 'text', text: 'Well?' }]));
+  const now = await session.until('words', ({ turns }) => turns[0]?.parts.some((part) => part.kind === 'text') === true);
+  assert.deepEqual(
+    now.asks.map(({ id }) => id),
+    [old.id],
+  );
+});
+
+test('what a rule answered and was taken back before it left is not said to have been sent', async (t) => {
+  const named = (id: string, words: string) =>
+    shipped('awaiting_approval', { request: { args: { command: words } }, confirmationDetails: { type: 'exec', command: words } }, id);
+  const rests = status('input-required', '', [], { final: true, meta: { coderAgent: { kind: 'state-change' } } });
+  let at = 0;
+  const agent = await turning(t, named('g1', 'ls'), {
+    card: GEMINI,
+    on: {
+      'message/stream': (_, reply) => {
+        const first = at++ === 0;
+        const now = first
+          ? [task('submitted'), named('g1', 'ls')]
+          : [shipped('success', {}, 'g1'), named('g2', 'ls'), named('g2', 'rm -rf /')];
+        // In one piece, or the answer has left before it is taken back.
+        reply.raw([...now, rests].map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join(''));
+        reply.end();
+      },
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.begin('go');
+  const old = await session.approval();
+  session.answer(old, option(old, 'allow_always'));
+  const ask = (await another(session, old)).asks[0] as Approval;
+  assert.deepEqual(ask.detail, { type: 'command', command: 'rm -rf /' });
+  assert.doesNotMatch(notices(session), /may still be followed/);
+});
+
 test('a decision that has not left is not sent when the call has become another', async (t) => {
   const agent = await turning(t, command('ls'), {
     before: (_, response, body) =>
@@ -140,19 +204,28 @@ test('a decision that has not left is not sent when the call has become another'
   );
 });
 
-test('an agent that never stops changing what it asks is told no', async (t) => {
+test('an agent that never stops changing what it asks: it is asked about now and then, as it stands then, and answered by nobody else', async (t) => {
   const agent = await turning(t, command('0'));
   const session = talk(t, agent.url);
   await session.opened();
   const turnId = session.begin('go');
-  await session.approval();
-  for (let at = 1; at < 20; at += 1) agent.says(command(`${at}`));
-  const turn = await session.ended(turnId);
+  const old = await session.approval();
+  const asked = new Set<string>();
+  session.live.store.onChange(({ now }) => now.asks.forEach(({ id }) => void asked.add(id)));
+  for (let at = 1; at < 200; at += 1) agent.says(command(`${at}`));
+  const last = ({ asks: [ask] }: { readonly asks: readonly Ask[] }) =>
+    ask?.kind === 'approval' && ask.detail.type === 'command' && ask.detail.command === '199';
+  const ask = (await session.until('the last of them', last)).asks[0] as Approval;
+  assert.ok(asked.size < 150);
+  assert.equal(agent.heard.length, 0);
+  session.answer(old, option(old, 'allow_once'));
+  assert.equal(session.now().asks[0]?.id, ask.id);
+  session.answer(ask, option(ask, 'allow_once'));
+  await session.ended(turnId);
   assert.deepEqual(
     agent.heard.map((one) => one.selected_option_id),
-    ['cancel'],
+    ['proceed_once'],
   );
-  assert.match(callsOf(turn)[0]?.error?.message ?? '', /kept changing/);
 });
 
 test('a decision that did not arrive: what the person made of the proposal is asked about, and sent when it is allowed again', async (t) => {
