@@ -301,7 +301,9 @@ export class Turn {
     if (this.#ended || this.#stop.signal.aborted) return;
     if (error instanceof RpcError || error instanceof StatusError) return this.#refused(error);
     if (this.#streams.awaited) return;
-    if (isAtRest(this.#hearing.state) || this.#calls.waiting > 0 || this.#hearing.answered)
+    // The shipped server says that it waits while its command runs.
+    const works = error !== undefined && this.#calls.commandRuns;
+    if ((isAtRest(this.#hearing.state) && !works) || this.#calls.waiting > 0 || this.#hearing.answered)
       return void this.#edits.written().then(() => this.#settle());
     void this.#lost(error);
   }
