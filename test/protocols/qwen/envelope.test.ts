@@ -144,6 +144,19 @@ test('terminal notes: both spellings of spans and of codes, foreign sequences dr
   assert.ok(all.now().terminals[0]?.exit);
 });
 
+test('a note of bare terminal text is shown in its colours, and nothing twice', async (t) => {
+  const all = await talking(t);
+  const ansi = (value: unknown) => ({ type: 'x-qwen-ansi', value });
+  all
+    .last()
+    .say(
+      { object: 'chat.completion.chunk', choices: [{ delta: { content: 'said', annotations: [ansi('\u001b[31msaid\u001b[0m')] } }] },
+      { object: 'chat.completion.chunk', choices: [{ delta: { annotations: [ansi('\u001b[32mok\u001b[0m\u001b[2J'), ansi(5)] } }] },
+    );
+  await all.settle();
+  assert.deepEqual([textOf(all.turn()), all.now().terminals.map(({ tail }) => tail)], ['said', ['\u001b[32mok\u001b[0m']]);
+});
+
 test('approvals: flat and nested requests, arguments as object and as text, the verb is approve', async (t) => {
   const all = await talking(t);
   all.last().say(flat('r1', 'run_shell_command', { command: 'npm test' }), {

@@ -48,7 +48,8 @@ export class Notes {
       case 'x-qwen-session-event':
         return this.#session(schema.sessionEvent.safeParse(note).data);
       case 'x-qwen-ansi':
-        return;
+        // Beside a text it is the same once more.
+        return content === '' ? this.#show({ text: schema.ansi.safeParse(note).data?.value }, '') : undefined;
       default: {
         const name = String(type).slice(0, 100);
         if (!this.#unknown.has(name) && this.#unknown.size < 50)

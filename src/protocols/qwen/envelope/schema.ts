@@ -67,6 +67,8 @@ export const terminal = z.object({
   exit_code: count,
   log_scope: maybe(word),
 });
+/** What a terminal would be sent, colours and all. */
+export const ansi = z.object({ value: z.string() });
 export type TerminalNote = z.infer<typeof terminal>;
 
 export const toolDisplay = z.object({
