@@ -116,16 +116,27 @@ class Follower implements Disposable {
   /** A file that was waited for is looked for once more when its call has ended. */
   #made(): Wanted | undefined {
     const waited = this.#missing;
+    return waited && this.#fits(waited) ? waited : undefined;
+  }
+
+  /** Nothing has come between: the same turn goes on, the person has not gone elsewhere, and the agent works nowhere else by now. */
+  #still(wanted: Wanted): boolean {
+    const works = this.#wanted();
+    return !this.#life.ended && (works ? works.key === wanted.key : this.#fits(wanted));
+  }
+
+  #fits({ key, since }: Wanted): boolean {
     const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
-    const fits = waited && this.#deps.on() && session?.asks.length === 0 && runningTurn(session)?.beganAt === waited.since;
-    return fits && waited.key.startsWith(`${session.id}\n`) ? waited : undefined;
+    if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
+    return runningTurn(session)?.beganAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) < since;
   }
 
   /**
-   * Milliseconds to wait when the person is in the way; undefined when it is done, or never will be; 'missing' when there is no such file, which
-   * the call may yet make (acp.md §8.4).
+   * Milliseconds to wait when the person is in the way, or when it is not wanted any more; undefined when it is done, or never will be; 'missing'
+   * when there is no such file, which the call may yet make (acp.md §8.4).
    */
-  async #show({ location, file, cwd, since }: Wanted): Promise<number | 'missing' | undefined> {
+  async #show(wanted: Wanted): Promise<number | 'missing' | undefined> {
+    const { location, file, cwd, since } = wanted;
     const uri = vscode.Uri.file(file);
     if (!inWorkspace(file) && !isBelow(cwd, file)) return undefined;
     const found = await vscode.workspace.fs.stat(uri).then(undefined, (error: unknown) => {
@@ -134,7 +145,9 @@ class Follower implements Disposable {
     });
     if (!found) return 'missing';
     if ((found.type & vscode.FileType.File) === 0) return undefined;
+    if (!this.#still(wanted)) return 0;
     const document = await vscode.workspace.openTextDocument(uri);
+    if (!this.#still(wanted)) return 0;
     const place = placeFor(uri.toString(), {
       visible: vscode.window.visibleTextEditors.flatMap((editor) =>
         editor.viewColumn === undefined ? [] : [{ uri: editor.document.uri.toString(), column: editor.viewColumn }],
@@ -155,7 +168,7 @@ class Follower implements Disposable {
     const editor = there ?? (await vscode.window.showTextDocument(document, { viewColumn, preview: true, preserveFocus: true }));
     this.#column = editor.viewColumn;
     this.#unmark();
-    if (location.line === undefined || this.#life.ended) return undefined;
+    if (location.line === undefined || !this.#still(wanted)) return undefined;
     const range = document.lineAt(Math.max(0, line)).range;
     this.#touched.ours(uri.toString());
     editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -119,6 +119,23 @@ describe('following the agent', () => {
     await settled(() => shows('b.txt', 400) === true);
   });
 
+  it('shows nothing that is past by the time it could be shown: the agent is elsewhere, or the person is asked', async () => {
+    const seen = new Set<string>();
+    life.own(
+      vscode.window.onDidChangeVisibleTextEditors((editors) => {
+        for (const { document } of editors) seen.add(path.basename(document.uri.fsPath));
+      }),
+    );
+    begin();
+    works({ path: 'a.txt', line: 300 });
+    works({ path: 'b.txt', line: 300 });
+    await settled(() => shows('b.txt', 300) === true);
+    works({ path: 'c.txt', line: 300 });
+    works({ path: 'b.txt', line: 20 });
+    await settled(() => shows('b.txt', 20) === true);
+    assert.deepEqual([...seen], ['b.txt']);
+  });
+
   for (const [when, status] of [
     ['while the call runs', 'running'],
     ['with its end', 'done'],
