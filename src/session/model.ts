@@ -190,6 +190,8 @@ export interface Approval {
   readonly detail: ApprovalDetail;
   /** What else is proposed with it, shown below: an allowance is for all of it. */
   readonly beside?: readonly ApprovalDetail[];
+  /** All places an allowance is about, as the agent names them; absent when it does not say, and then no rule takes it for harmless. */
+  readonly paths?: readonly string[];
   readonly options: readonly Option[];
   /** The person may change the proposed text before allowing it. */
   readonly editable?: true;

@@ -71,14 +71,24 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground):
         // A rule about files allows no command that comes with them.
         ask.toolKind !== 'execute' &&
         all.every((one) => one.type === 'edit' || one.type === 'text') &&
-        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, cwd, ground))
+        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, cwd, ground)) &&
+        (ask.paths ?? []).length <= MOST_FILES &&
+        (ask.paths ?? []).every((one) => ground.below(one)?.path === '' || allowsFile(rule, one, cwd, ground))
       );
     }
     case 'mcp':
       return all.every((one) => one.type === 'text' || (one.type === 'mcp' && matchesTool(rule, one))) && ask.detail.type === 'mcp';
     default:
-      return ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text');
+      return (
+        ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, cwd, ground)
+      );
   }
+}
+
+/** What reads files must say which; others may name none. */
+function readsInside({ toolKind, paths }: Approval, cwd: string, ground: Ground): boolean {
+  if (!paths) return toolKind !== 'read' && toolKind !== 'search';
+  return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd) !== undefined && ground.below(one) !== undefined);
 }
 
 /** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
@@ -117,13 +127,14 @@ function names(rule: ApprovalRule, path: string, cwd: string, ground: Ground): b
   return all.some((one) => one !== undefined && glob(pattern, '/').test(one));
 }
 
-/** The path below cwd with forward slashes, or undefined when it lies outside. */
+/** The path below cwd with forward slashes, or undefined when it lies outside, or is none until somebody else has made one of it. */
 function relative(path: string, cwd: string): string | undefined {
   const plain = path.replaceAll('\\', '/');
   const root = cwd.replaceAll('\\', '/').replace(/\/$/, '');
   if (plain.split('/').includes('..')) return undefined;
+  if (plain === root) return '';
   if (plain.startsWith(`${root}/`)) return plain.slice(root.length + 1);
-  return /^(\/|[A-Za-z]:)/.test(plain) ? undefined : plain;
+  return /^(\/|~|\$|%|[A-Za-z][\w+.-]*:)/.test(plain) ? undefined : plain;
 }
 
 function glob(pattern: string, separator: '' | '/'): RegExp {

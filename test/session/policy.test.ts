@@ -137,3 +137,41 @@ test('a command is allowed when it is known to be what runs, and holds words onl
   for (const text of ['git log $HOME', 'git log (rm x)', 'git log\u2028rm x', 'git log\u0000', 'git \u202elog', 'git log\rrm x'])
     assert.equal(answered(command(text), allow('command', 'git *')), undefined, text);
 });
+
+test('a rule about reading allows what is known to be about files inside, and nothing else', () => {
+  const reads = (paths?: string[], toolKind: Approval['toolKind'] = 'read') =>
+    answered(
+      { ...ask({ type: 'text', text: 'x' }), toolKind, ...(paths ? { paths } : {}) },
+      allow('read'),
+      allow('search'),
+      allow('fetch'),
+    );
+  assert.equal(reads(['/w/a.ts']), 'once');
+  assert.equal(reads(['src/a.ts', '/w']), 'once');
+  assert.equal(reads(['.'], 'search'), 'once');
+  assert.equal(reads(undefined, 'fetch'), 'once');
+  assert.equal(reads(), undefined);
+  assert.equal(reads(undefined, 'search'), undefined);
+  for (const path of [
+    '/root/.ssh/id_rsa',
+    '../x',
+    '/w/../etc',
+    '~/.ssh/id_rsa',
+    '$HOME/x',
+    '%USERPROFILE%',
+    'ssh://x/y',
+    'C:\\x',
+    '\\\\x\\y',
+  ]) {
+    assert.equal(reads(['/w/a.ts', path]), undefined, path);
+    assert.equal(reads([path], 'fetch'), undefined, path);
+  }
+  assert.equal(reads(Array.from({ length: 201 }, (_, at) => `/w/${at}`)), undefined);
+});
+
+test('a rule about files is about every place the ask names, not only those of its changes', () => {
+  const names = (...paths: string[]) => answered({ ...edit('/w/src/a.ts'), paths }, allow('edit', 'src/**'));
+  assert.equal(names('/w/src/a.ts', 'src/a.ts', '/w'), 'once');
+  for (const path of ['/etc/passwd', '/w/package.json', '/w/src/../../etc/x', '~/x', '/w/src/.vscode/x'])
+    assert.equal(names(path), undefined, path);
+});

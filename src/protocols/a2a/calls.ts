@@ -4,6 +4,7 @@ import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
+import { namedPaths } from '../namedPaths.ts';
 import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
 import { asNew, makesFile } from './newFiles.ts';
@@ -295,7 +296,7 @@ export class Calls {
     const editable = request.proposed === undefined ? {} : { editable: true as const };
     this.#scene.emit({
       type: 'ask.opened',
-      ask: { ...head, kind: 'approval', toolKind: kind, detail, options, ...editable },
+      ask: { ...head, kind: 'approval', toolKind: kind, detail, ...pathsIn(held.last), options, ...editable },
     });
   }
 
@@ -371,6 +372,14 @@ function outputOf(held: Held): readonly Output[] {
     ...(text && last.status !== 'failed' ? [{ kind: 'content' as const, content: { type: 'text' as const, text } }] : []),
     ...(last.json === undefined ? [] : [{ kind: 'json' as const, value: last.json }]),
   ];
+}
+
+function pathsIn(call: Snapshot): { readonly paths?: readonly string[] } {
+  return namedPaths(
+    call.kind,
+    call.input,
+    locationsOf(call).map((one) => one.path),
+  );
 }
 
 function locationsOf(call: Snapshot) {

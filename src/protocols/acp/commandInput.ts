@@ -1,3 +1,5 @@
+import { DEEPEST } from '../../base/json.ts';
+
 /** What a call's arguments say of the command it runs, and whether that is all of it (acp.md §9). */
 export interface CommandInput {
   readonly command: string;
@@ -14,12 +16,17 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
   if (!isRecord(rawInput)) return undefined;
   const lines = [lineOf(rawInput.command), lineOf(rawInput.cmd)].filter((one) => one !== undefined);
   const [line] = lines;
-  if (line === undefined) return undefined;
+  if (line === undefined) return scriptIn(rawInput, DEEPEST);
   const args = rawInput.args ?? rawInput.arguments;
   const more = listOf(args);
   const cwds = new Set(FOLDERS.map((name) => rawInput[name]).filter((one) => typeof one === 'string' && one !== ''));
   const [cwd] = cwds;
-  const unsure = lines.some((one) => one !== line) || (!more && !isNothing(args)) || cwds.size > 1 || !isNothing(rawInput.env);
+  const unsure =
+    lines.some((one) => one !== line) ||
+    scriptIn(rawInput, 1) !== undefined ||
+    (!more && !isNothing(args)) ||
+    cwds.size > 1 ||
+    !isNothing(rawInput.env);
   return {
     command: [line, ...(more ?? []).map(shownArgument)].join(' '),
     ...(typeof cwd === 'string' ? { cwd } : {}),
@@ -42,6 +49,27 @@ export function namesAnother(title: string, command: string): boolean {
   if (/[;&|<>$~/\\=]|(?:^|\s)--?\w/.test(said)) return true;
   // A word alone is the name of a tool; a sentence begins with a capital letter.
   return /^[\p{Ll}\d.]\S*\s/u.test(said);
+}
+
+/** What reads like something that runs under another name, or deeper in the arguments; which program runs it nobody can tell. */
+function scriptIn(value: unknown, levels: number): CommandInput | undefined {
+  if (levels === 0 || !isRecord(value)) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    if (SCRIPT.test(name) && !isNothing(inner) && typeof inner !== 'boolean') {
+      return { command: lineOf(inner) ?? JSON.stringify(inner).slice(0, 4000), unsure: true };
+    }
+    if (levels === 1 || /^(?:command|cmd)$/.test(name)) continue;
+    const deeper = commandWithin(inner, levels - 1);
+    if (deeper) return deeper;
+  }
+  return undefined;
+}
+const SCRIPT = /^(?:shell_?|bash_?)?(?:commands|script|scripts|shell|bash|exec|command_?line)$|^(?:shell|bash)_?(?:command|cmd)$/i;
+
+function commandWithin(value: unknown, levels: number): CommandInput | undefined {
+  if (levels === 0 || !isRecord(value)) return undefined;
+  const line = lineOf(value.command) ?? lineOf(value.cmd);
+  return line === undefined ? scriptIn(value, levels) : { command: line, unsure: true };
 }
 
 function lineOf(command: unknown): string | undefined {

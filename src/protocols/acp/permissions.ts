@@ -2,6 +2,7 @@ import { parseJson } from '../../base/json.ts';
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
 import { type CallState, shown } from './calls.ts';
 import { commandInput, namesAnother } from './commandInput.ts';
 import { toContent } from './content.ts';
@@ -37,6 +38,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
     title: titleOf(request, call),
     toolKind: call.kind,
     ...detailsOf(request, call),
+    ...pathsIn(call),
     options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: say('Dismiss'), effect: 'reject_once' }],
   } satisfies Approval;
 }
@@ -88,6 +90,11 @@ function titleOf(request: PermissionRequest, call: CallState): string {
   const title = request.title ?? request.toolCall?.title;
   // One agent puts the arguments where the title belongs.
   return title && !title.startsWith('{') ? title : shown(call).title;
+}
+
+/** The places the call names anywhere. */
+function pathsIn({ kind, rawInput, locations, edits }: CallState): Pick<Approval, 'paths'> {
+  return namedPaths(kind, rawInput, [...locations.map((one) => one.path), ...edits.keys()]);
 }
 
 /** Nothing the person allows may be hidden behind something else of the same call (acp.md §9). */

@@ -1,6 +1,7 @@
 import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Field, Question, TurnId } from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
 import { contentOf, diffsOf } from './blocks.ts';
 import { kindOf, stringIn } from './calls.ts';
 import type { SeenCall } from './memory.ts';
@@ -29,6 +30,11 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], place: As
     ...(asker ? { asker } : {}),
     toolKind: kindOf(request.sender),
     detail: detailOf(request, place.call),
+    ...namedPaths(
+      kindOf(request.sender),
+      place.call?.input,
+      diffsOf(request.display ?? []).map((one) => one.path),
+    ),
     // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
     options: [
       { id: 'approve', label: say('Approve'), effect: 'allow_once' },

@@ -3,6 +3,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, CallId, Diff, ToolCall, TurnId } from '../../session/model.ts';
 import type { Scene } from '../adapter.ts';
+import { namedPaths } from '../namedPaths.ts';
 import type { Incoming } from './control.ts';
 import type { TurnCall } from './lostTurn.ts';
 import type { Peer } from './peers.ts';
@@ -200,6 +201,11 @@ export class Approvals {
           kind: 'approval',
           toolKind: use.kind,
           detail: detailOf(use, diffs),
+          ...namedPaths(
+            use.kind,
+            use.input,
+            [...use.locations, ...diffs].map((one) => one.path),
+          ),
           options: optionsOf(request, use, peer),
           ...(editable ? { editable: true } : {}),
         };

@@ -412,3 +412,40 @@ test('a rule about commands answers only when it is known what runs: all argumen
     await leave();
   }
 });
+
+test('a rule about reading or files answers only when every place is known and inside, and nothing runs', async (t) => {
+  const made = await scene(t);
+  const file = made.file('a.ts', 'a\n');
+  const diff = { kind: 'edit', content: [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }] };
+  const inside = { locations: [{ path: file, line: 2 }] };
+  const outside = { locations: [{ path: '/root/.ssh/id_rsa' }] };
+  const rules = (['read', 'search', 'edit'] as const).map((kind) => ({ kind, decision: 'allow' }) as const);
+  const calls: readonly (readonly [object, 'allowed' | 'asked'])[] = [
+    [{ ...inside }, 'allowed'],
+    [{ ...inside, rawInput: { file_path: file, offset: 3, limit: 10 } }, 'allowed'],
+    [{ rawInput: { path: 'a.ts' } }, 'allowed'],
+    [{ kind: 'search', rawInput: { pattern: 'x|y' } }, 'allowed'],
+    [{ ...outside }, 'asked'],
+    [{ ...outside, rawInput: { path: '/root/.ssh/id_rsa' } }, 'asked'],
+    [{ ...inside, rawInput: { path: '/root/.ssh/id_rsa' } }, 'asked'],
+    [{ ...inside, rawInput: { files: ['a.ts', { uri: 'file:///etc/passwd' }] } }, 'asked'],
+    [{ ...inside, rawInput: { what: '~/.ssh/id_rsa' } }, 'asked'],
+    [{ kind: 'search', rawInput: { pattern: '/etc/*' } }, 'asked'],
+    [{}, 'asked'],
+    [{ title: 'rm everything', rawInput: { script: 'rm -rf /' } }, 'asked'],
+    [{ ...inside, rawInput: { script: 'rm -rf /' } }, 'asked'],
+    [{ ...inside, rawInput: { input: { command: 'rm -rf /' } } }, 'asked'],
+    [{ ...inside, rawInput: 'rm -rf /' }, 'asked'],
+    [{ ...diff }, 'allowed'],
+    [{ ...diff, ...inside, rawInput: { file_path: file, old_string: '/a', new_string: '// b', content: '/etc/x' } }, 'allowed'],
+    [{ ...diff, ...outside }, 'asked'],
+    [{ ...diff, rawInput: { file_path: '/etc/passwd' } }, 'asked'],
+    [{ ...diff, rawInput: { file_path: file, script: 'rm -rf /' } }, 'asked'],
+  ];
+  for (const [call, expected] of calls) {
+    const { ask, leave } = await asked(made, { title: 'Read', kind: 'read', ...call });
+    const answer = ask && autoAnswer(ask, rules, made.cwd, groundAt(made.cwd));
+    assert.equal(answer ? 'allowed' : 'asked', expected, JSON.stringify(call));
+    await leave();
+  }
+});
