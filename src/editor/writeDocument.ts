@@ -8,6 +8,8 @@ import { smallestChange } from './textChange.ts';
 /** Milliseconds a step is tried for, while the person types in the same text and each key makes it too late. */
 const PATIENCE_MS = 20_000;
 const BETWEEN_SAVES_MS = 50;
+/** Saves the active editor, and nothing is done to its text. There is none for another. */
+const SAVE_AS_IT_IS = 'workbench.action.files.saveWithoutFormatting';
 /** Milliseconds the editor has to take over what is on disk. */
 const TAKE_OVER_MS = 3000;
 
@@ -44,7 +46,9 @@ export async function writeDocument(document: vscode.TextDocument, text: string,
     hand.dispose();
   }
   // What differs now has been changed by the saving, or typed: then it is the person's.
-  if (!typed && !document.isDirty && document.getText() !== wanted) await putBack(document, wanted);
+  // The editor takes over what it watches: the workspace.
+  const watched = vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
+  if (watched && !typed && !document.isDirty && !isActive(document) && document.getText() !== wanted) await putBack(document, wanted);
 }
 
 /** Only what differs is replaced: cursors and breakpoints stay. False when the document has changed meanwhile. */
@@ -66,7 +70,8 @@ async function save(document: vscode.TextDocument): Promise<void> {
   try {
     for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
       const { version } = document;
-      if ((await document.save()) || saved || !document.isDirty) return;
+      if (isActive(document)) await vscode.commands.executeCommand(SAVE_AS_IT_IS);
+      if (saved || !document.isDirty || (await document.save()) || saved) return;
       // Nobody typed into it: another try ends as this one.
       if (document.version === version) break;
       await pause(BETWEEN_SAVES_MS);
@@ -76,6 +81,11 @@ async function save(document: vscode.TextDocument): Promise<void> {
   }
   await access(document.fileName, constants.W_OK);
   throw new Error(`${document.fileName} could not be saved: it holds unsaved changes and has changed on disk, too`);
+}
+
+/** The person may type into it at any moment. */
+function isActive(document: vscode.TextDocument): boolean {
+  return vscode.window.activeTextEditor?.document === document;
 }
 
 /** The text goes to the disk itself, where no formatter stands in between; the editor takes it over from there. */

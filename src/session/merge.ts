@@ -1,9 +1,57 @@
-import { applyPatch, structuredPatch } from 'diff';
+import { diffArrays } from 'diff';
 
-/** What somebody changed from `base` to `wanted`, made in the present text; undefined when that overlaps with what changed there meanwhile. */
+/** Lines `from` to `to` of the base, without the latter, are these. */
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/** What somebody changed from `base` to `wanted`, made in the present text, line by line; undefined when that overlaps with what changed there meanwhile. */
 export function mergedInto(present: string, base: string, wanted: string): string | undefined {
   if (present === base) return wanted;
   if (present === wanted) return present;
-  const patched = applyPatch(present, structuredPatch('', '', base, wanted, '', '', { context: 2 }), { autoConvertLineEndings: false });
-  return patched === false ? undefined : patched;
+  const lines = linesOf(base);
+  const there = changesOf(lines, linesOf(present));
+  const fresh = changesOf(lines, linesOf(wanted)).filter((one) => !there.some((other) => isSame(one, other)));
+  if (fresh.some((one) => there.some((other) => overlap(one, other)))) return undefined;
+  const merged: string[] = [];
+  let at = 0;
+  for (const change of [...there, ...fresh].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    merged.push(...lines.slice(at, change.from), ...change.lines);
+    at = change.to;
+  }
+  return [...merged, ...lines.slice(at)].join('');
+}
+
+/** With their ends. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/(?<=\n)/);
+}
+
+function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] {
+  const changes: Change[] = [];
+  let at = 0;
+  let open: { from: number; lines: string[] } | undefined;
+  const close = () => {
+    if (open) changes.push({ from: open.from, to: at, lines: open.lines });
+    open = undefined;
+  };
+  for (const part of diffArrays([...base], [...other])) {
+    if (!part.added && !part.removed) close();
+    else open ??= { from: at, lines: [] };
+    if (part.added) open?.lines.push(...part.value);
+    else at += part.value.length;
+  }
+  close();
+  return changes;
+}
+
+function isSame(a: Change, b: Change): boolean {
+  return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
+}
+
+/** Two insertions at one place overlap, too: nobody knows which comes first. */
+function overlap(a: Change, b: Change): boolean {
+  return (a.from < b.to && b.from < a.to) || (a.from === b.from && (a.from === a.to) === (b.from === b.to));
 }

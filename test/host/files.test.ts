@@ -175,15 +175,45 @@ describe('files as the person has them', () => {
     await document.save();
   });
 
-  it('what is done to a text as it is saved is not done to what an agent writes', async () => {
-    writeFileSync(file, '\uFEFFone\r\ntwo\r\n');
+  for (const shown of [true, false]) {
+    it(`what is done to a text as it is saved is not done to what an agent writes, ${shown ? 'in front of the person' : 'behind'}`, async () => {
+      // Files of the workspace are watched; elsewhere only what is in front of the person keeps its text.
+      const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+      assert.ok(root);
+      if (!shown) file = path.join(root, 'saved-behind.txt');
+      writeFileSync(file, '\uFEFFone\r\ntwo\r\n');
+      const settings = vscode.workspace.getConfiguration('files');
+      await settings.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);
+      try {
+        const document = shown ? await open() : await vscode.workspace.openTextDocument(file);
+        for (const last of ['a', 'b', 'c']) {
+          await editorFiles.write(file, `one  \ntwo\t\n${last} \n`);
+          assert.equal(readFileSync(file, 'utf8'), `\uFEFFone  \r\ntwo\t\r\n${last} \r\n`);
+          assert.deepEqual([document.getText(), document.isDirty], [`one  \r\ntwo\t\r\n${last} \r\n`, false]);
+        }
+      } finally {
+        await settings.update('trimTrailingWhitespace', undefined, vscode.ConfigurationTarget.Global);
+        if (!shown) rmSync(file);
+      }
+    });
+  }
+
+  it('an agent and the person write in turn into a text that is changed as it is saved: nothing is refused, nothing is lost', async () => {
+    writeFileSync(file, 'top\nend\n');
     const settings = vscode.workspace.getConfiguration('files');
     await settings.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);
     try {
       const document = await open();
-      await editorFiles.write(file, 'one  \ntwo\t\n');
-      assert.equal(readFileSync(file, 'utf8'), '\uFEFFone  \r\ntwo\t\r\n');
-      assert.deepEqual([document.getText(), document.isDirty], ['one  \r\ntwo\t\r\n', false]);
+      const agent = asked(false);
+      for (let at = 0; at < 6; at += 1) {
+        const writing = agent.write(`${await agent.read()}agent ${at} \n`);
+        await vscode.commands.executeCommand('type', { text: 'x' });
+        await writing;
+      }
+      assert.ok(document.getText().startsWith('xxxxxx'));
+      for (let at = 0; at < 6; at += 1) assert.ok(document.getText().includes(`agent ${at}`));
+      assert.ok(readFileSync(file, 'utf8').includes('agent 5'));
+      assert.ok((await document.save()) || !document.isDirty);
     } finally {
       await settings.update('trimTrailingWhitespace', undefined, vscode.ConfigurationTarget.Global);
     }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mergedInto } from '../../src/session/merge.ts';
+
+const base = 'one\ntwo\nthree\nfour\n';
+
+test('changes of different lines both stay, however near they are', () => {
+  assert.equal(mergedInto('ONE\ntwo\nthree\nfour\n', base, 'one\nTWO\nthree\nfour\n'), 'ONE\nTWO\nthree\nfour\n');
+  assert.equal(mergedInto('mine one\ntwo\nthree\nfour\n', base, `${base}five\n`), 'mine one\ntwo\nthree\nfour\nfive\n');
+  assert.equal(mergedInto('two\nthree\nfour\n', base, 'one\ntwo\nthree\n'), 'two\nthree\n');
+  assert.equal(mergedInto('one\ntwo\nand a half\nthree\nfour\n', base, 'one\ntwo\n3\nfour\n'), 'one\ntwo\nand a half\n3\nfour\n');
+});
+
+test('lines that are there many times are changed where they were', () => {
+  assert.equal(mergedInto('x\n}\n}\n}\n', '}\n}\n}\n', '}\n}\n}\n!\n'), 'x\n}\n}\n}\n!\n');
+});
+
+test('the same change made twice is made once', () => {
+  assert.equal(mergedInto('one\n2\nthree\n4\n', base, 'one\n2\nthree\nfour\n'), 'one\n2\nthree\n4\n');
+});
+
+test('changes of the same lines, or two insertions at one place, are for somebody to decide', () => {
+  assert.equal(mergedInto('one\nmine\nthree\nfour\n', base, 'one\nyours\nthree\nfour\n'), undefined);
+  assert.equal(mergedInto(`${base}mine\n`, base, `${base}yours\n`), undefined);
+  assert.equal(mergedInto('four\n', base, 'one\n2\nthree\nfour\n'), undefined);
+});
+
+test('a text without a last line end', () => {
+  assert.equal(mergedInto('ONE\ntwo', 'one\ntwo', 'one\ntwo\nthree'), 'ONE\ntwo\nthree');
+  assert.equal(mergedInto('ONE\nmid\ntwo\n', 'one\nmid\ntwo\n', 'one\nmid\ntwo\nthree'), 'ONE\nmid\ntwo\nthree');
+});
