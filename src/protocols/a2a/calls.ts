@@ -12,8 +12,8 @@ import { type Choice, lines, type Request, type Snapshot } from './snapshot.ts';
 
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
-/** How often a call may become another and be asked about at once; after that it is asked about now and then, as it stands then. */
-const MOST_CHANGES = 10;
+/** Milliseconds between a question that is taken back and the one in its place: who is about to answer must not answer another. */
+const BREATH = 500;
 
 type Dialect = 'rfc' | 'gemini';
 interface Held {
@@ -32,10 +32,10 @@ interface Held {
   makesFile?: boolean | undefined;
   /** The call as it was when the person, or what they allowed before, was last asked about it. */
   asked?: Snapshot;
-  /** How often it became another since. */
-  changes: number;
-  /** It changed too often to be asked about at once. */
-  late: boolean;
+  /** It became another. */
+  changed: boolean;
+  /** Since when it waits to be asked about, having become another. */
+  lateSince: number | undefined;
   /** The agent was looked at for what it waits for. */
   looked?: true;
   /** What the person made of the proposal. */
@@ -72,7 +72,7 @@ export class Calls {
 
   /** How many stand still until a person answers. */
   get waiting(): number {
-    return [...this.#held.values()].filter(({ askId, late }) => askId !== undefined || late).length;
+    return [...this.#held.values()].filter(({ askId, lateSince }) => askId !== undefined || lateSince !== undefined).length;
   }
 
   get commandRuns(): boolean {
@@ -93,11 +93,11 @@ export class Calls {
     return open.length > 0;
   }
 
-  /** Asks about those that change too often to be asked about at once. To be called now and then. */
+  /** Asks about those that have become others, as they stand now. To be called now and then. */
   askLate(): void {
     for (const held of this.#held.values()) {
-      if (!held.late) continue;
-      held.late = false;
+      if (held.lateSince === undefined || this.#scene.now() - held.lateSince < BREATH) continue;
+      held.lateSince = undefined;
       this.#ask(held);
     }
   }
@@ -146,8 +146,8 @@ export class Calls {
       rejected: call.status === 'rejected',
       adrift: false,
       again: 0,
-      changes: 0,
-      late: false,
+      changed: false,
+      lateSince: undefined,
     });
   }
 
@@ -200,7 +200,7 @@ export class Calls {
   /** Every open ask is withdrawn; gives back the calls that were waiting, as if they had been refused. */
   refuseAll(): readonly Decision[] {
     return [...this.#held.values()].flatMap((held): readonly Decision[] => {
-      if (held.askId === undefined && !held.late) return [];
+      if (held.askId === undefined && held.lateSince === undefined) return [];
       const choice = held.last.request?.options.find((one) => one.effect === 'reject_once');
       this.#settle(held, 'cancelled');
       held.rejected = true;
@@ -222,8 +222,8 @@ export class Calls {
       rejected: false,
       adrift: false,
       again: 0,
-      changes: 0,
-      late: false,
+      changed: false,
+      lateSince: undefined,
     };
     this.#held.set(call.id, held);
     const { name, title, kind } = call;
@@ -259,8 +259,10 @@ export class Calls {
     });
     if (isOver(last) || last.status === 'running') this.#settle(held, 'withdrawn');
     if (!asks || held.askId !== undefined) return undefined;
-    held.late = held.changes > MOST_CHANGES;
-    if (held.late) return undefined;
+    if (held.changed) {
+      held.lateSince ??= this.#scene.now();
+      return undefined;
+    }
     const before = this.#remembered.answerTo(last);
     if (before) {
       held.answered = true;
@@ -277,7 +279,7 @@ export class Calls {
     this.#settle(held, 'withdrawn');
     this.#replaced(held.last.id, held.edited !== undefined);
     Object.assign(held, { answered: false, rejected: false, adrift: false, asked: undefined, edited: undefined });
-    held.changes += 1;
+    held.changed = true;
   }
 
   #ask(held: Held): void {
@@ -301,7 +303,7 @@ export class Calls {
   }
 
   #settle(held: Held, how: 'answered' | 'cancelled' | 'withdrawn'): void {
-    held.late = false;
+    held.lateSince = undefined;
     if (held.askId === undefined) return;
     this.#scene.emit({ type: 'ask.closed', askId: held.askId, how });
     delete held.askId;
