@@ -40,16 +40,23 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
 
 function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
   const standard = agents.default().id;
-  return agents.all().map((profile): Choice<Picked> => {
+  const all = agents.all();
+  return all.map((profile): Choice<Picked> => {
     const mark = profile.id === standard ? vscode.l10n.t('default') : '';
     return {
       label: plainLabel(profile.name),
       description: mark,
-      detail: profile.command ?? profile.url ?? vscode.l10n.t('comes with Parley'),
+      detail: commandLine(profile, all) ?? profile.url ?? vscode.l10n.t('comes with Parley'),
       value: { profile },
       late: agents.version(profile).then((version) => (version ? [version, mark].filter(Boolean).join(' · ') : undefined)),
     };
   });
+}
+
+/** With its arguments where another agent has the same command. */
+function commandLine({ id, command, args }: Profile, all: readonly Profile[]): string | undefined {
+  if (command === undefined || !all.some((other) => other.id !== id && other.command === command)) return command;
+  return [command, ...args].join(' ').slice(0, 300);
 }
 
 function foundChoices(known: readonly FoundAgent[]): readonly Choice<Picked>[] {

@@ -60,6 +60,29 @@ describe('the list of agents', () => {
     ]);
   });
 
+  it('tells those with one command apart by their arguments', async () => {
+    const all = [
+      { ...profile('One', 'node'), args: ['one.mjs'] },
+      { ...profile('Two', 'node'), args: ['two.mjs', '--acp'] },
+      { ...profile('Three', 'three'), args: ['--acp'] },
+    ];
+    const [first = profile('none')] = all;
+    const details: (string | undefined)[] = [];
+    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+      details.push(...choices.slice(0, all.length).map((one) => one.detail));
+      return undefined;
+    };
+    const agents = {
+      all: () => all,
+      known: async () => [],
+      default: () => first,
+      version: async () => undefined,
+      add: async () => first,
+    };
+    await pickAgent(agents, { pick });
+    assert.deepEqual(details, ['node one.mjs', 'node two.mjs --acp', 'three']);
+  });
+
   it('those of the settings are there at once, the others come when they are found', async () => {
     const { atOnce } = await choose('nobody');
     assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…', 'Looking for agents on this computer…']);
