@@ -11,6 +11,8 @@ import { plainMarkdown } from './plainMarkdown.ts';
 
 export interface ApprovalPickHost {
   answer(answer: Answer): void;
+  /** It has just taken the place of another: what is pressed was meant for that. */
+  unread(): boolean;
   /** It left the screen without an answer. */
   dismissed(): void;
   /** Asks for words to reject with. Leaves the pick first. */
@@ -79,7 +81,7 @@ export function showApproval(ask: Approval, title: string, offersFeedback: boole
   life.own(
     pick.onDidAccept(() => {
       const row = pick.selectedItems[0];
-      if (!row || performance.now() - typedAt < AFTER_TYPING) return;
+      if (!row || host.unread() || performance.now() - typedAt < AFTER_TYPING) return;
       if (row.open) return row.open();
       const { option } = row;
       if (option) settle(() => (row.withWords ? host.feedback(option) : host.answer({ kind: 'option', optionId: option.id })));

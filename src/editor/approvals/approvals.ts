@@ -9,6 +9,7 @@ import { showApproval } from './approvalPick.ts';
 import { acceptance, plainLabel } from './optionRows.ts';
 import { type QuestionProgress, showQuestion } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
+import { Unread } from './unread.ts';
 
 export interface ApprovalsDeps {
   readonly desk: Desk;
@@ -34,6 +35,7 @@ export class Approvals implements Disposable {
   readonly #deps: ApprovalsDeps;
   readonly #life = new Lifetime();
   readonly #queue = new AskQueue();
+  readonly #unread = new Unread();
   #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
@@ -48,7 +50,8 @@ export class Approvals implements Disposable {
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
     this.#life.own(
-      deps.desk.onChange((_, { event, before, now }) => {
+      deps.desk.onChange((sessionId, { event, before, now }) => {
+        this.#unread.heard(sessionId, event);
         if (before.asks !== now.asks || event.type === 'title.set') this.refresh();
       }),
     );
@@ -81,7 +84,7 @@ export class Approvals implements Disposable {
   /** An answer given elsewhere, in the chat: what the person changed in the diff goes with it too. */
   answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
     const found = this.#find(sessionId, askId);
-    if (found) void this.#answer(found, answer);
+    if (found && !this.#unread.has(keyOfOpen(found))) void this.#answer(found, answer);
   }
 
   /** Esc has closed the pick: the person goes on where they were, not in the text that was opened beside it. */
@@ -94,7 +97,7 @@ export class Approvals implements Disposable {
   /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
     const found = this.#find(sessionId, askId);
-    if (found?.ask.kind !== 'approval') return false;
+    if (found?.ask.kind !== 'approval' || this.#unread.has(keyOfOpen(found))) return false;
     const option = how === 'accept' ? acceptance(found.ask) : rejection(found.ask);
     if (!option) return false;
     await this.#answer(found, { kind: 'option', optionId: option.id });
@@ -167,6 +170,7 @@ export class Approvals implements Disposable {
         this.#queue.dismissed();
       },
       openText: this.#deps.openText,
+      unread: () => this.#unread.has(key),
     };
     const title = this.#titleOf(one);
     if (ask.kind === 'question') {
