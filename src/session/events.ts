@@ -44,6 +44,8 @@ export type SessionEvent =
       readonly status: 'done' | 'cancelled' | 'failed';
       readonly stop?: string;
       readonly error?: Fault;
+      /** The agent has dropped the turn from what it knows. */
+      readonly forgotten?: true;
       /** With it the conversation starts over: the view holds nothing of what was said so far, this turn included. */
       readonly clears?: true;
     }

@@ -91,6 +91,8 @@ export interface Turn {
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   readonly stop?: string;
   readonly error?: Fault;
+  /** The agent has dropped it from what it knows. */
+  readonly forgotten?: true;
   /** What keeps the turn from showing progress just now: a retry, a compaction, servers starting. */
   readonly activity?: string;
   /** True once the person asked to stop and the agent has not ended the turn yet. */

@@ -185,6 +185,7 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
     endedAt: how.at,
     ...(how.stop === undefined ? {} : { stop: how.stop }),
     ...(how.error === undefined ? {} : { error: how.error }),
+    ...(how.forgotten ? { forgotten: true } : {}),
   };
 }
 

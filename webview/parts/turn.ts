@@ -19,7 +19,7 @@ import { thoughtView } from './thought.ts';
 export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
   const family = familyOf(turn);
   const running = turn.status === 'running';
-  return html`<article class="turn ${running ? 'running' : 'settled'}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
+  return html`<article class="turn ${running ? 'running' : 'settled'}${turn.forgotten ? ' forgotten' : ''}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
     ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${againView(view, turn)}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>

@@ -4,6 +4,7 @@ import type { Fault } from '../../session/model.ts';
 export interface Stop {
   readonly status: 'done' | 'cancelled' | 'failed';
   readonly error?: Fault;
+  readonly forgotten?: true;
 }
 
 /** Why a turn ended, in our words (acp.md §6). A reason nobody knows is a normal end. */
@@ -18,6 +19,7 @@ export function stopOf(reason: string): Stop {
     case 'refusal':
       return {
         status: 'failed',
+        forgotten: true,
         error: { message: say('The agent refused. It has forgotten this message and all it did about it.') },
       };
     default:

@@ -77,7 +77,10 @@ export class Turns {
   }
 
   /** What became of calls without a last word is not known when the turn ended well; what was asked about and never allowed was not done, and the reducer cancels it (acp.md §6). */
-  end(status: 'done' | 'cancelled' | 'failed', how: { readonly stop?: string; readonly error?: Fault } = {}): void {
+  end(
+    status: 'done' | 'cancelled' | 'failed',
+    how: { readonly stop?: string; readonly error?: Fault; readonly forgotten?: true } = {},
+  ): void {
     const turn = this.#current;
     if (!turn) return;
     this.#current = undefined;

@@ -74,6 +74,7 @@ test('stop reasons: limits offer to go on, a refusal fails, what nobody knows is
     const { finish } = await inTurn(made);
     const turn = await finish(reason);
     assert.deepEqual([turn.status, turn.error?.next?.[0], turn.error?.code], [status, next, undefined], reason);
+    assert.equal(turn.forgotten, reason === 'refusal' ? true : undefined, reason);
   }
 });
 
