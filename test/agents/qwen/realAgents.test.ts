@@ -23,6 +23,16 @@ function conversation(name: PeerName): void {
   });
   const file = (...parts: string[]) => path.join(peer.place.cwd, ...parts);
 
+  test('its mode can be chosen before the first prompt', async () => {
+    assert.deepEqual(agent.now().turns, []);
+    for (const modeId of ['plan', 'default']) {
+      assert.ok(agent.now().mode?.all.some((mode) => mode.id === modeId));
+      agent.live.send({ type: 'setMode', modeId });
+      await agent.until(`the mode ${modeId}`, (session) => session.mode?.current === modeId);
+    }
+    assert.deepEqual(agent.now().turns, []);
+  });
+
   test('an edit is shown as a diff, approved, and made', async () => {
     agent.onAsk((ask) => {
       assert.equal(ask.kind, 'approval');
