@@ -108,7 +108,7 @@ class Follower implements Disposable {
     const since = runningTurn(session)?.beganAt;
     if (!location || since === undefined) return undefined;
     // Who goes elsewhere in the middle of a turn is not fetched back before the next one, or before they turn this on again (acp.md §8.4).
-    if ((this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) >= since) return undefined;
+    if ((this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
     const file = path.resolve(session.cwd, location.path);
     return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }
@@ -128,7 +128,7 @@ class Follower implements Disposable {
   #fits({ key, since }: Wanted): boolean {
     const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
     if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
-    return runningTurn(session)?.beganAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) < since;
+    return runningTurn(session)?.beganAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
   }
 
   /**

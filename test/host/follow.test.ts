@@ -64,8 +64,22 @@ describe('following the agent', () => {
   });
 
   it('leaves alone the editor that the person works in', async () => {
+    // Both have to be told before the turn begins: what comes after its beginning is a jump in it.
+    const isMine = (editor: vscode.TextEditor | undefined) => editor?.document.uri.fsPath === path.join(folder, 'a.txt');
+    let active = false;
+    let visibly = false;
+    life.own(
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        active = isMine(editor);
+      }),
+    );
+    life.own(
+      vscode.window.onDidChangeVisibleTextEditors((editors) => {
+        visibly = editors.some(isMine);
+      }),
+    );
     const mine = await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, 'a.txt')), { preview: true });
-    await settled(() => vscode.window.activeTextEditor === mine);
+    await settled(() => active && visibly);
     begin();
     await vscode.commands.executeCommand('type', { text: 'x' });
     const at = mine.selection.active;
