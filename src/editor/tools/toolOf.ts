@@ -1,7 +1,7 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
+import { realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import type { ToolKind } from '../../session/model.ts';
 import { openDocument } from '../files.ts';
@@ -68,7 +68,7 @@ export function fine(value: unknown): ToolAnswer {
 function outside<S extends z.ZodMiniType>(shape: ToolShape<S>, input: unknown): Confirmation | undefined {
   if (typeof input !== 'object' || input === null || !('path' in input) || typeof input.path !== 'string') return undefined;
   const file = resolved(shape.cwd, input.path);
-  if (isInside(shape.cwd, file) && isInside(shape.cwd, realOf(file))) return undefined;
+  if (isInside(shape.cwd, file) && isInside(shape.cwd, realPathNow(file))) return undefined;
   return {
     title: vscode.l10n.t('Use a file outside the workspace ({0})', shape.name),
     kind: shape.kind,
@@ -79,14 +79,4 @@ function outside<S extends z.ZodMiniType>(shape: ToolShape<S>, input: unknown): 
 function isInside(cwd: string, file: string): boolean {
   const within = path.relative(cwd, file);
   return within === '' || (!within.startsWith('..') && !path.isAbsolute(within)) || inWorkspace(file);
-}
-
-/** Where links lead. What does not exist leads where its folder leads. */
-function realOf(file: string): string {
-  try {
-    return realpathSync.native(file);
-  } catch {
-    const parent = path.dirname(file);
-    return parent === file ? file : path.join(realOf(parent), path.basename(file));
-  }
 }
