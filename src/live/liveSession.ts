@@ -4,6 +4,7 @@ import { type Log, messageOf } from '../base/log.ts';
 import { say } from '../base/say.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
+import { decisionOf } from '../session/decisions.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
@@ -11,6 +12,7 @@ import { MOST_ASKS, tooManyAsked } from '../session/mostAsks.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
+import { withTime } from '../session/times.ts';
 import { Gate } from './gate.ts';
 import { groundAt } from './ground.ts';
 import type { JournalWriter } from './journal.ts';
@@ -145,7 +147,7 @@ export class LiveSession implements DeskSession, Disposable {
         return this.#conversation?.adapter.send(intent);
       }
       case 'answer':
-        return this.#answer(intent.askId, intent.answer);
+        return this.#answer(intent.askId, intent.answer, 'user');
       case 'revise':
         return this.#emit({ type: 'ask.revised', askId: intent.askId, diff: intent.diff });
       case 'stopCall':
@@ -271,7 +273,11 @@ export class LiveSession implements DeskSession, Disposable {
 
   #emit(said: SessionEvent): void {
     // What cannot be written as JSON reaches neither the view nor the journal, and holds up all that comes after it.
-    const event = said.type === 'text.grew' || said.type === 'call.inputGrew' ? said : cutDeep(said);
+    const event = withTime(
+      said.type === 'text.grew' || said.type === 'call.inputGrew' ? said : cutDeep(said),
+      this.store.now,
+      this.#deps.now,
+    );
     if (event.type === 'ask.opened' && this.store.now.asks.length >= MOST_ASKS && !findAsk(this.store.now, event.ask.id))
       return this.#refuse(event.ask);
     // Asked before the event changes it, and only where it matters: most events are growth.
@@ -324,7 +330,7 @@ export class LiveSession implements DeskSession, Disposable {
   #askOpened(ask: Ask): void {
     const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd, groundAt(this.store.now.cwd));
     // After the adapter has finished saying what it says.
-    if (answer) queueMicrotask(() => this.#answer(ask.id, answer));
+    if (answer) queueMicrotask(() => this.#answer(ask.id, answer, 'rule'));
   }
 
   /** One ask too many is answered at once, like one that was put away, and never seen. */
@@ -339,11 +345,13 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   /** An answer to an ask that is gone, or an option it never had, is dropped. */
-  #answer(askId: string, answer: Answer): void {
+  #answer(askId: string, answer: Answer, by: 'user' | 'rule'): void {
     const ask = findAsk(this.store.now, askId);
     if (!ask) return;
     if (answer.kind === 'option' && !offered(ask).includes(answer.optionId)) return;
     if (answer.kind === 'fields' && ask.kind !== 'question') return;
+    const decision = decisionOf(ask, answer, by);
+    if (decision) this.#emit({ type: 'ask.decided', askId, decision });
     if (!this.#gate.answer(askId, answer)) this.#conversation?.adapter.send({ type: 'answer', askId, answer });
   }
 

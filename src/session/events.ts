@@ -6,6 +6,7 @@ import type {
   CallId,
   Command,
   Content,
+  Decision,
   Diff,
   Fault,
   ModeChoice,
@@ -54,7 +55,8 @@ export type SessionEvent =
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.kept'; readonly turnId: TurnId; readonly value: unknown }
-  | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part }
+  /** `at` here and below is set by the live session, not by adapters: milliseconds since the epoch. */
+  | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part; readonly at?: number }
   | { readonly type: 'parts.removed'; readonly turnId: TurnId; readonly partIds: readonly PartId[] }
   | {
       readonly type: 'text.grew';
@@ -63,14 +65,19 @@ export type SessionEvent =
       readonly partId: PartId;
       readonly parent?: CallId;
       readonly text: string;
+      readonly at?: number;
     }
   /** A text that stands there is said anew, whole. */
   | { readonly type: 'text.set'; readonly turnId: TurnId; readonly partId: PartId; readonly text: string }
-  | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange }
+  | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange; readonly at?: number }
   /** Nobody has told the end of this call; its changes were found on the disk after its turn. */
   | { readonly type: 'call.carriedOut'; readonly turnId: TurnId; readonly callId: CallId }
   | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
+  /** The open ask of the same id and kind, with details the agent added later. It keeps its place; surfaces update it where it stands. */
+  | { readonly type: 'ask.changed'; readonly ask: Ask }
+  /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
+  | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }
   /** The person has changed what is proposed, or, null, has taken that back. */
   | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diff: Diff | null }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
@@ -89,5 +96,5 @@ export type SessionEvent =
   | { readonly type: 'notice'; readonly notice: Notice };
 
 /** A field that is absent is unchanged; a list that is present replaces. */
-export type CallChange = Partial<Omit<ToolCall, 'id' | 'carriedOut'>>;
+export type CallChange = Partial<Omit<ToolCall, 'id' | 'carriedOut' | 'decision' | 'startedAt' | 'endedAt'>>;
 export type TerminalChange = Pick<Terminal, 'id'> & Partial<Omit<Terminal, 'id' | 'tail' | 'dropped'>>;

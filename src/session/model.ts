@@ -105,7 +105,15 @@ export interface Turn {
 /** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =
   | { readonly kind: 'text'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
-  | { readonly kind: 'thought'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
+  /** `startedAt`, `endedAt`: when its first and its latest piece came, in milliseconds since the epoch. */
+  | {
+      readonly kind: 'thought';
+      readonly id: PartId;
+      readonly parent?: CallId;
+      readonly text: string;
+      readonly startedAt?: number;
+      readonly endedAt?: number;
+    }
   | { readonly kind: 'content'; readonly id: PartId; readonly parent?: CallId; readonly content: Content }
   /** What was said into the turn. `pending`: the agent has not taken it up yet; its id is the turn it would begin if it is sent by itself. */
   | {
@@ -137,7 +145,25 @@ export interface ToolCall {
   readonly goesOn?: boolean;
   /** It has `ended`, and its changes stand on the disk. */
   readonly carriedOut?: true;
+  /** Who let it happen, or did not. Absent when nobody was asked. */
+  readonly decision?: Decision;
+  /** When it began to run and when it ended, in milliseconds since the epoch. Absent in conversations that were only read. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
 }
+/** How an ask was settled by the user, or for an approval by one of the user's rules. */
+export type Decision =
+  | {
+      readonly kind: 'approval';
+      readonly by: 'user' | 'rule';
+      readonly effect: Option['effect'];
+      /** The agent's name of the option, where the effect alone does not tell. */
+      readonly label?: string;
+      readonly feedback?: string;
+    }
+  /** Secrets are left out. */
+  | { readonly kind: 'answers'; readonly values: readonly { readonly label: string; readonly values: readonly string[] }[] }
+  | { readonly kind: 'skipped' };
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other';
 export type Output =
   | { readonly kind: 'content'; readonly content: Content }
@@ -205,6 +231,8 @@ export interface Approval {
   readonly ours?: true;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
+  /** An answer was sent and the agent has not taken it yet. */
+  readonly decision?: Decision;
 }
 export type ApprovalDetail =
   /** `unsure`: what runs may be something else than these words. */
@@ -216,7 +244,8 @@ export type ApprovalDetail =
 export interface Option {
   readonly id: string;
   readonly label: string;
-  readonly effect: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
+  /** `other`: its meaning is unknown. It is shown in the agent's words and never chosen for the user. */
+  readonly effect: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'other';
   readonly description?: string;
 }
 export interface Question {
@@ -233,6 +262,8 @@ export interface Question {
   readonly refusal?: string;
   /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
+  /** An answer was sent and the agent has not taken it yet. */
+  readonly decision?: Decision;
 }
 /** One thing to answer: choices, free text, or both (`free`). Without choices it is free text. */
 export interface Field {

@@ -1,10 +1,26 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { CallId, Part, PartId, ToolCall, Turn } from './model.ts';
+import type { CallId, Decision, Part, PartId, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
-export function addPart(turn: Turn, part: Part): Turn {
-  return indexOf(turn, part.id) >= 0 ? turn : withPart(turn, -1, part);
+export function addPart(turn: Turn, part: Part, at?: number): Turn {
+  if (indexOf(turn, part.id) >= 0) return turn;
+  const added = part.kind === 'call' ? { ...part, call: timed(undefined, part.call, at) } : part;
+  return withPart(endThought(turn, at), -1, added);
+}
+
+/** The thought at the end is over once something follows it. */
+export function endThought(turn: Turn, at: number | undefined): Turn {
+  const last = turn.parts.at(-1);
+  if (at === undefined || last?.kind !== 'thought' || last.startedAt === undefined || last.endedAt !== undefined) return turn;
+  return withPart(turn, turn.parts.length - 1, { ...last, endedAt: at });
+}
+
+/** Notes when a call begins to run and when it ends. */
+function timed(before: ToolCall | undefined, call: ToolCall, at: number | undefined): ToolCall {
+  if (at === undefined || call.status === before?.status) return call;
+  if (call.status === 'running') return { ...call, startedAt: at };
+  return isSettled(call) && call.startedAt !== undefined ? { ...call, endedAt: at } : call;
 }
 
 export function removeParts(turn: Turn, ids: readonly PartId[]): Turn {
@@ -18,7 +34,13 @@ export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.
   const part = turn.parts[at];
   if (!part) {
     const parent = event.parent === undefined ? {} : { parent: event.parent };
-    return withPart(turn, -1, { kind: event.kind, id: event.partId, ...parent, text: event.text });
+    const base = { id: event.partId, ...parent, text: event.text };
+    const startedAt = event.at === undefined ? {} : { startedAt: event.at };
+    return withPart(
+      endThought(turn, event.at),
+      -1,
+      event.kind === 'text' ? { kind: 'text', ...base } : { kind: 'thought', ...base, ...startedAt },
+    );
   }
   if (part.kind !== event.kind) return turn;
   return withPart(turn, at, { ...part, text: part.text + event.text });
@@ -31,11 +53,15 @@ export function setText(turn: Turn, id: PartId, text: string): Turn {
   return withPart(turn, at, { ...part, text });
 }
 
-export function changeCall(turn: Turn, id: CallId, change: CallChange): Turn {
+export function changeCall(turn: Turn, id: CallId, change: CallChange, at?: number): Turn {
   return inCall(turn, id, (call) => {
     const changed = (Object.keys(change) as (keyof CallChange)[]).some((key) => change[key] !== undefined && change[key] !== call[key]);
-    return changed ? { ...call, ...change } : call;
+    return changed ? timed(call, { ...call, ...change }, at) : call;
   });
+}
+
+export function decideCall(turn: Turn, id: CallId, decision: Decision): Turn {
+  return inCall(turn, id, (call) => ({ ...call, decision }));
 }
 
 export function carryOut(turn: Turn, id: CallId): Turn {
@@ -47,11 +73,11 @@ export function growInput(turn: Turn, id: CallId, text: string): Turn {
 }
 
 /** Every unfinished call becomes cancelled, but those of a sub-agent that goes on. */
-export function settleCalls(parts: readonly Part[]): readonly Part[] {
+export function settleCalls(parts: readonly Part[], at?: number): readonly Part[] {
   if (!parts.some((part) => part.kind === 'call' && !isSettled(part.call))) return parts;
   return parts.map((part) =>
     part.kind === 'call' && !isSettled(part.call) && !goesOn(parts, part.id)
-      ? { ...part, call: { ...part.call, status: 'cancelled' } }
+      ? { ...part, call: timed(part.call, { ...part.call, status: 'cancelled' }, at) }
       : part,
   );
 }

@@ -4,6 +4,7 @@ import type {
   Ask,
   AskId,
   CallId,
+  Decision,
   Diff,
   Notice,
   Part,
@@ -15,7 +16,21 @@ import type {
   Turn,
   TurnId,
 } from './model.ts';
-import { addPart, carryOut, changeCall, endGoingOn, goesOn, growInput, growText, removeParts, setText, settleCalls } from './parts.ts';
+import {
+  addPart,
+  carryOut,
+  changeCall,
+  decideCall,
+  endGoingOn,
+  endThought,
+  goesOn,
+  growInput,
+  growText,
+  removeParts,
+  setText,
+  settleCalls,
+} from './parts.ts';
+import { findAsk } from './select.ts';
 
 /** What a terminal keeps of its output, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
@@ -86,7 +101,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.kept':
       return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, kept: event.value }));
     case 'part.added':
-      return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part));
+      return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':
       return inRunningTurn(session, event.turnId, (turn) => removeParts(turn, event.partIds));
     case 'text.grew':
@@ -94,7 +109,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'text.set':
       return inRunningTurn(session, event.turnId, (turn) => setText(turn, event.partId, event.text));
     case 'call.changed':
-      return inOpenPlace(session, event.turnId, event.callId, (turn) => changeCall(turn, event.callId, event.change));
+      return inOpenPlace(session, event.turnId, event.callId, (turn) => changeCall(turn, event.callId, event.change, event.at));
     case 'call.inputGrew':
       return inOpenPlace(session, event.turnId, event.callId, (turn) => growInput(turn, event.callId, event.text));
     case 'call.carriedOut':
@@ -103,8 +118,12 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return openAsk(session, event.ask);
     case 'ask.revised':
       return reviseAsk(session, event.askId, event.diff);
+    case 'ask.changed':
+      return changeAsk(session, event.ask);
+    case 'ask.decided':
+      return decideAsk(session, event.askId, event.decision);
     case 'ask.closed':
-      return withAsks(session, (ask) => ask.id !== event.askId);
+      return closeAsk(session, event);
     case 'queue.set':
       return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
     case 'plan.set': {
@@ -177,10 +196,13 @@ function withActivity(turn: Turn, text: string | null): Turn {
 type TurnEnded = Extract<SessionEvent, { type: 'turn.ended' }>;
 
 function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
-  const { activity: _, stopping: __, ...rest } = turn;
+  const { activity: _, stopping: __, ...rest } = endThought(turn, how.at);
   return {
     ...rest,
-    parts: settleCalls(turn.parts.filter((part) => !isPending(part))),
+    parts: settleCalls(
+      rest.parts.filter((part) => !isPending(part)),
+      how.at,
+    ),
     status: how.status,
     endedAt: how.at,
     ...(how.stop === undefined ? {} : { stop: how.stop }),
@@ -291,6 +313,30 @@ function reviseAsk(session: Session, id: AskId, diff: Diff | null): Session {
   if (ask?.kind !== 'approval' || !ask.editable || (diff === null && !ask.revised)) return session;
   const { revised: _, ...proposed } = ask;
   return { ...session, asks: session.asks.with(at, diff === null ? proposed : { ...proposed, revised: diff }) };
+}
+
+/** What the user made of the proposal so far stays. */
+function changeAsk(session: Session, ask: Ask): Session {
+  const at = session.asks.findIndex((open) => open.id === ask.id);
+  const open = session.asks[at];
+  if (open?.kind !== ask.kind) return session;
+  const revised = open.kind === 'approval' && open.revised ? { revised: open.revised } : {};
+  const decision = open.decision ? { decision: open.decision } : {};
+  return { ...session, asks: session.asks.with(at, { ...ask, ...revised, ...decision }) };
+}
+
+function decideAsk(session: Session, id: AskId, decision: Decision): Session {
+  const at = session.asks.findIndex((ask) => ask.id === id);
+  const ask = session.asks[at];
+  return ask ? { ...session, asks: session.asks.with(at, { ...ask, decision }) } : session;
+}
+
+function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type: 'ask.closed' }>): Session {
+  const ask = findAsk(session, askId);
+  const closed = withAsks(session, (one) => one.id !== askId);
+  const { callId, turnId, decision } = ask ?? {};
+  if (how === 'withdrawn' || callId === undefined || turnId === undefined || !decision) return closed;
+  return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision));
 }
 
 function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {

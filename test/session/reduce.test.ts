@@ -351,3 +351,62 @@ test('a sub-agent that goes on after its turn is added to below its call, and on
   assert.deepEqual(status(gone), { agent: 'cancelled', own: 'cancelled', first: 'cancelled', second: 'cancelled' });
   assert.equal(run(gone, below('late', 'agent')), gone);
 });
+
+test('an ask that changes stays where it is, with what the user made of the proposal', () => {
+  const ask = { ...(approval('q', 't') as Approval), editable: true as const };
+  const revised = { path: 'x', before: null, after: 'mine' };
+  const session = run(
+    fresh(),
+    began('t'),
+    { type: 'ask.opened', ask },
+    { type: 'ask.opened', ask: approval('r', 't') },
+    {
+      type: 'ask.revised',
+      askId: 'q',
+      diff: revised,
+    },
+  );
+  const changed = reduce(session, { type: 'ask.changed', ask: { ...ask, title: 'More exactly' } });
+  assert.deepEqual(changed.asks[0], { ...ask, title: 'More exactly', revised });
+  assert.equal(changed.asks.length, 2);
+  assert.equal(reduce(session, { type: 'ask.changed', ask: { ...ask, id: 'gone' } }), session);
+});
+
+test('a call keeps who decided about it, once the agent has taken the answer; a withdrawn ask decides nothing', () => {
+  const decision = { kind: 'approval', by: 'rule', effect: 'allow_once', label: 'Allow' } as const;
+  const asked = run(
+    fresh(),
+    began('t'),
+    called('t', aCall('c')),
+    { type: 'ask.opened', ask: { ...approval('q', 't'), callId: 'c' } },
+    { type: 'ask.decided', askId: 'q', decision },
+  );
+  assert.equal(callsOf(asked.turns[0] ?? assert.fail())[0]?.decision, undefined);
+  const close = (how: 'answered' | 'withdrawn') => run(asked, { type: 'ask.closed', askId: 'q', how });
+  assert.deepEqual(callsOf(close('answered').turns[0] ?? assert.fail())[0]?.decision, decision);
+  assert.equal(callsOf(close('withdrawn').turns[0] ?? assert.fail())[0]?.decision, undefined);
+});
+
+test('calls and thoughts know how long they took; waiting for the user is not counted', () => {
+  const status = (status: ToolCall['status'], at: number): SessionEvent => ({
+    type: 'call.changed',
+    turnId: 't',
+    callId: 'c',
+    change: { status },
+    at,
+  });
+  const session = run(
+    fresh(),
+    began('t'),
+    { type: 'text.grew', turnId: 't', kind: 'thought', partId: 'h', text: 'Hm', at: 100 },
+    { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call: { ...aCall('c'), status: 'running' } }, at: 180 },
+    status('waiting', 200),
+    status('running', 900),
+    status('done', 1_300),
+    ended('t'),
+  );
+  const [thought, call] = session.turns[0]?.parts ?? [];
+  assert.ok(thought?.kind === 'thought' && call?.kind === 'call');
+  assert.deepEqual([thought.startedAt, thought.endedAt], [100, 180]);
+  assert.deepEqual([call.call.startedAt, call.call.endedAt], [900, 1_300]);
+});

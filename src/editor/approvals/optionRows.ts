@@ -7,6 +7,7 @@ const ICONS: Readonly<Record<Option['effect'], string>> = {
   allow_always: 'check-all',
   reject_once: 'close',
   reject_always: 'circle-slash',
+  other: 'question',
 };
 
 export interface OptionRow {
