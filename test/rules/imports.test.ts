@@ -12,7 +12,8 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/base/': [],
   'src/session/': ['src/base/', 'diff'],
   'src/transport/': ['src/base/', 'node', 'npm'],
-  'src/protocols/': ['src/base/', 'src/session/', 'src/transport/', 'node', 'npm'],
+  'src/conversation/': ['src/base/', 'src/session/'],
+  'src/protocols/': ['src/base/', 'src/session/', 'src/conversation/', 'src/transport/', 'node', 'npm'],
   'src/live/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'node', 'npm'],
   'src/bridge/': ['src/session/'],
   'src/editor/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'src/live/', 'src/bridge/', 'node', 'npm', 'vscode'],
@@ -86,6 +87,8 @@ test('the table catches what it is there for', () => {
   const planted: readonly (readonly [string, string])[] = [
     ['src/session/x.ts', 'vscode'],
     ['src/session/x.ts', 'node:fs'],
+    ['src/conversation/x.ts', 'node:timers'],
+    ['src/conversation/x.ts', 'src/protocols/driver.ts'],
     ['src/bridge/x.ts', 'src/live/sessions.ts'],
     ['src/transport/x.ts', 'src/session/model.ts'],
     ['src/protocols/acp/x.ts', 'src/protocols/kimi-wire/schema.ts'],

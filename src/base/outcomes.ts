@@ -1,0 +1,33 @@
+/* How requests and links end, as data. */
+
+/** An error answer, ours or theirs. */
+export interface Refusal {
+  readonly code: number;
+  readonly message: string;
+}
+/** Why a request has no result. `refused`: the agent answered with an error. `unsent`: it never left. `lost`: nobody knows whether it arrived. */
+export interface Failure {
+  readonly kind: 'refused' | 'unsent' | 'lost';
+  readonly message: string;
+  readonly code?: number;
+  readonly data?: unknown;
+}
+/** How a link ended; `transport/channel`'s `Closed` is one. */
+export interface Ending {
+  /** A sentence for the user. */
+  readonly reason: string;
+  readonly failure?: string;
+  /** Exit code of a process, or status of an HTTP response. */
+  readonly code?: number;
+  readonly signal?: string;
+  readonly stderr?: string;
+  /** More that the protocol reads, JSON only: headers, the body of an error response. */
+  readonly data?: unknown;
+}
+
+/** `none`: the agent has settled its request itself, so nothing is written. */
+export interface LinkAnswer {
+  readonly result?: unknown;
+  readonly error?: Refusal;
+  readonly none?: true;
+}

@@ -1,0 +1,107 @@
+import type { Refusal } from '../base/outcomes.ts';
+import type { Ask, Content } from '../session/model.ts';
+
+/* The state that all conversations share. It is JSON: optional members hold null, because undefined does not survive. */
+
+/** A map that survives JSON. Keys are prefixed, so that `__proto__` is a key like any other and numbers keep their order. */
+export type Table<T> = Record<string, T>;
+export const find = <T>(table: Table<T>, key: string): T | undefined => table[`:${key}`];
+export function put<T>(table: Table<T>, key: string, value: T): T {
+  table[`:${key}`] = value;
+  return value;
+}
+export const remove = <T>(table: Table<T>, key: string): boolean => delete table[`:${key}`];
+export const keys = (table: Table<unknown>): string[] => Object.keys(table).map((key) => key.slice(1));
+/** Removes everything. */
+export function clear(table: Table<unknown>): void {
+  for (const key of Object.keys(table)) delete table[key];
+}
+
+export interface Conversation {
+  /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver lets go of everything. */
+  phase: 'new' | 'opening' | 'ready' | 'left' | 'over';
+  /** Prefix of the ids made here, drawn once by the driver's caller, so that ids of two windows differ. */
+  readonly seed: string;
+  /** How many ids were made. */
+  ids: number;
+  /** How many messages came from the agent. Whoever waits for silence compares two counts. */
+  heard: number;
+  /** Links that have not closed yet. */
+  readonly links: Table<'open' | 'closing'>;
+  turn: TurnState | null;
+  /** Prompts that wait for the turn to end, oldest first. */
+  readonly queue: Prompt[];
+  readonly asks: Table<OpenAsk>;
+  /** Requests of the agent that have no answer yet. */
+  readonly requests: Table<OpenRequest>;
+}
+export interface Prompt {
+  readonly turnId: string;
+  readonly content: readonly Content[];
+}
+/** The turn that runs. Protocols extend it, and say in `L` and `C` what their lanes and calls hold. */
+export interface TurnState<L extends Lane = Lane, C extends Call = Call> {
+  readonly id: string;
+  /** Who began it. `record`: the agent tells of an earlier conversation. */
+  readonly by: 'user' | 'agent' | 'record';
+  phase: 'running' | 'stopping';
+  /** True while `turn.activity` says why the turn shows no progress. */
+  waiting: boolean;
+  /** How many parts have got an id from us. */
+  parts: number;
+  /** By name; the agent itself has the name ''. */
+  readonly lanes: Table<L>;
+  readonly calls: Table<C>;
+}
+/** The output of one agent in a turn: the agent itself, or one of its sub-agents. */
+export interface Lane {
+  readonly name: string;
+  /** The call that shows it, for a sub-agent. */
+  readonly parent: string | null;
+  /** The part that the next piece of text extends. */
+  open: { readonly kind: 'text' | 'thought'; readonly partId: string; readonly message: string | null } | null;
+  /** Ids of its parts in their order, for agents that take steps back. A call is found in `TurnState.calls` by the same id. */
+  readonly parts: string[];
+}
+/** A tool call of the agent. `D` lists what the user may have decided about it, in the protocol's terms. */
+export interface Call<D extends string = string> {
+  readonly id: string;
+  decision: D;
+  ended: boolean;
+}
+/** Something the user is asked, by the agent or by us. */
+export interface OpenAsk {
+  readonly id: string;
+  readonly turnId: string | null;
+  readonly callId: string | null;
+  /** The agent's requests that its answer answers; none when the ask is ours, or when the protocol answers otherwise. */
+  readonly requests: string[];
+  /** What it is about, for the protocol that reads the answer. */
+  readonly about: unknown;
+  readonly shown: Ask;
+}
+/** How a request of the agent is declined: by a result in some protocols, by an error in others. */
+export type Decline = { readonly result: unknown } | { readonly error: Refusal };
+export interface OpenRequest {
+  readonly id: string;
+  readonly link: string;
+  readonly decline: Decline;
+  /** It belongs to no turn, so stopping a turn leaves it open. */
+  readonly background: boolean;
+  /** Names of the ports that work at it. They are dropped with it. */
+  readonly ports: string[];
+}
+
+export function newConversation(seed: string): Conversation {
+  return { phase: 'new', seed, ids: 0, heard: 0, links: {}, turn: null, queue: [], asks: {}, requests: {} };
+}
+export function newTurn<L extends Lane = Lane, C extends Call = Call>(id: string, by: TurnState['by']): TurnState<L, C> {
+  return { id, by, phase: 'running', waiting: false, parts: 0, lanes: {}, calls: {} };
+}
+export function newLane(name = '', parent: string | null = null): Lane {
+  return { name, parent, open: null, parts: [] };
+}
+/** The agent's own lane, or that of a sub-agent, made when it is first needed. */
+export function laneOf(turn: TurnState, name = '', parent: string | null = null): Lane {
+  return find(turn.lanes, name) ?? put(turn.lanes, name, newLane(name, parent));
+}

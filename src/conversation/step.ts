@@ -1,0 +1,285 @@
+import type { Refusal } from '../base/outcomes.ts';
+import { say } from '../base/say.ts';
+import type { SessionEvent } from '../session/events.ts';
+import type { Answer } from '../session/intents.ts';
+import type { Ask, Content, Notice, Part, ToolCall } from '../session/model.ts';
+import type { Effect, Input, Machine, Port } from './machine.ts';
+import {
+  type Call,
+  type Conversation,
+  type Decline,
+  find,
+  type Lane,
+  type OpenAsk,
+  type OpenRequest,
+  type Prompt,
+  put,
+  remove,
+  type TurnState,
+} from './state.ts';
+
+/** `turn.ended` without what the step knows itself. */
+export type TurnEnd = Omit<Extract<SessionEvent, { type: 'turn.ended' }>, 'type' | 'turnId' | 'at' | 'status'>;
+export type TurnStatus = Extract<SessionEvent, { type: 'turn.ended' }>['status'];
+/** A part without id and parent, which the lane it is added to gives it. */
+export type NewPart = Part extends infer P ? (P extends Part ? Omit<P, 'id' | 'parent'> : never) : never;
+/** How long a turn may go on after a stop, in milliseconds: until a restart is offered, and until it is done unasked. */
+export interface StopLimits {
+  readonly offerRestart: number;
+  readonly restart: number;
+}
+/** The timers of a stop. */
+export const OFFER_RESTART = 'offer restart';
+export const RESTART = 'restart';
+
+/**
+ * One step of a conversation: the state it changes, the effects it wants, the time. It is made anew for each input and holds nothing else. A
+ * protocol extends it with `take` and its own methods; whatever every protocol does stands here, in the order of a conversation.
+ *
+ * effects:  do · emit · log · timer · newId · open · close
+ * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
+ * stopping: startStopping · clearStop · offerRestart
+ * parts:    text · addPart · notice · addCall · changeCall
+ * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port
+ * asks:     ask · replaceAsk · answerAsk · closeAsk · settle
+ */
+export abstract class Step<S extends Conversation> {
+  readonly state: S;
+  readonly effects: Effect[] = [];
+  readonly now: number;
+  constructor(state: S, now: number) {
+    this.state = state;
+    this.now = now;
+  }
+  abstract take(input: Input): void;
+
+  do(effect: Effect): void {
+    this.effects.push(effect);
+  }
+  emit(event: SessionEvent): void {
+    if (this.state.phase !== 'left' && this.state.phase !== 'over') this.effects.push({ do: 'emit', event });
+  }
+  log(level: 'trace' | 'info' | 'warn' | 'error', text: string): void {
+    this.effects.push({ do: 'log', level, text });
+  }
+  /** Starts a timer again under its name; null cancels it. */
+  timer(timer: string, after: number | null): void {
+    this.effects.push({ do: 'timer', timer, after });
+  }
+  newId(): string {
+    return `${this.state.seed}${++this.state.ids}`;
+  }
+  open(link: string, params: unknown): void {
+    put(this.state.links, link, 'open');
+    this.do({ do: 'open', link, params });
+  }
+  /** Its `closed` follows as an input. Nothing when it is closed or closing already. */
+  close(link: string): void {
+    if (find(this.state.links, link) !== 'open') return;
+    put(this.state.links, link, 'closing');
+    this.do({ do: 'close', link });
+  }
+
+  // --- turns
+
+  startTurn<T extends NonNullable<S['turn']>>(turn: T, prompt: readonly Content[]): T {
+    this.state.turn = turn;
+    this.emit({ type: 'turn.began', turnId: turn.id, at: this.now, prompt });
+    return turn;
+  }
+  /** Ends the turn that runs, if one does. What was asked in it is settled without an answer: the agent has gone on. */
+  endTurn(status: TurnStatus, end: TurnEnd = {}): void {
+    const { turn } = this.state;
+    if (!turn) return;
+    this.settle('turn', 'withdrawn');
+    this.clearStop();
+    this.state.turn = null;
+    this.emit({ type: 'turn.ended', turnId: turn.id, at: this.now, status, ...end });
+  }
+  /** Says why the turn shows no progress, until `clearActivity`. */
+  showActivity(turn: TurnState, text: string): void {
+    turn.waiting = true;
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+  clearActivity(turn: TurnState): void {
+    if (!turn.waiting) return;
+    turn.waiting = false;
+    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+  }
+  /** Keeps a prompt until the turn has ended; the protocol sends `nextPrompt()` then. */
+  enqueue(prompt: Prompt): void {
+    this.state.queue.push(prompt);
+  }
+  nextPrompt(): Prompt | undefined {
+    return this.state.queue.shift();
+  }
+
+  // --- stopping: the agent is told (by the protocol), a restart is offered, then done
+
+  /** False when the turn is stopping already. Timers `OFFER_RESTART` and `RESTART` follow, unless the turn ends before. */
+  startStopping(turn: TurnState, limits: StopLimits): boolean {
+    if (turn.phase === 'stopping') return false;
+    turn.phase = 'stopping';
+    this.timer(OFFER_RESTART, limits.offerRestart);
+    this.timer(RESTART, limits.restart);
+    return true;
+  }
+  clearStop(): void {
+    if (this.state.turn?.phase !== 'stopping') return;
+    this.timer(OFFER_RESTART, null);
+    this.timer(RESTART, null);
+  }
+  offerRestart(turn: TurnState): void {
+    this.showActivity(turn, say('The agent does not stop. It will be restarted soon; the conversation goes on from there.'));
+    this.emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
+  }
+
+  // --- parts of a turn
+
+  /** Appends to the open part of the lane. Text of another kind or message begins a new part. This is the hot path. */
+  text(turn: TurnState, lane: Lane, kind: 'text' | 'thought', text: string, message: string | null = null): void {
+    if (text === '') return;
+    let { open } = lane;
+    if (open === null || open.kind !== kind || open.message !== message) {
+      open = lane.open = { kind, partId: `${turn.id}.${++turn.parts}`, message };
+      lane.parts.push(open.partId);
+    }
+    const { partId } = open;
+    if (lane.parent === null) this.emit({ type: 'text.grew', turnId: turn.id, kind, partId, text });
+    else this.emit({ type: 'text.grew', turnId: turn.id, kind, partId, text, parent: lane.parent });
+  }
+  /** Adds a part behind the others and gives its id. */
+  addPart(turn: TurnState, lane: Lane, part: NewPart, id = `${turn.id}.${++turn.parts}`): string {
+    lane.open = null;
+    lane.parts.push(id);
+    const { kind, ...rest } = part;
+    const shown = { kind, id, ...(lane.parent === null ? {} : { parent: lane.parent }), ...rest } as Part;
+    this.emit({ type: 'part.added', turnId: turn.id, part: shown });
+    return id;
+  }
+  /** In a lane of the turn that runs, or else for the whole session. */
+  notice(level: Notice['level'], text: string, lane?: Lane): void {
+    const { turn } = this.state;
+    if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice: { level, text } });
+    else this.emit({ type: 'notice', notice: { level, text } });
+  }
+  addCall<L extends Lane, C extends Call>(turn: TurnState<L, C>, lane: Lane, call: C, shown: Omit<ToolCall, 'id'>): C {
+    put(turn.calls, call.id, call);
+    this.addPart(turn, lane, { kind: 'call', call: { id: call.id, ...shown } }, call.id);
+    return call;
+  }
+  changeCall(turn: TurnState, callId: string, change: Partial<Omit<ToolCall, 'id' | 'carriedOut'>>): void {
+    this.emit({ type: 'call.changed', turnId: turn.id, callId, change });
+  }
+
+  // --- requests of the agent: each is answered once
+
+  /**
+   * Notes a request of the agent. Undefined when nothing remains to be done: it is open already (one answer is for both), or its turn is being
+   * stopped. In a turn that is stopping, requests are declined at once, because some agents would wait for an answer for ever.
+   */
+  openRequest(id: string, link: string, decline: Decline, background = false): OpenRequest | undefined {
+    const { requests, turn } = this.state;
+    if (find(requests, id)) return undefined;
+    const request = put(requests, id, { id, link, decline, background, ports: [] });
+    if (turn?.phase !== 'stopping' || background) return request;
+    this.decline(request);
+    return undefined;
+  }
+  answer(id: string, result: unknown): void {
+    const request = this.#takeRequest(id);
+    if (request) this.do({ do: 'answer', link: request.link, id, result });
+  }
+  decline({ id, link, decline }: OpenRequest): void {
+    if (this.#takeRequest(id)) this.do({ do: 'answer', link, id, ...decline });
+  }
+  /** The agent has settled its request itself: nothing is sent. */
+  closeRequest(id: string): void {
+    const request = this.#takeRequest(id);
+    if (request) this.do({ do: 'answer', link: request.link, id, none: true });
+  }
+  /** Answers a request that was not opened, or was, with an error. */
+  refuse(link: string, id: string, code: number, message: string): void {
+    const error: Refusal = { code, message };
+    this.#takeRequest(id);
+    this.do({ do: 'answer', link, id, error });
+  }
+  /** Has a port work; for a request of the agent it is dropped when that is settled otherwise. */
+  port(request: OpenRequest | null, call: string, port: Port, args: unknown): void {
+    request?.ports.push(call);
+    this.do({ do: 'port', call, port, args });
+  }
+  /** A port that has replied no longer works at its request. */
+  portDone(request: OpenRequest, call: string): void {
+    const at = request.ports.indexOf(call);
+    if (at >= 0) request.ports.splice(at, 1);
+  }
+  #takeRequest(id: string): OpenRequest | undefined {
+    const request = find(this.state.requests, id);
+    if (!request) return undefined;
+    remove(this.state.requests, id);
+    for (const call of request.ports) this.do({ do: 'drop', call });
+    return request;
+  }
+
+  // --- asks: what the user is asked, by the agent (requests stand behind it) or by us
+
+  ask(shown: Ask, about: unknown, requestId?: string): OpenAsk {
+    const ask: OpenAsk = {
+      id: shown.id,
+      turnId: shown.turnId ?? null,
+      callId: shown.callId ?? null,
+      requests: requestId === undefined ? [] : [requestId],
+      about,
+      shown,
+    };
+    put(this.state.asks, ask.id, ask);
+    this.emit({ type: 'ask.opened', ask: shown });
+    return ask;
+  }
+  /** Asks again under another id when what is asked about has changed: users answer what they see. */
+  replaceAsk(ask: OpenAsk, shown: Ask, about: unknown = ask.about): OpenAsk {
+    this.closeAsk(ask, 'withdrawn');
+    const again: OpenAsk = { ...ask, id: shown.id, about, shown };
+    put(this.state.asks, again.id, again);
+    this.emit({ type: 'ask.opened', ask: shown });
+    return again;
+  }
+  /** Closes the ask with the user's answer, and answers the requests behind it. */
+  answerAsk(ask: OpenAsk, answer: Answer, result: unknown): void {
+    this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
+    for (const id of ask.requests) this.answer(id, result);
+  }
+  closeAsk(ask: OpenAsk, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    remove(this.state.asks, ask.id);
+    this.emit({ type: 'ask.closed', askId: ask.id, how });
+  }
+  /**
+   * Settles what is asked: in the turn, or everything. `declined`: the agent hears no. `withdrawn`: it hears nothing, because it is gone or has
+   * gone on. Asks of ours that belong to no turn, and background requests, are settled by `everything` only.
+   */
+  settle(what: 'turn' | 'everything', how: 'declined' | 'withdrawn'): void {
+    const { asks, requests } = this.state;
+    for (const ask of Object.values(asks)) {
+      const outlivesTurn = ask.turnId === null && (ask.requests.length === 0 || ask.requests.some((id) => find(requests, id)?.background));
+      if (what === 'everything' || !outlivesTurn) this.closeAsk(ask, how === 'declined' ? 'cancelled' : 'withdrawn');
+    }
+    for (const request of Object.values(requests)) {
+      if (what === 'turn' && request.background) continue;
+      if (how === 'declined') this.decline(request);
+      else this.closeRequest(request.id);
+    }
+  }
+}
+
+/** The machine of a protocol's step. After `over` nothing is done, except that a late request is left without an answer. */
+export function machineOf<S extends Conversation>(ProtocolStep: new (state: S, now: number) => Step<S>): Machine<S> {
+  return (state, input, now) => {
+    if (state.phase === 'over') return [];
+    const step = new ProtocolStep(state, now);
+    if (input.on === 'message' || input.on === 'asked') state.heard += 1;
+    else if (input.on === 'closed') remove(state.links, input.link);
+    step.take(input);
+    return step.effects;
+  };
+}

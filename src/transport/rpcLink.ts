@@ -1,0 +1,121 @@
+import type { Log } from '../base/log.ts';
+import type { Failure, LinkAnswer } from '../base/outcomes.ts';
+import type { Channel, Closed } from './channel.ts';
+import { failure, failureOf, openRpc, type Rpc, unanswered } from './jsonrpc.ts';
+import { type Link, LinkError, type LinkEvents } from './link.ts';
+
+export interface RpcLinkOptions {
+  readonly log: Log;
+  readonly trace?: (way: 'in' | 'out', message: unknown) => void;
+  /** The id that a request of ours carries on the wire, made of its number. Ids of theirs always go back as they came. */
+  readonly wireId?: (number: string | number) => string | number;
+  /** True of a notification that shows the agent working at our request: a failure without an id is not about that request then. */
+  readonly showsWork?: (method: string, params: unknown) => boolean;
+  readonly textAt?: readonly string[];
+}
+
+/**
+ * JSON-RPC over lines as a link: vscode-jsonrpc's MessageConnection, with one path beside it. Notifications go from the reader straight to the
+ * conversation, because the connection hands on one message per turn of the event loop (3.3 µs each, against 0.65 µs for `JSON.parse`). What
+ * arrives behind a request or an answer waits in the reader until the connection has dealt with that, so the order of the wire is kept.
+ */
+export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOptions): Link {
+  const open = new Map<string, (answer: LinkAnswer) => void>();
+  /** Answers that are given and not written: the connection writes them some microtasks later. What is sent behind them waits in `behind`. */
+  const unwritten = new Set<string>();
+  const behind: (() => void)[] = [];
+  let asked = '';
+  let disposed = false as boolean;
+  let closed: Closed | undefined;
+  const keyOf = (id: unknown) => (typeof id === 'string' ? id : `#${String(id)}`);
+  const sendBehind = () => {
+    while (unwritten.size === 0 && behind.length > 0) behind.shift()?.();
+  };
+  const afterAnswers = (send: () => void) => {
+    if (unwritten.size > 0) behind.push(send);
+    else send();
+  };
+  const finish = () => {
+    if (!disposed || !closed) return;
+    rpc.dispose();
+    events.closed(closed);
+    closed = undefined;
+  };
+  channel.onClosed((why) => {
+    closed = why;
+    finish();
+  });
+  const rpc: Rpc = openRpc(channel, {
+    log: options.log,
+    ...(options.textAt ? { textAt: options.textAt } : {}),
+    trace: (way, message) => {
+      options.trace?.(way, message);
+      if (way === 'in' || unwritten.size === 0) return;
+      const { id, method } = message as { readonly id?: unknown; readonly method?: unknown };
+      // The message is in the channel once the connection's own step is over.
+      if (method === undefined && unwritten.delete(keyOf(id))) queueMicrotask(sendBehind);
+    },
+    ...(options.wireId ? { wireId: ({ id }) => options.wireId?.(id ?? 0) ?? 0 } : {}),
+    first: (message) => {
+      const { id, method, params } = message as { readonly id?: unknown; readonly method?: string; readonly params?: unknown };
+      if (method === undefined) return false;
+      if (rpc.waiting > 0 && options.showsWork?.(method, params)) rpc.underWay();
+      if (id !== undefined && id !== null) {
+        // The handler for all methods is not told the id. One message is in the connection at a time.
+        asked = keyOf(id);
+        return false;
+      }
+      if (method === '$/cancel_request' || method === '$/cancelRequest') {
+        const { requestId, id: alsoId } = (params ?? {}) as { readonly requestId?: unknown; readonly id?: unknown };
+        events.withdrawn(keyOf(requestId ?? alsoId));
+      } else events.message(method, params);
+      return true;
+    },
+    onRequest: (method, params) =>
+      new Promise((resolve, reject) => {
+        const id = asked;
+        open.set(id, ({ result, error, none }) => {
+          open.delete(id);
+          if (none) resolve(unanswered);
+          else if (error) reject(failure(error.code, error.message));
+          else resolve(result);
+        });
+        events.asked(id, method, params);
+      }),
+    onJunk: (text) => events.junk(text),
+    onStray: ({ code, message }) => options.log.warn(`The agent sent an error without saying what for: ${message} (${code})`),
+  });
+  rpc.connection.onDispose(() => {
+    disposed = true;
+    finish();
+  });
+  // A channel that was closed already closes the connection before anyone can listen to it.
+  disposed ||= closed !== undefined;
+  finish();
+  return {
+    request: (method, params) =>
+      new Promise((resolve, reject) => {
+        const failed = (error: unknown) => reject(new LinkError(toFailure(error)));
+        afterAnswers(() => {
+          const sent = params === undefined ? rpc.connection.sendRequest(method) : rpc.connection.sendRequest(method, params as object);
+          sent.then(resolve, failed);
+        });
+      }),
+    notify: (method, params) => afterAnswers(() => void rpc.connection.sendNotification(method, params as object).catch(() => {})),
+    answer: (id, answer) => {
+      const settle = open.get(id);
+      if (!settle) return;
+      if (!answer.none) unwritten.add(id);
+      settle(answer);
+    },
+    // Not inside the step that wants it: its end comes as an input of its own.
+    close: () => queueMicrotask(() => afterAnswers(() => channel.dispose())),
+  };
+}
+
+function toFailure(error: unknown): Failure {
+  const refused = failureOf(error);
+  if (!refused) return { kind: 'lost', message: error instanceof Error ? error.message : String(error) };
+  const { data } = error as { readonly data?: unknown };
+  return { kind: 'refused', ...refused, ...(data === undefined ? {} : { data }) };
+}
