@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { setTranslator, type Translate } from './base/l10n.ts';
 import { Lifetime } from './base/lifetime.ts';
-import { speakWith, type Translate } from './base/say.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
 import { bundlesIn } from './editor/bundles.ts';
@@ -39,7 +39,7 @@ let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefine
 export function activate(context: vscode.ExtensionContext): void {
   const inPersonsLanguage = vscode.l10n.t;
   const translate: Translate = (english, ...args) => inPersonsLanguage(english, ...args);
-  speakWith(translate);
+  setTranslator(translate);
   const life = new Lifetime();
   context.subscriptions.push(life);
   const output = life.own(new Output());
@@ -62,7 +62,7 @@ export function activate(context: vscode.ExtensionContext): void {
         ...outsidePorts,
         secrets: secrets.forAgent(profile),
         tools: editorTools({ cwd, lsp: bundles.languageTools, documents }),
-        hands: handTools({ cwd, terminals: childTerminals({ cwd }) }),
+        remoteFileTools: handTools({ cwd, terminals: childTerminals({ cwd }) }),
         files: editorFiles,
         terminals: childTerminals({ cwd }),
       }),

@@ -69,7 +69,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   });
   const printing = live.store.onChange(({ event }) => {
     // A protocol's own record of a turn says nothing that the events before it have not said.
-    if (event.type !== 'turn.kept') print({ event });
+    if (event.type !== 'turn.adapterState') print({ event });
   });
   const ended = new Promise<number>((resolve) => {
     const stopped = (code: number, why: string) => () => {

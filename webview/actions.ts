@@ -12,7 +12,7 @@ export interface ActNeeds {
   readonly ui: Ui;
   readonly changed: () => void;
   readonly focus: (id: string) => void;
-  /** Tells the person something, in sight and aloud. */
+  /** Tells the user something, in sight and aloud. */
   readonly say: (text: string, level: 'info' | 'error') => void;
 }
 

@@ -269,7 +269,7 @@ function stopsAt(session: Session): boolean {
   return turn !== undefined && (turn.stopping === true || session.asks.length === 0);
 }
 
-/** What the person said before, oldest first. */
+/** What the user said before, oldest first. */
 function historyOf(view: View | undefined): readonly string[] {
   const prompts = [
     ...(view?.session.turns ?? []).map((turn) => turn.prompt),

@@ -14,7 +14,7 @@ export function takesText(field: Field): boolean {
   return field.free === true || ((field.choices ?? []).length === 0 && field.kind !== 'boolean');
 }
 
-/** What is chosen, before the person has chosen anything: what the agent filled in. */
+/** What is chosen, before the user has chosen anything: what the agent filled in. */
 export function chosenOf(field: Field, given: Given): readonly string[] {
   return given[field.id] ?? (takesText(field) && !field.choices ? [] : (field.initial ?? []));
 }

@@ -6,7 +6,7 @@ import { chipLabel } from './parts/content.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';
 
-/** Prompts that wait for the running turn to end, or for the person. `edit` takes one back into the composer. */
+/** Prompts that wait for the running turn to end, or for the user. `edit` takes one back into the composer. */
 export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateResult | typeof nothing {
   const { queue, link } = view.session;
   if (queue.length === 0) return nothing;

@@ -54,7 +54,7 @@ export class Chat {
   #commands: readonly Command[] = [];
   #listOpen = false;
   #frame = 0;
-  /** Something in the page was pressed since the keys last went elsewhere: they are where the person wants them. */
+  /** Something in the page was pressed since the keys last went elsewhere: they are where the user wants them. */
   #pressed = false;
   #said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   #announced = '';

@@ -7,7 +7,7 @@ export interface Place {
 }
 
 /**
- * Keeps a scroller at its end while things grow, until the person scrolls up; scrolls at most once a frame, whatever grew.
+ * Keeps a scroller at its end while things grow, until the user scrolls up; scrolls at most once a frame, whatever grew.
  */
 export class Scroller {
   readonly #box: HTMLElement;
@@ -73,7 +73,7 @@ export class Scroller {
   #scrolled(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.#box;
     const was = this.#pinned;
-    // Growth moves the end away without scrolling; only going up is the person's wish.
+    // Growth moves the end away without scrolling; only going up is the user's wish.
     if (scrollHeight - scrollTop - clientHeight <= NEAR) this.#pinned = true;
     else if (scrollTop < this.#top - 1) this.#pinned = false;
     this.#top = scrollTop;

@@ -1,11 +1,11 @@
 let table: Readonly<Record<string, string>> = {};
 
-/** Takes the translations that came with `hello`: English text -> text in the person's language. */
+/** Takes the translations that came with `hello`: English text -> text in the user's language. */
 export function setStrings(strings: Readonly<Record<string, string>>): void {
   table = strings;
 }
 
-/** The text in the person's language, with {0}, {1} … filled in. Texts without a translation stay English. */
+/** The text in the user's language, with {0}, {1} … filled in. Texts without a translation stay English. */
 export function t(english: string, ...values: readonly (string | number)[]): string {
   const text = table[english] ?? english;
   return values.length === 0 ? text : text.replace(/\{(\d+)\}/g, (hole, index: string) => String(values[Number(index)] ?? hole));

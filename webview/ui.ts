@@ -9,7 +9,7 @@ export interface SessionMemory {
   readonly replaces?: string | undefined;
   /** Name in the draft -> path, of every file that was chosen after an @. */
   readonly mentions: Readonly<Record<string, string>>;
-  /** Key of a foldable thing -> open or not, where the person chose. */
+  /** Key of a foldable thing -> open or not, where the user chose. */
   readonly unfolded: Readonly<Record<string, boolean>>;
   /** Half-given answers: ask id -> field id -> values. */
   readonly answers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

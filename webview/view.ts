@@ -2,7 +2,7 @@ import type { Calls, ViewIntent } from '../src/bridge/contract.ts';
 import type { Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
-/** The field the person writes to the agent in. */
+/** The field the user writes to the agent in. */
 export const COMPOSER_ID = 'composer';
 
 /** What a template may look at besides its own piece of the session, and what it may set going. */
@@ -12,7 +12,7 @@ export interface View {
   readonly act: Act;
 }
 
-/** What the person can set going. Stays the same object for as long as the page lives, so that templates may keep it. */
+/** What the user can set going. Stays the same object for as long as the page lives, so that templates may keep it. */
 export interface Act {
   intent(intent: ViewIntent): void;
   /** Paths may be relative to the session's folder. */
@@ -37,7 +37,7 @@ export interface Act {
   trust(): void;
 }
 
-/** Whether something is unfolded: what the person chose, otherwise `usually`. */
+/** Whether something is unfolded: what the user chose, otherwise `usually`. */
 export function isUnfolded(memory: SessionMemory, key: string, usually: boolean): boolean {
   return memory.unfolded[key] ?? usually;
 }

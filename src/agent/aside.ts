@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
 import { isModelError, type Model } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface AsideScene {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
   readonly workspace: Workspace;
@@ -16,9 +16,9 @@ const ROLE = 'Answer this side question briefly from what you know of the conver
 
 /** A side question: answered from the conversation and not kept in it. A failing model is told as its answer; throws only what the signal says. */
 export async function askAside(scene: AsideScene, question: string): Promise<void> {
-  const { face, model, history, workspace, signal } = scene;
+  const { frontend, model, history, workspace, signal } = scene;
   const id = randomUUID();
-  face.say({ type: 'aside.asked', id, question });
+  frontend.emit({ type: 'aside.asked', id, question });
   let text = '';
   try {
     const messages = [...history.messages, { role: 'user', parts: [{ type: 'text', text: question }] } as const];
@@ -26,10 +26,10 @@ export async function askAside(scene: AsideScene, question: string): Promise<voi
       if (piece.type === 'text') text += piece.text;
     }
     signal.throwIfAborted();
-    face.say({ type: 'aside.answered', id, text });
+    frontend.emit({ type: 'aside.answered', id, text });
   } catch (error) {
     signal.throwIfAborted();
     if (!isModelError(error)) throw error;
-    face.say({ type: 'aside.answered', id, text: '', error: error.message });
+    frontend.emit({ type: 'aside.answered', id, text: '', error: error.message });
   }
 }

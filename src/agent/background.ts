@@ -9,7 +9,7 @@ export interface TaskScene {
   readonly id: string;
   readonly signal: AbortSignal;
   output(text: string): void;
-  /** Runs what asks a person, and says meanwhile that the task waits for them. */
+  /** Runs what asks a user, and says meanwhile that the task waits for them. */
   asking<T>(ask: () => Promise<T>): Promise<T>;
 }
 interface Running {

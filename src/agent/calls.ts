@@ -1,7 +1,7 @@
 import { messageOf } from '../base/log.ts';
-import type { ApprovalRequest, Face } from './face.ts';
+import type { ApprovalRequest, Frontend } from './frontend.ts';
 import type { History } from './history.ts';
-import { say } from './locale.ts';
+import { localize } from './locale.ts';
 import type { Call, KeptDiff } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
 import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
@@ -9,13 +9,13 @@ import type { Workspace } from './workspace/paths.ts';
 import { diskFiles } from './workspace/textFile.ts';
 
 export interface CallScene {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly history: History;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
   readonly findTool: (name: string) => Tool | undefined;
   readonly toolNames: () => readonly string[];
-  /** Asks a person, or knows the answer. Throws Rejected. */
+  /** Asks a user, or knows the answer. Throws Rejected. */
   readonly permit: (request: ApprovalRequest, signal: AbortSignal) => Promise<string | undefined>;
   /** May refuse a call before it runs, with a reason, and hears of every end. */
   readonly watch: CallWatch;
@@ -42,7 +42,7 @@ export async function runCalls(scene: CallScene, calls: readonly Call[]): Promis
         group.map(async (call) => {
           const end = rejected ? problem('Not run: the user rejected an earlier call.') : await runCall(scene, call);
           ended.set(call, end);
-          if (!scene.signal.aborted) scene.face.say({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
+          if (!scene.signal.aborted) scene.frontend.emit({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
           return end.no === 'plain';
         }),
       );
@@ -75,7 +75,7 @@ function groupsOf(scene: CallScene, calls: readonly Call[]): readonly (readonly 
 
 interface Ended {
   readonly outcome: Outcome;
-  /** A person said no: plainly, or with words to go on with. */
+  /** A user said no: plainly, or with words to go on with. */
   readonly no?: 'plain' | 'withFeedback';
 }
 
@@ -103,9 +103,9 @@ function sceneOf(scene: CallScene, call: Call): ToolScene {
     workspace: scene.workspace,
     signal: scene.signal,
     permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
-    files: scene.face.files?.(scene.signal) ?? diskFiles,
-    runCommand: (spec, onText) => scene.face.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
-    output: (text) => scene.face.say({ type: 'call.output', id: call.id, text }),
+    files: scene.frontend.files?.(scene.signal) ?? diskFiles,
+    runCommand: (spec, onText) => scene.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
+    output: (text) => scene.frontend.emit({ type: 'call.output', id: call.id, text }),
   };
 }
 
@@ -113,10 +113,11 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
   if (signal.aborted) return problem('Cancelled by the user before it was done.');
   if (error instanceof Rejected) {
     const { feedback } = error;
-    if (feedback === undefined) return { outcome: failed(REJECTED, '', [{ type: 'brief', text: say('Rejected', '已拒绝') }]), no: 'plain' };
+    if (feedback === undefined)
+      return { outcome: failed(REJECTED, '', [{ type: 'brief', text: localize('Rejected', '已拒绝') }]), no: 'plain' };
     return {
       outcome: failed(`${REJECTED} The user says: ${feedback}`, '', [
-        { type: 'brief', text: say(`Rejected: ${feedback}`, `已拒绝：${feedback}`) },
+        { type: 'brief', text: localize(`Rejected: ${feedback}`, `已拒绝：${feedback}`) },
       ]),
       no: 'withFeedback',
     };

@@ -1,5 +1,5 @@
 import type { History } from './history.ts';
-import { say as local } from './locale.ts';
+import { localize as local } from './locale.ts';
 import type { Model } from './models/model.ts';
 import type { Permissions } from './permissions.ts';
 import type { Workspace } from './workspace/paths.ts';

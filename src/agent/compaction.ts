@@ -1,11 +1,11 @@
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import { estimate, type History } from './history.ts';
 import type { Message, Model, ToolOffer } from './models/model.ts';
 import { resultText, textOf } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface CompactionScene {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
   readonly signal: AbortSignal;
@@ -33,16 +33,16 @@ export async function compact(scene: CompactionScene, hint = ''): Promise<boolea
   const messages = scene.history.messages;
   const cut = cutOf(messages, scene.model.contextSize * KEPT);
   if (cut === 0) return false;
-  await scene.face.hook('PreCompact', '', {}, scene.signal);
-  scene.face.say({ type: 'compaction.began' });
+  await scene.frontend.hook('PreCompact', '', {}, scene.signal);
+  scene.frontend.emit({ type: 'compaction.began' });
   try {
     const summary = await summarise(scene, messages.slice(0, cut), hint);
     scene.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);
   } finally {
-    scene.face.say({ type: 'compaction.ended' });
+    scene.frontend.emit({ type: 'compaction.ended' });
   }
-  scene.face.say({ type: 'status', contextTokens: scene.history.tokens, contextSize: scene.model.contextSize });
-  await scene.face.hook('PostCompact', '', {}, scene.signal);
+  scene.frontend.emit({ type: 'status', contextTokens: scene.history.tokens, contextSize: scene.model.contextSize });
+  await scene.frontend.hook('PostCompact', '', {}, scene.signal);
   return true;
 }
 

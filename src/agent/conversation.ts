@@ -2,10 +2,10 @@ import { askAside } from './aside.ts';
 import { Background } from './background.ts';
 import { asideCommand, type Commands, commandIn, commandsOf, type Subject } from './commands.ts';
 import { compact } from './compaction.ts';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import { History } from './history.ts';
 import { hookedCalls } from './hookedCalls.ts';
-import { say } from './locale.ts';
+import { localize } from './locale.ts';
 import { isModelError, type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
@@ -19,7 +19,7 @@ import { runTurn, type TurnEnd, type TurnScene } from './turn.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface ConversationOptions {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly model: Model;
   readonly workspace: Workspace;
   readonly store?: SessionStore;
@@ -34,7 +34,7 @@ export interface ConversationOptions {
 
 const TITLE_LENGTH = 60;
 
-/** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a face drives it. */
+/** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a frontend drives it. */
 export class Conversation implements Subject {
   readonly history: History;
   readonly permissions: Permissions;
@@ -49,7 +49,7 @@ export class Conversation implements Subject {
   constructor(options: ConversationOptions) {
     const { store } = options;
     this.#options = options;
-    this.#background = options.face.hasBackground ? new Background() : undefined;
+    this.#background = options.frontend.hasBackground ? new Background() : undefined;
     this.permissions = new Permissions(options.allowAll);
     this.history = new History(store?.readMessages() ?? [], (change) => store?.keep(change));
     const state = store?.readState();
@@ -79,7 +79,7 @@ export class Conversation implements Subject {
 
   /** Read anew each time: skills come and go with the workspace's files. */
   get commands(): Commands {
-    const aside = this.#options.face.hasAsides ? [asideCommand] : [];
+    const aside = this.#options.frontend.hasAsides ? [asideCommand] : [];
     return commandsOf([...aside, ...skillCommands(this.#skills())], this.model);
   }
 
@@ -90,7 +90,7 @@ export class Conversation implements Subject {
   setPlanMode(on: boolean): void {
     if (on !== this.#planMode) this.#options.store?.writeState({ plan_mode: on });
     this.#planMode = on;
-    this.#options.face.say({ type: 'planMode', on });
+    this.#options.frontend.emit({ type: 'planMode', on });
   }
 
   /** Runs one turn to its end. Throws ModelError, or `Cancelled` when `cancel` was called. */
@@ -98,18 +98,18 @@ export class Conversation implements Subject {
     if (this.#running) throw new Error('a turn is in progress');
     const running = new AbortController();
     this.#running = running;
-    const { face } = this.#options;
+    const { frontend } = this.#options;
     this.#entitle(textOf(input));
-    face.say({ type: 'turn.began', input });
+    frontend.emit({ type: 'turn.started', input });
     try {
       return await this.#run(input, running.signal);
     } catch (error) {
       if (running.signal.aborted) throw new Cancelled();
       if (isModelError(error) && error.kind === 'model_cannot') this.history.forgetMedia();
-      await face.hook('StopFailure', '', { error: String(error) }, running.signal);
+      await frontend.hook('StopFailure', '', { error: String(error) }, running.signal);
       throw error;
     } finally {
-      face.say({ type: 'turn.ended' });
+      frontend.emit({ type: 'turn.ended' });
       this.#running = undefined;
       this.#steers = [];
     }
@@ -134,7 +134,7 @@ export class Conversation implements Subject {
 
   clear(): void {
     this.history.replace([]);
-    this.#options.face.say({ type: 'status', contextTokens: 0, contextSize: this.model.contextSize });
+    this.#options.frontend.emit({ type: 'status', contextTokens: 0, contextSize: this.model.contextSize });
   }
 
   #skills(): readonly Skill[] {
@@ -147,11 +147,11 @@ export class Conversation implements Subject {
   }
 
   async #run(input: readonly UserPart[], signal: AbortSignal): Promise<TurnEnd> {
-    const { face } = this.#options;
-    const refused = await face.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
+    const { frontend } = this.#options;
+    const refused = await frontend.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
     signal.throwIfAborted();
     if (refused !== undefined) {
-      face.say({ type: 'text', text: say(`The prompt was blocked by a hook: ${refused}`, `提示被钩子阻止：${refused}`) });
+      frontend.emit({ type: 'text', text: localize(`The prompt was blocked by a hook: ${refused}`, `提示被钩子阻止：${refused}`) });
       return { status: 'finished' };
     }
     const command = commandIn(textOf(input));
@@ -159,12 +159,12 @@ export class Conversation implements Subject {
   }
 
   async #runCommand(command: { readonly name: string; readonly args: string }, signal: AbortSignal): Promise<TurnEnd> {
-    const { face } = this.#options;
+    const { frontend } = this.#options;
     const found = this.commands.find(command.name);
     if (!found) {
-      face.say({
+      frontend.emit({
         type: 'text',
-        text: say(
+        text: localize(
           `Unknown slash command "/${command.name}". \`/help\` lists what there is.`,
           `未知的斜杠命令 "/${command.name}"。\`/help\` 会列出可用的命令。`,
         ),
@@ -174,7 +174,7 @@ export class Conversation implements Subject {
     const next = await found.run({
       args: command.args,
       conversation: this,
-      say: (text) => face.say({ type: 'text', text }),
+      say: (text) => frontend.emit({ type: 'text', text }),
       compact: (hint) => compact(this.#scene(signal), hint),
       aside: (question) => askAside(this.#scene(signal), question),
     });
@@ -182,10 +182,10 @@ export class Conversation implements Subject {
   }
 
   #scene(signal: AbortSignal): TurnScene {
-    const { face, model, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
+    const { frontend, model, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
     let asked = false;
     const scene: TurnScene = {
-      face,
+      frontend,
       model,
       workspace,
       signal,
@@ -196,23 +196,23 @@ export class Conversation implements Subject {
       offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.lent === true),
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),
-      permit: (request, until) => this.permissions.ask(face, request, until),
-      watch: hookedCalls(face, () => this.planMode),
+      permit: (request, until) => this.permissions.ask(frontend, request, until),
+      watch: hookedCalls(frontend, () => this.planMode),
       takeSteers: () => this.#steers.splice(0),
       takeNews: () => this.#background?.takeNews() ?? [],
       mayStop: async () => {
         // Once a turn: a hook that always says no would keep it going for ever.
         if (asked) return undefined;
         asked = true;
-        return face.hook('Stop', '', {}, signal);
+        return frontend.hook('Stop', '', {}, signal);
       },
     };
-    const tools = (): readonly Tool[] => toolbox(face, this.#planning, (all) => subagentsOf(scene, all), this.#background);
+    const tools = (): readonly Tool[] => toolbox(frontend, this.#planning, (all) => subagentsOf(scene, all), this.#background);
     return scene;
   }
 }
 
-/** A turn ended because the person said stop. */
+/** A turn ended because the user said stop. */
 export class Cancelled extends Error {
   constructor() {
     super('cancelled');

@@ -4,12 +4,12 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
 import { stdioChannel } from '../transport/stdio.ts';
-import { WireServer } from './faces/kimi-wire/serve.ts';
-import { dialectOf } from './faces/kimi-wire/versions.ts';
-import { type QwenOptions, readQwenOptions, startQwen } from './faces/qwen/start.ts';
 import { chooseModel } from './models/chooseModel.ts';
 import type { Model } from './models/model.ts';
 import { type Options, readOptions, usage } from './options.ts';
+import { WireServer } from './servers/kimi-wire/serve.ts';
+import { dialectOf } from './servers/kimi-wire/versions.ts';
+import { type QwenOptions, readQwenOptions, startQwen } from './servers/qwen/start.ts';
 import { lastSession, SessionStore, sessionHome } from './sessionStore.ts';
 import { endCommands } from './tools/runCommand.ts';
 import { NAME, VERSION } from './version.ts';
@@ -30,8 +30,8 @@ function main(): void {
     return;
   }
   const dialect = dialectOf(options.wireVersion);
-  const serve = Object.hasOwn(faces, options.face) ? faces[options.face] : undefined;
-  if (!serve) return refuse(`There is no face '${options.face}'; known are ${Object.keys(faces).join(', ')}`);
+  const serve = Object.hasOwn(faces, options.frontend) ? faces[options.frontend] : undefined;
+  if (!serve) return refuse(`There is no frontend '${options.frontend}'; known are ${Object.keys(faces).join(', ')}`);
   if (!dialect) return refuse(`There is no Wire ${options.wireVersion}`);
   if (options.command === 'help') process.stdout.write(usage);
   else if (options.command === 'version') process.stdout.write(`${NAME} ${VERSION}\n`);
@@ -51,7 +51,7 @@ const faces: Readonly<Record<string, (options: Options) => void>> = {
 async function serveAiSdk(options: Options): Promise<void> {
   const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
   try {
-    const { serveChats } = await import('./faces/ai-sdk/serve.ts');
+    const { serveChats } = await import('./servers/ai-sdk/serve.ts');
     const served = await serveChats({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
@@ -72,8 +72,8 @@ async function serveA2aAgent(options: Options): Promise<void> {
   // The library tells the console of every notification it sends, with the address, which is a secret.
   console.log = console.info = console.warn = console.error = () => {};
   try {
-    const { serveA2a } = await import('./faces/a2a/serve.ts');
-    const { editorTools } = await import('./faces/a2a/editorTools.ts');
+    const { serveA2a } = await import('./servers/a2a/serve.ts');
+    const { editorTools } = await import('./servers/a2a/editorTools.ts');
     const served = await serveA2a({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
@@ -115,7 +115,7 @@ function serveWire(options: Options): void {
 
 /** Its libraries are read only when it is wanted: the others start sooner without them. */
 async function serveAcp(options: Options): Promise<void> {
-  const { AcpServer } = await import('./faces/acp/serve.ts');
+  const { AcpServer } = await import('./servers/acp/serve.ts');
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
   const end = endWithSignals(new AcpServer({ channel, model: modelOf(options), home: sessionHome(process.env) }));

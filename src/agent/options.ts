@@ -18,10 +18,10 @@ export interface Options {
   readonly maxSteps: number | undefined;
   readonly maxAttempts: number | undefined;
   /** The protocol to serve. */
-  readonly face: string;
-  /** For faces that listen; 0 takes any that is free. */
+  readonly frontend: string;
+  /** For servers that listen; 0 takes any that is free. */
   readonly port: number;
-  /** Web origins that may talk to faces that listen. */
+  /** Web origins that may talk to servers that listen. */
   readonly origins: readonly string[];
 }
 
@@ -30,8 +30,8 @@ export const usage = `Usage: parley-agent [options]
 
   --wire                     serve Wire on stdin and stdout (default)
   --face NAME                serve another protocol: acp, or ai-sdk and a2a (HTTP on this machine)
-  --port, -p N               the port to listen on, for faces that listen (default: any that is free)
-  --allow-origin URL         a web page's origin that may talk to a face that listens; may be repeated
+  --port, -p N               the port to listen on, for servers that listen (default: any that is free)
+  --allow-origin URL         a web page's origin that may talk to a frontend that listens; may be repeated
   --work-dir, -w DIR         the folder to work in (default: the current one)
   --add-dir DIR              one more folder of the workspace; may be repeated
   --session, --resume ID     open the session of that name, or begin it (-S, -r)
@@ -55,8 +55,8 @@ export const usage = `Usage: parley-agent [options]
   --help, -h                 print this
 
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
-Without a base URL and a name the offline guide answers. Faces that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
-The a2a face uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
+Without a base URL and a name the offline guide answers. servers that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
+The a2a frontend uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
 `;
 
 /** Reads the arguments. Throws an Error with one sentence for what it does not know. */
@@ -109,7 +109,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     plan: values.plan ?? false,
     maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
     maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
-    face: values.face ?? 'kimi-wire',
+    frontend: values.face ?? 'kimi-wire',
     port: Number(port),
     origins: values['allow-origin'] ?? [],
   };

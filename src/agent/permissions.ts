@@ -1,4 +1,4 @@
-import { type ApprovalAnswer, type ApprovalRequest, type Face, Settled } from './face.ts';
+import { type ApprovalAnswer, type ApprovalRequest, type Frontend, Settled } from './frontend.ts';
 import { Rejected } from './tools/tool.ts';
 
 interface Waiting {
@@ -6,7 +6,7 @@ interface Waiting {
   readonly withdraw: AbortController;
 }
 
-/** What a person has allowed for the session, by action, and the requests that wait. One for a conversation, shared with its sub-agents. */
+/** What a user has allowed for the session, by action, and the requests that wait. One for a conversation, shared with its sub-agents. */
 export class Permissions {
   readonly #granted = new Set<string>();
   readonly #waiting = new Set<Waiting>();
@@ -20,15 +20,15 @@ export class Permissions {
     return [...this.#granted];
   }
 
-  /** Returns when it is allowed, with the text the person put in the place of the proposed one; throws Rejected, or what the signal was aborted with. */
-  async ask(face: Face, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
+  /** Returns when it is allowed, with the text the user put in the place of the proposed one; throws Rejected, or what the signal was aborted with. */
+  async ask(frontend: Frontend, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
     if (this.allowsAll || this.#granted.has(request.action)) return undefined;
     const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
     this.#waiting.add(waiting);
     let answer: ApprovalAnswer;
     try {
-      answer = await face.approve(request, AbortSignal.any([signal, waiting.withdraw.signal]));
+      answer = await frontend.approve(request, AbortSignal.any([signal, waiting.withdraw.signal]));
     } catch (error) {
       signal.throwIfAborted();
       if (!(waiting.withdraw.signal.reason instanceof Settled)) throw error;

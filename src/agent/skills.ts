@@ -14,7 +14,7 @@ const FOLDERS = ['.agents/skills', '.parley/skills', '.kimi/skills', '.claude/sk
 const MOST = 100;
 const LONGEST = 64 * 1024;
 
-/** The skills of the folders given, of the workspace and of the person: folders with a SKILL.md. The first of a name wins. */
+/** The skills of the folders given, of the workspace and of the user: folders with a SKILL.md. The first of a name wins. */
 export function findSkills(cwd: string, more: readonly string[] = [], home = os.homedir()): readonly Skill[] {
   const found = new Map<string, Skill>();
   for (const folder of [...more, ...[cwd, home].flatMap((base) => FOLDERS.map((name) => path.join(base, name)))]) {
@@ -25,7 +25,7 @@ export function findSkills(cwd: string, more: readonly string[] = [], home = os.
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** `/skill:<name>`: its text becomes the prompt, with what the person wrote after it. */
+/** `/skill:<name>`: its text becomes the prompt, with what the user wrote after it. */
 export function skillCommands(skills: readonly Skill[]): readonly Command[] {
   return skills.map((skill) => ({
     name: `skill:${skill.name}`,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
 import { type Call, isModelError, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface StepScene {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
   readonly signal: AbortSignal;
@@ -21,21 +21,21 @@ const LONGEST_WAIT = 60;
 
 /**
  * One answer of the model, said as it comes and put into the history; gives its calls. A failure that may pass is tried again after a wait the
- * face is told of; what the failed attempt had said is taken back and nothing of it stays.
+ * frontend is told of; what the failed attempt had said is taken back and nothing of it stays.
  */
 export async function takeStep(scene: StepScene, n: number): Promise<readonly Call[]> {
-  scene.face.say({ type: 'step.began', n });
+  scene.frontend.emit({ type: 'step.began', n });
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await attemptStep(scene);
     } catch (error) {
       scene.signal.throwIfAborted();
       if (!isModelError(error) || !error.retry || attempt >= scene.maxAttempts) {
-        scene.face.say({ type: 'step.broken' });
+        scene.frontend.emit({ type: 'step.broken' });
         throw error;
       }
       const wait = Math.min(error.retryAfter ?? Math.min(0.5 * 2 ** (attempt - 1), 30), LONGEST_WAIT);
-      scene.face.say({
+      scene.frontend.emit({
         type: 'step.retry',
         n,
         nextAttempt: attempt + 1,
@@ -50,8 +50,8 @@ export async function takeStep(scene: StepScene, n: number): Promise<readonly Ca
 }
 
 async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
-  const { face, history } = scene;
-  const answer = new Answer(face, history.callIds);
+  const { frontend, history } = scene;
+  const answer = new Answer(frontend, history.callIds);
   const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
   for await (const piece of untilAborted(scene.model.answer(request, scene.signal), scene.signal)) {
     scene.signal.throwIfAborted();
@@ -63,7 +63,7 @@ async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
     throw new ModelError('service', 'The model gave an empty answer.', { retry: true, reason: 'EmptyAnswer' });
   history.add({ role: 'assistant', text, calls, ...(thought === '' ? {} : { thought }) });
   if (usage) history.measured(usage);
-  face.say({ type: 'status', contextTokens: history.tokens, contextSize: scene.model.contextSize, ...(usage ? { usage } : {}) });
+  frontend.emit({ type: 'status', contextTokens: history.tokens, contextSize: scene.model.contextSize, ...(usage ? { usage } : {}) });
   return calls;
 }
 
@@ -73,12 +73,12 @@ class Answer {
   thought = '';
   usage: TokenUsage | undefined;
   readonly calls: Call[] = [];
-  readonly #face: Face;
+  readonly #frontend: Frontend;
   readonly #used: Set<string>;
   #open: { readonly given: string; readonly id: string } | undefined;
 
-  constructor(face: Face, used: Set<string>) {
-    this.#face = face;
+  constructor(frontend: Frontend, used: Set<string>) {
+    this.#frontend = frontend;
     this.#used = used;
   }
 
@@ -87,20 +87,20 @@ class Answer {
       case 'text':
       case 'thought':
         this[piece.type] += piece.text;
-        if (piece.text !== '') this.#face.say(piece);
+        if (piece.text !== '') this.#frontend.emit(piece);
         return;
       case 'call.began':
         this.#begin(piece.id, piece.name);
         return;
       case 'call.grew':
-        if (this.#open?.given === piece.id) this.#face.say({ type: 'call.grew', id: this.#open.id, text: piece.text });
+        if (this.#open?.given === piece.id) this.#frontend.emit({ type: 'call.grew', id: this.#open.id, text: piece.text });
         return;
       case 'call': {
         const { name, input, meta } = piece.call;
         const id = this.#open?.given === piece.call.id ? this.#open.id : this.#begin(piece.call.id, name);
         this.#open = undefined;
         this.calls.push({ id, name, input, ...(meta === undefined ? {} : { meta }) });
-        this.#face.say({ type: 'call.ready', id, name, input });
+        this.#frontend.emit({ type: 'call.ready', id, name, input });
         return;
       }
       case 'used':
@@ -113,12 +113,12 @@ class Answer {
     const id = given === '' || this.#used.has(given) ? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}` : given;
     this.#used.add(id);
     this.#open = { given, id };
-    this.#face.say({ type: 'call.began', id, name });
+    this.#frontend.emit({ type: 'call.began', id, name });
     return id;
   }
 }
 
-/** The pieces until the signal fires: a model that does not mind the signal must not hold up the person who said stop. */
+/** The pieces until the signal fires: a model that does not mind the signal must not hold up the user who said stop. */
 async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const source = pieces[Symbol.asyncIterator]();
   let stop: () => void = () => {};

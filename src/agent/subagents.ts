@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import { History } from './history.ts';
 import { isModelError } from './models/model.ts';
 import type { RunSubagent, SubagentKind } from './tools/agent.ts';
@@ -15,19 +15,19 @@ const WITH_A_TURN = (tool: Tool): boolean => tool.lent === true || tool.name ===
 const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
-/** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a face that nests what they say, a history that is dropped. */
+/** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */
 export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubagent {
   return async ({ kind, description, prompt }, scene, task) => {
     const agentId = randomUUID();
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
     const history = new History();
     const data = { agent_id: agentId, subagent_type: kind };
-    await parent.face.hook('SubagentStart', kind, data, scene.signal);
+    await parent.frontend.hook('SubagentStart', kind, data, scene.signal);
     try {
       const end = await runTurn(
         {
           ...parent,
-          face: task ? unheard(parent.face) : nested(parent.face, { callId: scene.callId, agentId, kind }),
+          frontend: task ? unheard(parent.frontend) : nested(parent.frontend, { callId: scene.callId, agentId, kind }),
           history,
           signal: scene.signal,
           maxSteps: Math.min(parent.maxSteps, MOST_STEPS),
@@ -52,7 +52,7 @@ export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubag
       if (isModelError(error)) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
       throw error;
     } finally {
-      await parent.face.hook('SubagentStop', kind, data, scene.signal);
+      await parent.frontend.hook('SubagentStop', kind, data, scene.signal);
     }
   };
 }
@@ -61,21 +61,21 @@ function toolsFor(kind: SubagentKind, tools: readonly Tool[]): readonly Tool[] {
   return tools.filter((tool) => !WITHHELD.has(tool.name) && (kind === 'general' || (tool.reads && tool.name !== 'AskUserQuestion')));
 }
 
-/** In the background only what needs a person is heard. */
-function unheard(face: Face): Face {
-  return { ...nested(face, { callId: '', agentId: '', kind: '' }), say: () => {} };
+/** In the background only what needs a user is heard. */
+function unheard(frontend: Frontend): Frontend {
+  return { ...nested(frontend, { callId: '', agentId: '', kind: '' }), emit: () => {} };
 }
 
-function nested(face: Face, at: { readonly callId: string; readonly agentId: string; readonly kind: string }): Face {
+function nested(frontend: Frontend, at: { readonly callId: string; readonly agentId: string; readonly kind: string }): Frontend {
   return {
-    say: (said) => face.say({ type: 'sub', ...at, said }),
-    approve: (request, signal) => face.approve(request, signal),
-    question: (request, signal) => face.question(request, signal),
-    callClient: (call, signal) => face.callClient(call, signal),
-    hook: (moment, target, data, signal) => face.hook(moment, target, data, signal),
-    clientTools: () => face.clientTools(),
-    asksQuestions: face.asksQuestions,
-    hasPlanMode: face.hasPlanMode,
+    emit: (said) => frontend.emit({ type: 'sub', ...at, said }),
+    approve: (request, signal) => frontend.approve(request, signal),
+    question: (request, signal) => frontend.question(request, signal),
+    callClient: (call, signal) => frontend.callClient(call, signal),
+    hook: (moment, target, data, signal) => frontend.hook(moment, target, data, signal),
+    clientTools: () => frontend.clientTools(),
+    asksQuestions: frontend.asksQuestions,
+    hasPlanMode: frontend.hasPlanMode,
   };
 }
 

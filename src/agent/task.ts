@@ -3,7 +3,7 @@ export type TaskStatus = 'running' | 'awaiting_approval' | 'completed' | 'failed
 export interface Task {
   readonly id: string;
   readonly kind: 'bash' | 'agent';
-  /** One line, for the person. */
+  /** One line, for the user. */
   readonly description: string;
   readonly status: TaskStatus;
 }

@@ -1,5 +1,5 @@
 import type { Background } from './background.ts';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import { agentTool, type RunSubagent } from './tools/agent.ts';
 import { askUserQuestionTool } from './tools/askUserQuestion.ts';
 import { builtInTools } from './tools/builtIn.ts';
@@ -23,7 +23,7 @@ export const takenNames: readonly string[] = [
 
 /** Every tool of this moment: our own, those the client can show, those it lends. */
 export function toolbox(
-  face: Face,
+  frontend: Frontend,
   planning: Planning,
   subagents: (tools: readonly Tool[]) => RunSubagent,
   background: Background | undefined,
@@ -31,9 +31,9 @@ export function toolbox(
   const tools: readonly Tool[] = [
     ...builtInTools.map((tool) => (background && tool === shellTool ? backgroundShell(background) : tool)),
     ...(background ? taskTools(background) : []),
-    ...(face.asksQuestions ? [askUserQuestionTool(face)] : []),
-    ...(face.asksQuestions && face.hasPlanMode ? planModeTools(face, planning) : []),
-    ...face.clientTools().map((offer) => clientTool(offer, face)),
+    ...(frontend.asksQuestions ? [askUserQuestionTool(frontend)] : []),
+    ...(frontend.asksQuestions && frontend.hasPlanMode ? planModeTools(frontend, planning) : []),
+    ...frontend.clientTools().map((offer) => clientTool(offer, frontend)),
   ];
   return [...tools, agentTool((order, scene, task) => subagents(tools)(order, scene, task), background)];
 }

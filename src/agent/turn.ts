@@ -1,21 +1,21 @@
 import { type CallScene, runCalls } from './calls.ts';
 import { compactWhenNear } from './compaction.ts';
-import type { Face } from './face.ts';
+import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
 import type { Model, ToolOffer, UserPart } from './models/model.ts';
 import { takeStep } from './step.ts';
 import type { News } from './task.ts';
 
-/** What one turn works with. A sub-agent's turn has its own face and history and shares the rest. */
+/** What one turn works with. A sub-agent's turn has its own frontend and history and shares the rest. */
 export interface TurnScene extends CallScene {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
   readonly system: () => Promise<string>;
   readonly offers: () => readonly ToolOffer[];
   readonly maxSteps: number;
   readonly maxAttempts: number;
-  /** What the person said while the turn was running, oldest first; taking empties it. */
+  /** What the user said while the turn was running, oldest first; taking empties it. */
   readonly takeSteers: () => readonly (readonly UserPart[])[];
   /** What has ended in the background; taking empties it. */
   readonly takeNews: () => readonly News[];
@@ -54,7 +54,7 @@ function takeUpSteers(scene: TurnScene): boolean {
   const steers = scene.takeSteers();
   for (const input of steers) {
     scene.history.add({ role: 'user', parts: input });
-    scene.face.say({ type: 'steered', input });
+    scene.frontend.emit({ type: 'steered', input });
   }
   return steers.length > 0;
 }
@@ -63,8 +63,8 @@ function takeUpSteers(scene: TurnScene): boolean {
 async function tellNews(scene: TurnScene): Promise<void> {
   for (const news of scene.takeNews()) {
     const { task, message } = news;
-    await scene.face.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, scene.signal);
-    scene.face.say({ type: 'news', news });
+    await scene.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, scene.signal);
+    scene.frontend.emit({ type: 'news', news });
     if (scene.model.offline) continue;
     const text = `<notification>The background task ${task.id} (${task.description}) is ${task.status}. ${message} Use TaskOutput to see what it put out.</notification>`;
     scene.history.add({ role: 'user', parts: [{ type: 'text', text }] });

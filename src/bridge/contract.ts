@@ -47,7 +47,7 @@ export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
 /** view -> host */
 export type FromView =
   | { readonly type: 'ready' }
-  /** The person types in the view just now; said a few times a second at most. */
+  /** The user types in the view just now; said a few times a second at most. */
   | { readonly type: 'typing' }
   /** The view got the keyboard, or lost it. */
   | { readonly type: 'focused'; readonly on: boolean }

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../session/events.ts';
-import { joinGrowth } from '../session/join.ts';
+import { joinTextDeltas } from '../session/join.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import type { ToView } from './contract.ts';
 
@@ -68,7 +68,7 @@ export class Outbox {
     const from = this.#sent + 1;
     this.#sent += this.#events.length;
     // The numbers go on without them: what a turn keeps for its adapter is nothing to see.
-    const events = joinGrowth(this.#events).filter((event) => event.type !== 'turn.kept');
+    const events = joinTextDeltas(this.#events).filter((event) => event.type !== 'turn.adapterState');
     this.#events = [];
     this.#post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
   }
@@ -76,6 +76,6 @@ export class Outbox {
 
 /** Without what turns keep for their adapters. */
 function shownOf(session: Session): Session {
-  if (!session.turns.some((turn) => 'kept' in turn)) return session;
-  return { ...session, turns: session.turns.map(({ kept: _, ...turn }) => turn) };
+  if (!session.turns.some((turn) => 'adapterState' in turn)) return session;
+  return { ...session, turns: session.turns.map(({ adapterState: _, ...turn }) => turn) };
 }

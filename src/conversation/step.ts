@@ -1,5 +1,5 @@
+import { t } from '../base/l10n.ts';
 import type { Refusal } from '../base/outcomes.ts';
-import { say } from '../base/say.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer } from '../session/intents.ts';
 import type { Ask, Content, Notice, Part, ToolCall } from '../session/model.ts';
@@ -84,7 +84,7 @@ export abstract class Step<S extends Conversation> {
 
   startTurn<T extends NonNullable<S['turn']>>(turn: T, prompt: readonly Content[]): T {
     this.state.turn = turn;
-    this.emit({ type: 'turn.began', turnId: turn.id, at: this.now, prompt });
+    this.emit({ type: 'turn.started', turnId: turn.id, at: this.now, prompt });
     return turn;
   }
   /** Ends the turn that runs, if one does. What was asked in it is settled without an answer: the agent has gone on. */
@@ -130,8 +130,8 @@ export abstract class Step<S extends Conversation> {
     this.timer(RESTART, null);
   }
   offerRestart(turn: TurnState): void {
-    this.showActivity(turn, say('The agent does not stop. It will be restarted soon; the conversation goes on from there.'));
-    this.emit({ type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
+    this.showActivity(turn, t('The agent does not stop. It will be restarted soon; the conversation goes on from there.'));
+    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
   }
 
   // --- parts of a turn
@@ -145,8 +145,8 @@ export abstract class Step<S extends Conversation> {
       lane.parts.push(open.partId);
     }
     const { partId } = open;
-    if (lane.parent === null) this.emit({ type: 'text.grew', turnId: turn.id, kind, partId, text });
-    else this.emit({ type: 'text.grew', turnId: turn.id, kind, partId, text, parent: lane.parent });
+    if (lane.parent === null) this.emit({ type: 'text.delta', turnId: turn.id, kind, partId, text });
+    else this.emit({ type: 'text.delta', turnId: turn.id, kind, partId, text, parent: lane.parent });
   }
   /** Adds a part behind the others and gives its id. */
   addPart(turn: TurnState, lane: Lane, part: NewPart, id = `${turn.id}.${++turn.parts}`): string {

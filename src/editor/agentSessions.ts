@@ -11,7 +11,7 @@ import { slowly } from './slowly.ts';
 
 type Subject = Pick<LiveSession, 'store' | 'send' | 'fork' | 'history' | 'forget' | 'signOut'>;
 
-/** How long agents that were told to stop may take before the person is told that they go on, in milliseconds. */
+/** How long agents that were told to stop may take before the user is told that they go on, in milliseconds. */
 const STOP_LIMIT = 15_000;
 
 const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { modal: true }, action);
@@ -26,7 +26,7 @@ export async function copySession(session: Subject): Promise<(Past & { readonly 
   return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
 }
 
-/** Lets the person choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */
+/** Lets the user choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */
 export async function deleteEarlier(
   session: Subject,
   inputs: Pick<QuickInputs, 'pick'>,
@@ -52,13 +52,13 @@ export async function deleteEarlier(
   if (!chosen) return;
   const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
-  // It may have been opened while the person was asked.
+  // It may have been opened while the user was asked.
   if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;
   await slowly(vscode.l10n.t('{0} deletes the conversation…', now.agent.name), (signal) => session.forget(chosen.key, signal));
 }
 
 /**
- * Signs the person out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. Those at work
+ * Signs the user out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. Those at work
  * are named, and stopped first. Rejects when one of them goes on; then nobody is signed out.
  */
 export async function signOut(session: Subject, others: readonly Subject[] = [], confirm = ask, limit = STOP_LIMIT): Promise<void> {

@@ -27,7 +27,7 @@ export interface AgentsDeps {
   readonly log: Log;
 }
 
-/** The agents a session can be started with: the bundled one, and those of the person's settings. */
+/** The agents a session can be started with: the bundled one, and those of the user's settings. */
 export class Agents {
   readonly #deps: AgentsDeps;
   #problems = '';

@@ -48,7 +48,7 @@ export class Chat implements Disposable {
     this.#link?.focus();
   }
 
-  /** Gives the keys back to the page, unless the person clicks into a text on the way; settles when they have arrived. */
+  /** Gives the keys back to the page, unless the user clicks into a text on the way; settles when they have arrived. */
   async goBack(): Promise<void> {
     let clicked = false;
     const clicks = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {

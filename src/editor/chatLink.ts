@@ -3,7 +3,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, SessionLine, ToView } from '../bridge/contract.ts';
 import { Outbox } from '../bridge/outbox.ts';
-import type { Desk, DeskSession } from '../live/surface.ts';
+import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer } from '../session/intents.ts';
 import type { AskId, Content, Session, SessionId } from '../session/model.ts';
 import { findAsk, isBusy, titleOf } from '../session/select.ts';
@@ -13,7 +13,7 @@ import { withUnsaved } from './unsavedText.ts';
 import { readFromView } from './viewMessages.ts';
 
 export interface ChatLinkDeps {
-  readonly desk: Desk;
+  readonly desk: SessionHost;
   readonly answers: Answers;
   readonly profiles: () => readonly ProfileLine[];
   readonly hello: () => Extract<ToView, { type: 'hello' }>;
@@ -60,7 +60,7 @@ export class ChatLink implements Disposable {
     own(
       deps.desk.onChange((id, { event, before, now }) => {
         this.#outbox.take(id, event);
-        if (event.type !== 'text.grew' && lineOf(id, before) !== lineOf(id, now)) this.#sendList();
+        if (event.type !== 'text.delta' && lineOf(id, before) !== lineOf(id, now)) this.#sendList();
       }),
     );
     own(deps.desk.onSessions(() => this.#sessionsChanged()));
@@ -71,12 +71,12 @@ export class ChatLink implements Disposable {
     this.#postLater({ type: 'insert', content });
   }
 
-  /** The person's keys go to the page. */
+  /** The user's keys go to the page. */
   get focused(): boolean {
     return this.#focused;
   }
 
-  /** Settles when the person's keys go to the page, or after so many milliseconds. */
+  /** Settles when the user's keys go to the page, or after so many milliseconds. */
   whenFocused(limit: number): Promise<void> {
     if (this.#focused || this.#life.ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -176,7 +176,7 @@ export class ChatLink implements Disposable {
     this.#deps.ready();
   }
 
-  #intent(sessionId: SessionId, intent: Parameters<DeskSession['send']>[0]): void {
+  #intent(sessionId: SessionId, intent: Parameters<HostedSession['send']>[0]): void {
     const session = this.#deps.desk.get(sessionId);
     if (!session) return this.#deps.log.warn('The chat view meant a session that is gone');
     this.#deps.typing.over();
@@ -198,7 +198,7 @@ export class ChatLink implements Disposable {
     if (!this.#life.ended) this.#page.post(reply);
   }
 
-  #active(): DeskSession | undefined {
+  #active(): HostedSession | undefined {
     const { active } = this.#deps.desk;
     return active === undefined ? undefined : this.#deps.desk.get(active);
   }
@@ -237,9 +237,16 @@ export class ChatLink implements Disposable {
   }
 }
 
-function sessionLine({ id, store }: DeskSession): SessionLine {
+function sessionLine({ id, store }: HostedSession): SessionLine {
   const { now } = store;
-  return { id, title: titleOf(now), agent: now.agent.name, state: stateOf(now), asks: now.asks.length, at: now.turns.at(-1)?.beganAt ?? 0 };
+  return {
+    id,
+    title: titleOf(now),
+    agent: now.agent.name,
+    state: stateOf(now),
+    asks: now.asks.length,
+    at: now.turns.at(-1)?.startedAt ?? 0,
+  };
 }
 
 function stateOf(session: Session): SessionLine['state'] {

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import type { Desk } from '../live/surface.ts';
+import type { SessionHost } from '../live/surface.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { canStop, changedFiles, openApprovals } from '../session/select.ts';
 import type { Review } from './review/review.ts';
 
 /** Keeps the context keys in step that menus, keybindings and enablements look at. */
-export function keepContextKeys(desk: Desk, review: Review): Disposable {
+export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   const life = new Lifetime();
   const known = new Map<string, unknown>();
   const set = (key: string, value: boolean | number) => {
@@ -51,8 +51,8 @@ export function keepContextKeys(desk: Desk, review: Review): Disposable {
 /** What happens often (text, output, progress of a call) changes none of the keys. */
 function matters(event: SessionEvent): boolean {
   switch (event.type) {
-    case 'text.grew':
-    case 'call.inputGrew':
+    case 'text.delta':
+    case 'call.inputDelta':
     case 'terminal.changed':
     case 'usage.set':
     case 'turn.activity':

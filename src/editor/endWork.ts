@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
-import type { DeskSession } from '../live/surface.ts';
+import type { HostedSession } from '../live/surface.ts';
 import { isBusy, runningTurn } from '../session/select.ts';
 
 /** Shows a sentence with one button; answers with the button's text when it was pressed. */
@@ -9,18 +9,18 @@ export type Warn = (text: string, action: string) => PromiseLike<string | undefi
 
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
 
-/** Ends the agent and closes the session. While it works the person is asked first. */
-export async function closeSession(sessions: Pick<Sessions, 'close'>, session: DeskSession, ask = warn): Promise<void> {
+/** Ends the agent and closes the session. While it works the user is asked first. */
+export async function closeSession(sessions: Pick<Sessions, 'close'>, session: HostedSession, ask = warn): Promise<void> {
   if (await mayEnd(session, vscode.l10n.t('Close Session'), ask)) await sessions.close(session.id);
 }
 
-/** Starts the agent again. While it works the person is asked first, unless they have stopped it already and it goes on. */
-export async function restartAgent(session: DeskSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
+/** Starts the agent again. While it works the user is asked first, unless they have stopped it already and it goes on. */
+export async function restartAgent(session: HostedSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
   const stopped = runningTurn(session.store.now)?.stopping === true;
   if (stopped || (await mayEnd(session, vscode.l10n.t('Restart Agent'), ask))) await session.restart();
 }
 
-async function mayEnd({ store }: DeskSession, action: string, ask: Warn): Promise<boolean> {
+async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Promise<boolean> {
   const { now } = store;
   const background = now.background ?? [];
   if (now.link.state === 'closed' || (!isBusy(now) && background.length === 0)) return true;

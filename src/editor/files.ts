@@ -1,7 +1,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { InTurn } from '../base/inTurn.ts';
+import { KeyedQueue } from '../base/keyedQueue.ts';
 import { realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
@@ -9,9 +9,9 @@ import { inMannerOf } from '../session/diffs.ts';
 import { writeDocument } from './writeDocument.ts';
 
 /** Writing takes steps, and agents do not wait for one write before the next. */
-const inTurn = new InTurn();
+const inTurn = new KeyedQueue();
 
-/** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the person's is overwritten unseen. */
+/** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the user's is overwritten unseen. */
 export const editorFiles: Files = {
   async read(file) {
     return inTurn.run(await keyOf(file), async () => openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, ''));
@@ -27,7 +27,7 @@ export const editorFiles: Files = {
   },
 };
 
-/** The text as the person has it now: null when there is no such file, undefined when it cannot be read as text. */
+/** The text as the user has it now: null when there is no such file, undefined when it cannot be read as text. */
 export async function presentText(file: string): Promise<string | null | undefined> {
   try {
     return await editorFiles.read(file);

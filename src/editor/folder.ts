@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { QuickInputs } from './quickInputs.ts';
 
-/** The folder a new session works in: that of the active editor, the only one, or the one the person picks. Undefined when there is none. */
+/** The folder a new session works in: that of the active editor, the only one, or the one the user picks. Undefined when there is none. */
 export async function sessionFolder(inputs: QuickInputs, ask: boolean): Promise<string | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file');
   const active = vscode.window.activeTextEditor?.document.uri;

@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import type { Desk, Surface } from '../live/surface.ts';
+import type { SessionHost, Surface } from '../live/surface.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Location } from '../session/model.ts';
 import { locationToFollow, runningTurn } from '../session/select.ts';
@@ -11,7 +11,7 @@ import { inWorkspace } from './reach.ts';
 import { Touched } from './touched.ts';
 
 export interface FollowDeps {
-  /** Whether the person turned it on. */
+  /** Whether the user turned it on. */
   readonly on: () => boolean;
   readonly onSetting: (listener: () => void) => Disposable;
   readonly now: () => number;
@@ -27,7 +27,7 @@ export function follow(deps: FollowDeps): Surface {
 }
 
 class Follower implements Disposable {
-  readonly #desk: Desk;
+  readonly #desk: SessionHost;
   readonly #deps: FollowDeps;
   readonly #life = new Lifetime();
   readonly #touched: Touched;
@@ -47,7 +47,7 @@ class Follower implements Disposable {
   #missing: Wanted | undefined;
   #column: number | undefined;
 
-  constructor(desk: Desk, deps: FollowDeps) {
+  constructor(desk: SessionHost, deps: FollowDeps) {
     this.#desk = desk;
     this.#deps = deps;
     this.#touched = this.#life.own(new Touched(deps.now));
@@ -98,14 +98,14 @@ class Follower implements Disposable {
     }, ms);
   }
 
-  /** Nothing while it is off, and nothing while the agent waits for the person: what they decide about stays in front. */
+  /** Nothing while it is off, and nothing while the agent waits for the user: what they decide about stays in front. */
   #wanted(): Wanted | undefined {
     if (!this.#deps.on()) return undefined;
     const { active } = this.#desk;
     const session = active === undefined ? undefined : this.#desk.get(active)?.store.now;
     if (!session || session.asks.length > 0) return undefined;
     const location = locationToFollow(session);
-    const since = runningTurn(session)?.beganAt;
+    const since = runningTurn(session)?.startedAt;
     if (!location || since === undefined) return undefined;
     // Who goes elsewhere in the middle of a turn is not fetched back before the next one, or before they turn this on again (acp.md §8.4).
     if ((this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
@@ -119,7 +119,7 @@ class Follower implements Disposable {
     return waited && this.#fits(waited) ? waited : undefined;
   }
 
-  /** Nothing has come between: the same turn goes on, the person has not gone elsewhere, and the agent works nowhere else by now. */
+  /** Nothing has come between: the same turn goes on, the user has not gone elsewhere, and the agent works nowhere else by now. */
   #still(wanted: Wanted): boolean {
     const works = this.#wanted();
     return !this.#life.ended && (works ? works.key === wanted.key : this.#fits(wanted));
@@ -128,11 +128,11 @@ class Follower implements Disposable {
   #fits({ key, since }: Wanted): boolean {
     const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
     if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
-    return runningTurn(session)?.beganAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
+    return runningTurn(session)?.startedAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
   }
 
   /**
-   * Milliseconds to wait when the person is in the way, or when it is not wanted any more; undefined when it is done, or never will be; 'missing'
+   * Milliseconds to wait when the user is in the way, or when it is not wanted any more; undefined when it is done, or never will be; 'missing'
    * when there is no such file, which the call may yet make (acp.md §8.4).
    */
   async #show(wanted: Wanted): Promise<number | 'missing' | undefined> {
@@ -201,7 +201,7 @@ function matters(event: SessionEvent): boolean {
     case 'part.added':
     case 'call.changed':
     case 'parts.removed':
-    case 'turn.began':
+    case 'turn.started':
     case 'turn.ended':
     case 'ask.opened':
     case 'ask.closed':

@@ -17,15 +17,15 @@ export interface Scene {
   readonly own: number | undefined;
   /** When the editor of that file last moved other than by our doing, in milliseconds. */
   readonly touchedAt: (uri: string) => number | undefined;
-  /** When the person last worked in the editor of that file. */
+  /** When the user last worked in the editor of that file. */
   readonly workedAt: (uri: string) => number | undefined;
-  /** When the turn began: the editor that was worked in since is where the person is. */
+  /** When the turn began: the editor that was worked in since is where the user is. */
   readonly since: number;
   readonly now: number;
 }
 export type Place = { readonly column: number } | { readonly waitMs: number };
 
-/** Where to show a file without getting in the way: never over an editor the person works in, and never scrolling one that was just touched. */
+/** Where to show a file without getting in the way: never over an editor the user works in, and never scrolling one that was just touched. */
 export function placeFor(uri: string, scene: Scene): Place {
   const { visible, columns, active, own, touchedAt, workedAt, since, now } = scene;
   const restsIn = (one: OnScreen | undefined) => (one ? Math.max(0, (touchedAt(one.uri) ?? Number.NEGATIVE_INFINITY) + REST - now) : 0);
@@ -33,7 +33,7 @@ export function placeFor(uri: string, scene: Scene): Place {
   const shown = visible.filter((one) => one.uri === uri);
   const there = shown.find((one) => one.column === own) ?? shown[0];
   if (there) return restsIn(there) > 0 ? { waitMs: restsIn(there) } : { column: there.column };
-  // The keys go to the active column: it is taken only while the person has done nothing there since they set the agent going.
+  // The keys go to the active column: it is taken only while the user has done nothing there since they set the agent going.
   const worksIn = (column: number) => {
     const one = column === active ? inFront(column) : undefined;
     return one !== undefined && (workedAt(one.uri) ?? Number.NEGATIVE_INFINITY) >= since;

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Exit, Ports, VisibleProgram } from '../protocols/ports.ts';
 
-/** Ports that reach out of the editor: each is seen by the person. */
+/** Ports that reach out of the editor: each is seen by the user. */
 export const outsidePorts: Required<Pick<Ports, 'openLink' | 'runVisibly'>> = {
   openLink: async (url) => {
     if (!/^https?:\/\//i.test(url)) return false;

@@ -12,7 +12,7 @@ type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | '
 
 /**
  * Quick-pick of the agents: at once those of the settings, then those found on this computer, and known ones that are not here. Undefined when
- * none was chosen, when the person went to the settings, or when the chosen one has to be installed first.
+ * none was chosen, when the user went to the settings, or when the chosen one has to be installed first.
  */
 export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
   const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
@@ -83,7 +83,7 @@ function installLine({ agent }: FoundAgent): string {
   return `npm install -g ${agent.npm}`;
 }
 
-/** Nothing is installed by itself: the person gets the line to run. */
+/** Nothing is installed by itself: the user gets the line to run. */
 async function offerInstall(known: FoundAgent): Promise<void> {
   const line = installLine(known);
   const copy = vscode.l10n.t('Copy');

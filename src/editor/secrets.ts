@@ -20,7 +20,7 @@ export class Secrets {
     else await this.#storage.delete(MODEL_KEY);
   }
 
-  /** What a person entered for one agent, apart from what others know. */
+  /** What a user entered for one agent, apart from what others know. */
   forAgent(profile: string): AgentSecrets {
     const nameOf = (name: string) => `parley.agent.${JSON.stringify([profile, name])}`;
     return {

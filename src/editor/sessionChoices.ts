@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
-import type { DeskSession } from '../live/surface.ts';
+import type { HostedSession } from '../live/surface.ts';
 import type { OptionChoice, SessionOption } from '../session/model.ts';
 import { plainLabel } from './approvals/optionRows.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** Quick-pick of the agent's modes. */
-export async function switchMode(session: DeskSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
+export async function switchMode(session: HostedSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
   const { mode, agent } = session.store.now;
   if (!mode) return;
   const modeId = await inputs.pick(
@@ -21,7 +21,7 @@ export async function switchMode(session: DeskSession, inputs: Pick<QuickInputs,
 }
 
 /** Quick-pick of what can be chosen for the session (model, depth of thought, switches), then of its values. A switch is turned at once. */
-export async function changeOptions(session: DeskSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
+export async function changeOptions(session: HostedSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
   const { options = [], agent } = session.store.now;
   const choices: Choice<SessionOption>[] = options.map((option) => ({
     label: `$(${iconOf(option)}) ${plainLabel(option.name)}`,

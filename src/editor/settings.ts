@@ -50,7 +50,7 @@ export async function setModel(model: ModelSettings): Promise<void> {
   await configuration.update('model.contextSize', model.contextSize, vscode.ConfigurationTarget.Global);
 }
 
-/** Rules of the person; entries that are none are left out. Never from a workspace. */
+/** Rules of the user; entries that are none are left out. Never from a workspace. */
 export function approvalRules(): readonly ApprovalRule[] {
   const value = personal('approvals.rules');
   if (!Array.isArray(value)) return [];
@@ -86,7 +86,7 @@ export async function setTrace(on: boolean): Promise<void> {
   await vscode.workspace.getConfiguration('parley').update('trace', on ? 'messages' : undefined, vscode.ConfigurationTarget.Global);
 }
 
-/** Globs that the person keeps out of searches. */
+/** Globs that the user keeps out of searches. */
 export function searchExcludes(): readonly string[] {
   const named = (section: string): Record<string, unknown> => vscode.workspace.getConfiguration(section).get('exclude') ?? {};
   return Object.entries({ ...named('files'), ...named('search') }).flatMap(([glob, on]) => (on === true ? [glob] : []));
@@ -98,7 +98,7 @@ export function onSettings(section: string, listener: () => void): vscode.Dispos
   });
 }
 
-/** What the person set for themselves. The scope in the manifest says the same; a workspace that tries anyway is not heard. */
+/** What the user set for themselves. The scope in the manifest says the same; a workspace that tries anyway is not heard. */
 function personal(key: string): unknown {
   return vscode.workspace.getConfiguration('parley').inspect(key)?.globalValue;
 }
@@ -109,7 +109,7 @@ function textOf(value: unknown): string {
 
 /**
  * Opens the settings where they count: what is kept per machine is set on the machine the window works on, so a remote window has its own page
- * for it, and the page of the person's own settings would show none of ours.
+ * for it, and the page of the user's own settings would show none of ours.
  */
 export async function openSettings(query: string): Promise<void> {
   if (vscode.env.remoteName === undefined) await vscode.commands.executeCommand('workbench.action.openSettings', query);

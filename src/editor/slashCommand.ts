@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
-import type { DeskSession } from '../live/surface.ts';
+import type { HostedSession } from '../live/surface.ts';
 import { type FlatCommand, flatCommands } from './flatCommands.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** Quick-pick of the session's commands, then the arguments. True when one was sent. */
-export async function runSlashCommand(session: DeskSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {
+export async function runSlashCommand(session: HostedSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {
   const all = flatCommands(session.store.now.commands);
   const title = vscode.l10n.t('Run Slash Command');
   const choices: Choice<FlatCommand>[] = all.map((one) => ({

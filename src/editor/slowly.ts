@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 /** Milliseconds after which it is shown that something takes a while. */
 const PATIENCE = 1000;
 
-/** Does it; when it takes a while that is shown, and can be cancelled. Gives undefined when the person did. */
+/** Does it; when it takes a while that is shown, and can be cancelled. Gives undefined when the user did. */
 export async function slowly<T>(title: string, run: (signal: AbortSignal) => Promise<T>, patience = PATIENCE): Promise<T | undefined> {
   const stop = new AbortController();
   const cancelled = new Promise<undefined>((resolve) => stop.signal.addEventListener('abort', () => resolve(undefined), { once: true }));

@@ -16,7 +16,7 @@ export class Starter {
   readonly #log: Log;
   #restored: Promise<void> | undefined;
   #applied: Promise<void> = Promise.resolve();
-  /** The session that was begun because the chat came to the screen, until the person types: nobody has chosen its agent. */
+  /** The session that was begun because the chat came to the screen, until the user types: nobody has chosen its agent. */
   #offered: SessionId | undefined;
 
   constructor(sessions: Sessions, agents: Pick<Agents, 'default'>, inputs: QuickInputs, log: Log) {
@@ -42,7 +42,7 @@ export class Starter {
     await this.agentsChanged();
   }
 
-  /** The person types in the chat: what is on the screen is what they want to talk to. */
+  /** The user types in the chat: what is on the screen is what they want to talk to. */
   typed(): void {
     this.#offered = undefined;
   }
@@ -87,7 +87,7 @@ export class Starter {
     return cwd === undefined ? undefined : this.#sessions.open(profile, cwd);
   }
 
-  /** Settings of the bundled agent's model changed: sessions at rest start it again, for the others the person decides. */
+  /** Settings of the bundled agent's model changed: sessions at rest start it again, for the others the user decides. */
   async modelChanged(): Promise<void> {
     const mine = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).filter((one) => one.profile === BUNDLED_AGENT);
     const running = mine.filter((one) => one.store.now.link.state !== 'closed');

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import type { Desk } from '../live/surface.ts';
+import type { SessionHost } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/optionRows.ts';
@@ -9,7 +9,7 @@ import { plainLabel } from './approvals/optionRows.ts';
 const LONGEST = 60;
 
 /** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
-export function showStatus(desk: Desk, waiting: (count: number, approvals: boolean) => void): Disposable {
+export function showStatus(desk: SessionHost, waiting: (count: number, approvals: boolean) => void): Disposable {
   const life = new Lifetime();
   const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
   item.name = 'Parley';
@@ -50,7 +50,7 @@ export function showStatus(desk: Desk, waiting: (count: number, approvals: boole
   return life;
 }
 
-/** Who waits for the person, in whichever session; undefined when nobody does. */
+/** Who waits for the user, in whichever session; undefined when nobody does. */
 function describeWaiting(sessions: readonly Session[]): string | undefined {
   const asks = sessions.flatMap((session) => session.asks);
   if (asks.length === 0) return undefined;

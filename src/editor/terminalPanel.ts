@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import type { Desk } from '../live/surface.ts';
+import type { SessionHost } from '../live/surface.ts';
 import type { SessionId, Terminal } from '../session/model.ts';
 import { findTerminal } from '../session/select.ts';
 import { plainLabel } from './approvals/optionRows.ts';
@@ -10,11 +10,11 @@ const LONGEST_NAME = 60;
 
 /** Terminals of agents in the editor's own terminal panel: what they have put out and what comes. Only for looking; closing one ends nothing. */
 export class TerminalPanel implements Disposable {
-  readonly #desk: Desk;
+  readonly #desk: SessionHost;
   readonly #life = new Lifetime();
   readonly #open = new Map<string, vscode.Terminal>();
 
-  constructor(desk: Desk) {
+  constructor(desk: SessionHost) {
     this.#desk = desk;
     this.#life.own(
       vscode.window.onDidCloseTerminal((closed) => {
@@ -76,7 +76,7 @@ export class TerminalPanel implements Disposable {
         life.own(
           this.#desk.onChange((id, { event, now }) => {
             if (id !== sessionId || event.type !== 'terminal.changed' || event.terminal.id !== terminalId) return;
-            if (event.grew) write(lines(event.grew));
+            if (event.delta) write(lines(event.delta));
             end(findTerminal(now, terminalId));
           }),
         );

@@ -7,7 +7,7 @@ const MOST = 200;
 /** Milliseconds in which a scroll of what we have just shown is taken for our own. */
 const OWN_SCROLL = 1000;
 
-/** When the editor of a file last moved, and when the person last worked in it. What we show there ourselves does not count. */
+/** When the editor of a file last moved, and when the user last worked in it. What we show there ourselves does not count. */
 export class Touched implements Disposable {
   readonly #life = new Lifetime();
   readonly #now: () => number;
@@ -18,7 +18,7 @@ export class Touched implements Disposable {
   /** What has come on the screen by somebody else's doing, and is still there. */
   #appeared = new Set<string>();
   #visible = new Set(vscode.window.visibleTextEditors.map(uriOf));
-  /** The editor the person went to last. */
+  /** The editor the user went to last. */
   #chosen: string | undefined;
   #jumpedAt: number | undefined;
 
@@ -50,7 +50,7 @@ export class Touched implements Disposable {
 
   readonly workedAt = (uri: string): number | undefined => this.#worked.get(uri);
 
-  /** When the person last went to a file that was not on the screen; undefined when they did not, or it was forgotten. */
+  /** When the user last went to a file that was not on the screen; undefined when they did not, or it was forgotten. */
   get jumpedAt(): number | undefined {
     return this.#jumpedAt;
   }
@@ -68,7 +68,7 @@ export class Touched implements Disposable {
     this.#life.dispose();
   }
 
-  /** An editor that comes up because a diff of ours went away was not chosen by the person. */
+  /** An editor that comes up because a diff of ours went away was not chosen by the user. */
   #activated(editor: vscode.TextEditor | undefined): void {
     const wasReview = this.#wasReview;
     this.#wasReview = editor?.document.uri.scheme.startsWith(REVIEW_SCHEME) ?? wasReview;

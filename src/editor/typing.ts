@@ -1,7 +1,7 @@
 /** Milliseconds without a key after which nothing is typed any more. */
 const REST = 1000;
 
-/** Whether the person is typing just now, in an editor or in the chat: what would take the keys away from them waits that long. */
+/** Whether the user is typing just now, in an editor or in the chat: what would take the keys away from them waits that long. */
 export class Typing {
   readonly #now: () => number;
   #last = Number.NEGATIVE_INFINITY;
@@ -19,7 +19,7 @@ export class Typing {
     this.#last = Number.NEGATIVE_INFINITY;
   }
 
-  /** Milliseconds until the person rests; 0 when they do. */
+  /** Milliseconds until the user rests; 0 when they do. */
   restsIn(): number {
     return Math.max(0, this.#last + REST - this.#now());
   }

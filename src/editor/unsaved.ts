@@ -1,16 +1,16 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Disposable } from '../base/lifetime.ts';
-import type { Desk } from '../live/surface.ts';
+import type { SessionHost } from '../live/surface.ts';
 import type { Warn } from './endWork.ts';
 
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
 
 /**
  * Says so when an agent wants to change a file that has unsaved text in the editor: most agents change the file on disk, and the two would part
- * without a word. One button saves; whatever the person does, the ask stays as it is.
+ * without a word. One button saves; whatever the user does, the ask stays as it is.
  */
-export function warnOfUnsaved(desk: Desk, ask = warn): Disposable {
+export function warnOfUnsaved(desk: SessionHost, ask = warn): Disposable {
   return desk.onChange((_, { event, now }) => {
     if (event.type !== 'ask.opened' || event.ask.kind !== 'approval' || event.ask.detail.type !== 'edit') return;
     const paths = new Set(event.ask.detail.diffs.map((diff) => path.resolve(now.cwd, diff.path)));

@@ -5,7 +5,7 @@ import type { Content } from '../session/model.ts';
 const LONGEST = 1024 * 1024;
 
 /**
- * A prompt with the text of files it names that are not saved: agents read the disk, and would see another text than the person (acp.md §6).
+ * A prompt with the text of files it names that are not saved: agents read the disk, and would see another text than the user (acp.md §6).
  * `unsaved` gives the text of a file with unsaved changes, undefined for any other.
  */
 export function withUnsaved<I extends Intent>(intent: I, unsaved: (path: string) => string | undefined): I {

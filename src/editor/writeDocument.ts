@@ -5,7 +5,7 @@ import { plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import { smallestChange } from './textChange.ts';
 
-/** Milliseconds a step is tried for, while the person types in the same text and each key makes it too late. */
+/** Milliseconds a step is tried for, while the user types in the same text and each key makes it too late. */
 const PATIENCE_MS = 20_000;
 const BETWEEN_SAVES_MS = 50;
 /** Saves the active editor, and nothing is done to its text. There is none for another. */
@@ -14,7 +14,7 @@ const SAVE_AS_IT_IS = 'workbench.action.files.saveWithoutFormatting';
 const TAKE_OVER_MS = 3000;
 
 /**
- * Makes an open document say `text`, and its file. `from` is what the text was made of: what the person has typed since stays; where that overlaps, it
+ * Makes an open document say `text`, and its file. `from` is what the text was made of: what the user has typed since stays; where that overlaps, it
  * throws. What extensions and settings do to a text that is saved does not count: the agent has to find what it has written (acp.md §10.2).
  */
 export async function writeDocument(document: vscode.TextDocument, text: string, from?: string): Promise<void> {
@@ -45,7 +45,7 @@ export async function writeDocument(document: vscode.TextDocument, text: string,
   } finally {
     hand.dispose();
   }
-  // What differs now has been changed by the saving, or typed: then it is the person's.
+  // What differs now has been changed by the saving, or typed: then it is the user's.
   // The editor takes over what it watches: the workspace.
   const watched = vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
   if (watched && !typed && !document.isDirty && !isActive(document) && document.getText() !== wanted) await putBack(document, wanted);
@@ -61,7 +61,7 @@ async function replaced(document: vscode.TextDocument, wanted: string): Promise<
   return vscode.workspace.applyEdit(edit);
 }
 
-/** Settles when what the document says now is on disk, although the person may have typed more by then. */
+/** Settles when what the document says now is on disk, although the user may have typed more by then. */
 async function save(document: vscode.TextDocument): Promise<void> {
   let saved = false;
   const saves = vscode.workspace.onDidSaveTextDocument((one) => {
@@ -83,7 +83,7 @@ async function save(document: vscode.TextDocument): Promise<void> {
   throw new Error(`${document.fileName} could not be saved: it holds unsaved changes and has changed on disk, too`);
 }
 
-/** The person may type into it at any moment. */
+/** The user may type into it at any moment. */
 function isActive(document: vscode.TextDocument): boolean {
   return vscode.window.activeTextEditor?.document === document;
 }

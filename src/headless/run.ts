@@ -90,7 +90,7 @@ function watch(live: LiveSession, run: Run, told: Watched): () => void {
 
 function momentOf(event: Change['event']): 'ask' | 'call' | 'text' | undefined {
   if (event.type === 'ask.opened') return 'ask';
-  if (event.type === 'text.grew' && event.kind === 'text') return 'text';
+  if (event.type === 'text.delta' && event.kind === 'text') return 'text';
   return event.type === 'part.added' && event.part.kind === 'call' ? 'call' : undefined;
 }
 

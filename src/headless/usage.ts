@@ -22,7 +22,7 @@ export interface Options {
   readonly timeout: number;
 }
 
-/** Throws with a sentence for the person when the arguments are off. */
+/** Throws with a sentence for the user when the arguments are off. */
 export function readOptions(argv: readonly string[], cwd: string): Options {
   const { values } = parseArgs({
     args: joined(argv),

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { joinGrowth } from '../session/join.ts';
+import { joinTextDeltas } from '../session/join.ts';
 import type { AgentInfo, Session, SessionId } from '../session/model.ts';
 import { newSession, reduce } from '../session/reduce.ts';
 
@@ -199,7 +199,7 @@ export class JournalWriter {
   #take(): string {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const events = joinGrowth(this.#waiting);
+    const events = joinTextDeltas(this.#waiting);
     this.#waiting = [];
     return events.map((event) => this.#lineOf(event)).join('');
   }
@@ -223,12 +223,29 @@ function parseLine(text: string): unknown {
   }
 }
 
+/** Event types of version 0.1.0 files under their names today. */
+const RENAMED: Readonly<Record<string, string>> = {
+  'turn.began': 'turn.started',
+  'turn.kept': 'turn.adapterState',
+  'history.began': 'history.started',
+  'text.grew': 'text.delta',
+  'call.inputGrew': 'call.inputDelta',
+  'call.carriedOut': 'call.appliedOnDisk',
+};
+function migrate(event: z.infer<typeof line>): z.infer<typeof line> {
+  const { grew, anew, ...rest } = event;
+  if (event.type === 'terminal.changed' && (grew !== undefined || anew !== undefined))
+    return { ...rest, delta: grew, reset: anew } as typeof event;
+  const type = Object.hasOwn(RENAMED, event.type) ? RENAMED[event.type] : undefined;
+  return type === undefined ? event : { ...event, type };
+}
+
 /** A line that is damaged, or of a build that knows more, changes nothing. */
 function replayLine(session: Session, text: string): Session {
   const parsed = line.safeParse(parseLine(text));
   if (!parsed.success) return session;
   try {
-    return reduce(session, parsed.data as unknown as SessionEvent) ?? session;
+    return reduce(session, migrate(parsed.data) as unknown as SessionEvent) ?? session;
   } catch {
     return session;
   }

@@ -1,29 +1,29 @@
 import { cutDeep } from '../base/json.ts';
+import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import { say } from '../base/say.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
+import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
 import { decisionOf } from '../session/decisions.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
-import { MOST_ASKS, tooManyAsked } from '../session/mostAsks.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
 import { withTime } from '../session/times.ts';
-import { Gate } from './gate.ts';
-import { groundAt } from './ground.ts';
 import type { JournalWriter } from './journal.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
-import type { DeskSession } from './surface.ts';
-import { carriedOut } from './untold.ts';
+import { appliedOnDisk } from './reconcileFiles.ts';
+import type { HostedSession } from './surface.ts';
+import { ToolApproval } from './toolApproval.ts';
+import { workspacePathsAt } from './workspacePaths.ts';
 
 /** What a live session needs of the world. */
 export interface LiveDeps {
   readonly protocol: Protocol;
-  /** Rejects with a message for the person when the agent cannot be found. */
+  /** Rejects with a message for the user when the agent cannot be found. */
   readonly launch: () => Promise<Launch>;
   readonly ports: Ports;
   readonly rules: () => readonly ApprovalRule[];
@@ -44,18 +44,18 @@ interface Conversation {
 }
 
 /** A store and the adapter that feeds it: policy, queue of prompts, journal, end of life. */
-export class LiveSession implements DeskSession, Disposable {
+export class LiveSession implements HostedSession, Disposable {
   readonly id: SessionId;
   readonly profile: string;
   readonly store: Store;
   readonly #deps: LiveDeps;
-  readonly #gate: Gate;
+  readonly #gate: ToolApproval;
   #conversation: Conversation | undefined;
   #ending: Promise<void> = Promise.resolve();
   #starts = 0;
-  /** When the person asked to stop the running turn. */
+  /** When the user asked to stop the running turn. */
   #stoppedAt = 0;
-  /** The person knows that more is asked than can be open. */
+  /** The user knows that more is asked than can be open. */
   #saidFull = false;
   #disposed = false;
 
@@ -64,7 +64,7 @@ export class LiveSession implements DeskSession, Disposable {
     this.profile = profile;
     this.store = new Store(start);
     this.#deps = deps;
-    this.#gate = new Gate(
+    this.#gate = new ToolApproval(
       (event) => this.#emit(event),
       () => this.store.now,
       deps.newId,
@@ -92,7 +92,7 @@ export class LiveSession implements DeskSession, Disposable {
     this.#starts += 1;
     const mine = this.#starts;
     this.#emit({ type: 'link.opening' });
-    if (resume?.history) this.#emit({ type: 'history.began' });
+    if (resume?.history) this.#emit({ type: 'history.started' });
     if (resume?.history) this.#emit({ type: 'resume.set', key: resume.key });
     await this.#ending;
     try {
@@ -103,7 +103,7 @@ export class LiveSession implements DeskSession, Disposable {
       this.#deps.log.error('The agent could not be launched', error);
       this.#emit({
         type: 'link.closed',
-        reason: say('The agent could not be started: {0}', messageOf(error)),
+        reason: t('The agent could not be started: {0}', messageOf(error)),
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.now(),
       });
@@ -181,7 +181,7 @@ export class LiveSession implements DeskSession, Disposable {
     return adapter.fork(signal);
   }
 
-  /** Signs the person out of the agent. Rejects when it cannot. */
+  /** Signs the user out of the agent. Rejects when it cannot. */
   async signOut(): Promise<void> {
     const adapter = this.#conversation?.adapter;
     if (!adapter?.signOut) throw new Error('This agent has nothing to sign out of.');
@@ -191,7 +191,7 @@ export class LiveSession implements DeskSession, Disposable {
   /** Ends the agent; the session stays readable. Settles when its process is gone. */
   async stop(): Promise<void> {
     this.#starts += 1;
-    this.#end(say('The agent was stopped.'));
+    this.#end(t('The agent was stopped.'));
     await this.#ending;
   }
 
@@ -235,22 +235,22 @@ export class LiveSession implements DeskSession, Disposable {
   /** Tools that need it ask before they run, whoever calls them. */
   #gated(ports: Ports): Ports {
     const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#gate.wrap(tool));
-    return { ...ports, tools: wrap(ports.tools), ...(ports.hands ? { hands: wrap(ports.hands) } : {}) };
+    return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };
   }
 
-  /** The person does not want to wait for the agent any longer; what they have typed waits for them. */
+  /** The user does not want to wait for the agent any longer; what they have typed waits for them. */
   #stopStart(): void {
     if (this.store.now.link.state !== 'opening') return;
     this.#starts += 1;
     this.#hold();
-    this.#end(say('The start was stopped.'));
+    this.#end(t('The start was stopped.'));
   }
 
   /** The agent was asked and goes on: it is ended with its turn, and another one goes on with the conversation. A double click is one Stop. */
   #stopAgain(): void {
     const turn = runningTurn(this.store.now);
     if (!turn || Math.abs(this.#deps.now() - this.#stoppedAt) < SECOND_STOP) return;
-    const stop = say('The agent did not stop and was ended.');
+    const stop = t('The agent did not stop and was ended.');
     this.#emit({ type: 'turn.ended', turnId: turn.id, at: this.#deps.now(), status: 'cancelled', stop });
     void this.restart();
   }
@@ -274,7 +274,7 @@ export class LiveSession implements DeskSession, Disposable {
   #emit(said: SessionEvent): void {
     // What cannot be written as JSON reaches neither the view nor the journal, and holds up all that comes after it.
     const event = withTime(
-      said.type === 'text.grew' || said.type === 'call.inputGrew' ? said : cutDeep(said),
+      said.type === 'text.delta' || said.type === 'call.inputDelta' ? said : cutDeep(said),
       this.store.now,
       this.#deps.now,
     );
@@ -312,7 +312,7 @@ export class LiveSession implements DeskSession, Disposable {
   /** What nobody told of this turn may stand on the disk. */
   async #lookFor(turnId: TurnId): Promise<void> {
     const turn = this.store.now.turns.findLast((one) => one.id === turnId);
-    for (const callId of turn ? await carriedOut(turn) : []) this.#emit({ type: 'call.carriedOut', turnId, callId });
+    for (const callId of turn ? await appliedOnDisk(turn) : []) this.#emit({ type: 'call.appliedOnDisk', turnId, callId });
   }
 
   /** An agent that is gone needs no more ending than its adapter gives it. */
@@ -328,7 +328,7 @@ export class LiveSession implements DeskSession, Disposable {
   }
 
   #askOpened(ask: Ask): void {
-    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd, groundAt(this.store.now.cwd));
+    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd, workspacePathsAt(this.store.now.cwd));
     // After the adapter has finished saying what it says.
     if (answer) queueMicrotask(() => this.#answer(ask.id, answer, 'rule'));
   }
@@ -371,7 +371,7 @@ export class LiveSession implements DeskSession, Disposable {
     this.#conversation.adapter.send(asCommand(next, this.store.now.commands));
   }
 
-  /** What was to follow waits for the person from now on. */
+  /** What was to follow waits for the user from now on. */
   #hold(): void {
     const { queue } = this.store.now;
     if (queue.some((one) => !one.held)) this.#setQueue(queue.map((one) => ({ ...one, held: true })));
@@ -388,10 +388,10 @@ export class LiveSession implements DeskSession, Disposable {
 }
 
 function interrupted(): string {
-  return say('Interrupted: the window or the agent was closed.');
+  return t('Interrupted: the window or the agent was closed.');
 }
 
-/** The ids a person may choose; what else comes from the view is not what was shown. */
+/** The ids a user may choose; what else comes from the view is not what was shown. */
 function offered(ask: Ask): readonly string[] {
   if (ask.kind === 'approval') return ask.options.map((option) => option.id);
   return ask.refusal === undefined ? [] : [ask.refusal];

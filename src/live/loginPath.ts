@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
-/** How long the person's shell may take to say its PATH, in milliseconds. */
+/** How long the user's shell may take to say its PATH, in milliseconds. */
 const PATIENCE = 5000;
 const MARK = '\u0001';
 
 let known: Promise<string> | undefined;
 
 /**
- * The PATH of the person's login shell together with our own: an editor started from a desktop has only a short one. Asked once; where there is
+ * The PATH of the user's login shell together with our own: an editor started from a desktop has only a short one. Asked once; where there is
  * no such shell, or it does not answer, it is our own. Never rejects.
  */
 export function loginPath(env: NodeJS.ProcessEnv = process.env): Promise<string> {

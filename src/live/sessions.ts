@@ -10,7 +10,7 @@ import type { Change } from '../session/store.ts';
 import type { Journal, JournalEntry, JournalWriter } from './journal.ts';
 import { LiveSession } from './liveSession.ts';
 import type { Profile } from './profiles.ts';
-import type { Desk } from './surface.ts';
+import type { SessionHost } from './surface.ts';
 
 /** How many earlier conversations the journal keeps. */
 const SESSIONS_KEPT = 500;
@@ -19,7 +19,7 @@ export interface SessionsDeps {
   readonly protocols: Readonly<Record<string, Protocol>>;
   /** The profile of that id as it is configured now. */
   readonly profile: (id: string) => Profile | undefined;
-  /** Rejects with a message for the person when the agent cannot be launched. */
+  /** Rejects with a message for the user when the agent cannot be launched. */
   readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
   readonly ports: (session: { readonly id: SessionId; readonly cwd: string; readonly profile: string }) => Ports;
   readonly rules: () => readonly ApprovalRule[];
@@ -34,7 +34,7 @@ export interface SessionsDeps {
 }
 
 /** All live sessions, and which one is active. */
-export class Sessions implements Desk, Disposable {
+export class Sessions implements SessionHost, Disposable {
   readonly #deps: SessionsDeps;
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: Change }>();

@@ -5,16 +5,16 @@ import type { SessionId } from '../session/model.ts';
 import type { Change, Store } from '../session/store.ts';
 
 /** All live sessions, as surfaces see them. */
-export interface Desk {
+export interface SessionHost {
   readonly active: SessionId | undefined;
   readonly all: readonly SessionId[];
-  get(id: SessionId): DeskSession | undefined;
+  get(id: SessionId): HostedSession | undefined;
   /** A session changed. */
   onChange(listener: (id: SessionId, change: Change) => void): Disposable;
   /** A session came, went, or another one became active. */
   onSessions(listener: () => void): Disposable;
 }
-export interface DeskSession {
+export interface HostedSession {
   readonly id: SessionId;
   readonly store: Store;
   /** The profile it was started with. */
@@ -23,4 +23,4 @@ export interface DeskSession {
   hints(text: string, cursor: number): Promise<readonly Hint[]>;
 }
 /** A surface listens, shows, and sends intents. It holds no session facts. */
-export type Surface = (desk: Desk) => Disposable;
+export type Surface = (desk: SessionHost) => Disposable;

@@ -14,11 +14,11 @@ export interface Protocol {
    * Starts at once and never throws for what the agent does: the link's fate comes as `link.*` events. Intents are taken after `link.ready`;
    * `cancel` and `dispose` at any time.
    */
-  open(launch: Launch, scene: Scene): Adapter;
+  open(launch: Launch, scene: AdapterContext): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
   readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
 }
-/** Where to look for agents: the PATH, and what the person's own profiles start. Programs are asked in `cwd`. */
+/** Where to look for agents: the PATH, and what the user's own profiles start. Programs are asked in `cwd`. */
 export interface Search {
   readonly cwd: string;
   readonly path: string;
@@ -55,10 +55,10 @@ export type Launch =
 export type LaunchOptions = Readonly<Record<string, string>>;
 
 /** What an adapter is given: a mouth for events, hands for effects, a clock, a source of ids, a signal that says stop. */
-export interface Scene {
+export interface AdapterContext {
   readonly emit: (event: SessionEvent) => void;
   readonly ports: Ports;
-  /** What the person calls the agent. */
+  /** What the user calls the agent. */
   readonly name?: string;
   readonly client: { readonly name: string; readonly version: string };
   readonly now: () => number;
@@ -93,7 +93,7 @@ export interface Adapter extends Disposable {
   readonly forget?: (key: string, signal?: AbortSignal) => Promise<void>;
   /** Copies this conversation and gives the copy's key. */
   readonly fork?: (signal?: AbortSignal) => Promise<string>;
-  /** Makes the agent forget who the person is. */
+  /** Makes the agent forget who the user is. */
   readonly signOut?: () => Promise<void>;
 }
 export interface Hint {

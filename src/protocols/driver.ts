@@ -4,7 +4,7 @@ import type { Effect, Input, Machine, Port } from '../conversation/machine.ts';
 import type { Conversation } from '../conversation/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { type Link, LinkError, type LinkEvents, type OpenLink } from '../transport/link.ts';
-import { Growth } from './growth.ts';
+import { TextCoalescer } from './textCoalescer.ts';
 
 export type PortFunction = (args: never, signal: AbortSignal) => Promise<unknown>;
 export interface DriverOptions {
@@ -36,7 +36,7 @@ const INTERNAL_ERROR = -32603;
  */
 export function drive<S extends Conversation>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
   const { log } = options;
-  const text = new Growth(options.emit);
+  const text = new TextCoalescer(options.emit);
   const links = new Map<string, Link>();
   const timers = new Map<string, NodeJS.Timeout>();
   const calls = new Map<string, PendingCall>();

@@ -1,4 +1,4 @@
-import { say } from '../base/say.ts';
+import { t } from '../base/l10n.ts';
 import type { SessionEvent } from '../session/events.ts';
 
 const SHOWN = 120;
@@ -9,7 +9,7 @@ export function junkWhileOpening(line: string, label: string): Extract<SessionEv
   const first = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   return {
     type: 'link.opening',
-    note: say('It prints something that is not {0}: “{1}”. If nothing else comes, look at how it is started.', label, first),
+    note: t('It prints something that is not {0}: “{1}”. If nothing else comes, look at how it is started.', label, first),
     next: ['openSettings', 'showLog', 'restart'],
   };
 }

@@ -6,8 +6,8 @@ import process from 'node:process';
  * one request; the answer comes back as one line. Where the door is, and the token for it, stand in the environment: in two variables, or in one
  * address that the window gave the agent it started.
  */
-const url = process.env.PARLEY_DOOR_URL ?? process.env.PARLEY_MCP_URL ?? '';
-const token = process.env.PARLEY_DOOR_TOKEN;
+const url = process.env.PARLEY_MCP_URL ?? process.env.PARLEY_MCP_URL ?? '';
+const token = process.env.PARLEY_MCP_TOKEN;
 
 let held = Buffer.alloc(0);
 let open = 0;

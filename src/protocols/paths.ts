@@ -39,7 +39,7 @@ export function isGuarded(below: string): boolean {
     .some((name) => GUARDED.has(name) || name.endsWith(WORKSPACE_FILE));
 }
 
-/** True when a person who reads the path sees that it is in none of these folders. */
+/** True when a user who reads the path sees that it is in none of these folders. */
 export function looksOutside(target: string, roots: readonly string[]): boolean {
   return roots.every((root) => pathBelow(root, target) === undefined);
 }

@@ -4,14 +4,14 @@ import type { ApprovalDetail, Output, ToolKind } from '../session/model.ts';
 export interface Ports {
   readonly tools: readonly Tool[];
   /** Tools for agents that cannot reach the files of this machine by themselves: reading, changing, running. */
-  readonly hands?: readonly Tool[];
+  readonly remoteFileTools?: readonly Tool[];
   readonly files: Files;
   readonly terminals: Terminals;
-  /** Opens an address outside the editor. The caller has asked the person before. False when nothing was opened. */
+  /** Opens an address outside the editor. The caller has asked the user before. False when nothing was opened. */
   readonly openLink?: (url: string) => Promise<boolean>;
-  /** Runs a program in a terminal that the person sees and types into, as a login needs; settles with its end. */
+  /** Runs a program in a terminal that the user sees and types into, as a login needs; settles with its end. */
   readonly runVisibly?: (program: VisibleProgram) => Promise<Exit>;
-  /** What a person entered for an agent, kept by the editor's own secret storage. */
+  /** What a user entered for an agent, kept by the editor's own secret storage. */
   readonly secrets?: Secrets;
 }
 export interface VisibleProgram {
@@ -32,7 +32,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonSchema;
-  /** What to show a person before the tool may run with this input; undefined when it need not ask. The live session asks. */
+  /** What to show a user before the tool may run with this input; undefined when it need not ask. The live session asks. */
   readonly confirm?: (input: unknown) => Confirmation | undefined;
   run(input: unknown, signal: AbortSignal): Promise<ToolAnswer>;
 }
@@ -46,15 +46,15 @@ export interface Confirmation {
 export interface ToolAnswer {
   readonly ok: boolean;
   readonly text: string;
-  /** What the person sees of it, when that is more than the text. */
+  /** What the user sees of it, when that is more than the text. */
   readonly shown?: readonly Output[];
 }
 
-/** Files as the person has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */
+/** Files as the user has them: unsaved text first. Paths are absolute. A missing file rejects with code ENOENT. */
 export interface Files {
   read(path: string): Promise<string>;
   /**
-   * Settles after the bytes are on disk. `from` is the text that was changed: what the person has typed since stays, and where that overlaps the write
+   * Settles after the bytes are on disk. `from` is the text that was changed: what the user has typed since stays, and where that overlaps the write
    * fails. A file that is no UTF-8 text is not written over.
    */
   write(path: string, text: string, from?: string): Promise<void>;

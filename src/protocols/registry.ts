@@ -1,4 +1,4 @@
-import { speakWith, type Translate } from '../base/say.ts';
+import { setTranslator, type Translate } from '../base/l10n.ts';
 import { a2a } from './a2a/index.ts';
 import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
@@ -15,8 +15,8 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   qwen,
 };
 
-/** The same list from a bundle of its own, which has to be told the person's language. */
+/** The same list from a bundle of its own, which has to be told the user's language. */
 export function protocolsSpeaking(translate: Translate): Readonly<Record<string, Protocol>> {
-  speakWith(translate);
+  setTranslator(translate);
   return protocols;
 }

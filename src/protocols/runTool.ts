@@ -3,7 +3,7 @@ import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Tool, ToolAnswer } from './ports.ts';
 
-/** Milliseconds one of our tools may take. Time in which a person is being asked does not count: the session limits such a tool itself. */
+/** Milliseconds one of our tools may take. Time in which a user is being asked does not count: the session limits such a tool itself. */
 export const TOOL_LIMIT = 60_000;
 /** What a tool may tell the model, in UTF-16 units. */
 const ANSWER_LIMIT = 400_000;

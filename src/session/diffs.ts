@@ -103,7 +103,7 @@ function undo(diff: Diff, text: string | null): string | null | undefined {
   return typeof spot === 'object' ? replace(text, spot) : undefined;
 }
 
-/** What the person has changed elsewhere in the file since stays. */
+/** What the user has changed elsewhere in the file since stays. */
 function undoWhole(before: string | null, after: string | null, text: string | null): string | null | undefined {
   if (text === after) return before;
   if (text === null || after === null || before === null) return undefined;

@@ -36,8 +36,8 @@ export type SessionEvent =
       readonly at: number;
     }
   /** An earlier conversation is asked for; `link.ready` is its end. */
-  | { readonly type: 'history.began' }
-  | { readonly type: 'turn.began'; readonly turnId: TurnId; readonly at: number; readonly prompt: readonly Content[] }
+  | { readonly type: 'history.started' }
+  | { readonly type: 'turn.started'; readonly turnId: TurnId; readonly at: number; readonly prompt: readonly Content[] }
   | {
       readonly type: 'turn.ended';
       readonly turnId: TurnId;
@@ -54,12 +54,12 @@ export type SessionEvent =
   | { readonly type: 'turns.removed'; readonly from: TurnId }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
-  | { readonly type: 'turn.kept'; readonly turnId: TurnId; readonly value: unknown }
+  | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }
   /** `at` here and below is set by the live session, not by adapters: milliseconds since the epoch. */
   | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part; readonly at?: number }
   | { readonly type: 'parts.removed'; readonly turnId: TurnId; readonly partIds: readonly PartId[] }
   | {
-      readonly type: 'text.grew';
+      readonly type: 'text.delta';
       readonly turnId: TurnId;
       readonly kind: 'text' | 'thought';
       readonly partId: PartId;
@@ -71,14 +71,14 @@ export type SessionEvent =
   | { readonly type: 'text.set'; readonly turnId: TurnId; readonly partId: PartId; readonly text: string }
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange; readonly at?: number }
   /** Nobody has told the end of this call; its changes were found on the disk after its turn. */
-  | { readonly type: 'call.carriedOut'; readonly turnId: TurnId; readonly callId: CallId }
-  | { readonly type: 'call.inputGrew'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
+  | { readonly type: 'call.appliedOnDisk'; readonly turnId: TurnId; readonly callId: CallId }
+  | { readonly type: 'call.inputDelta'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
   /** The open ask of the same id and kind, with details the agent added later. It keeps its place; surfaces update it where it stands. */
   | { readonly type: 'ask.changed'; readonly ask: Ask }
   /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
   | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }
-  /** The person has changed what is proposed, or, null, has taken that back. */
+  /** The user has changed what is proposed, or, null, has taken that back. */
   | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diff: Diff | null }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
   | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }
@@ -87,7 +87,7 @@ export type SessionEvent =
   | { readonly type: 'mode.set'; readonly mode: ModeChoice | null }
   | { readonly type: 'options.set'; readonly options: readonly SessionOption[] }
   /** `anew`: what it held before is dropped first. */
-  | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly grew?: string; readonly anew?: true }
+  | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly delta?: string; readonly reset?: true }
   | { readonly type: 'background.set'; readonly tasks: readonly BackgroundTask[] }
   | { readonly type: 'usage.set'; readonly usage: Usage }
   /** `copyOf`: the conversation is a copy, and this is what the one it was made of is called. */
@@ -96,5 +96,5 @@ export type SessionEvent =
   | { readonly type: 'notice'; readonly notice: Notice };
 
 /** A field that is absent is unchanged; a list that is present replaces. */
-export type CallChange = Partial<Omit<ToolCall, 'id' | 'carriedOut' | 'decision' | 'startedAt' | 'endedAt'>>;
+export type CallChange = Partial<Omit<ToolCall, 'id' | 'appliedOnDisk' | 'decision' | 'startedAt' | 'endedAt'>>;
 export type TerminalChange = Pick<Terminal, 'id'> & Partial<Omit<Terminal, 'id' | 'tail' | 'dropped'>>;

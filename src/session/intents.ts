@@ -1,9 +1,9 @@
 import type { AskId, CallId, Content, Diff, TurnId } from './model.ts';
 
-/** Everything a person may want of a session, from whichever surface. */
+/** Everything a user may want of a session, from whichever surface. */
 export type Intent =
   /**
-   * `replaces`: said instead of what began that turn, which is taken back with everything after it. `again`: that turn failed, and the person
+   * `replaces`: said instead of what began that turn, which is taken back with everything after it. `again`: that turn failed, and the user
    * wants it tried again; an adapter that can goes on where it broke off, in its place.
    */
   | {

@@ -1,7 +1,7 @@
 import type { SessionEvent } from './events.ts';
 
 /** Joins growths of one part that are next to each other. Reducing the result gives the same session. */
-export function joinGrowth(events: readonly SessionEvent[]): readonly SessionEvent[] {
+export function joinTextDeltas(events: readonly SessionEvent[]): readonly SessionEvent[] {
   const joined: SessionEvent[] = [];
   for (const event of events) {
     const last = joined.at(-1);
@@ -14,19 +14,19 @@ export function joinGrowth(events: readonly SessionEvent[]): readonly SessionEve
 
 function joinedWith(last: SessionEvent, next: SessionEvent): SessionEvent | undefined {
   if (
-    last.type === 'text.grew' &&
-    next.type === 'text.grew' &&
+    last.type === 'text.delta' &&
+    next.type === 'text.delta' &&
     last.partId === next.partId &&
     last.turnId === next.turnId &&
     last.kind === next.kind
   ) {
     return { ...last, text: last.text + next.text };
   }
-  if (last.type === 'call.inputGrew' && next.type === 'call.inputGrew' && last.callId === next.callId && last.turnId === next.turnId) {
+  if (last.type === 'call.inputDelta' && next.type === 'call.inputDelta' && last.callId === next.callId && last.turnId === next.turnId) {
     return { ...last, text: last.text + next.text };
   }
-  if (last.type === 'terminal.changed' && next.type === 'terminal.changed' && last.terminal.id === next.terminal.id && !next.anew) {
-    return { ...last, terminal: { ...last.terminal, ...next.terminal }, grew: (last.grew ?? '') + (next.grew ?? '') };
+  if (last.type === 'terminal.changed' && next.type === 'terminal.changed' && last.terminal.id === next.terminal.id && !next.reset) {
+    return { ...last, terminal: { ...last.terminal, ...next.terminal }, delta: (last.delta ?? '') + (next.delta ?? '') };
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ export interface Session {
   readonly link: Link;
   readonly turns: readonly Turn[];
   readonly asks: readonly Ask[];
-  /** Prompts that wait for a turn to end, or for the person, oldest first. */
+  /** Prompts that wait for a turn to end, or for the user, oldest first. */
   readonly queue: readonly QueuedPrompt[];
   readonly plan?: Plan;
   readonly commands: readonly Command[];
@@ -35,7 +35,7 @@ export interface Session {
 }
 export interface AgentInfo {
   readonly protocol: string;
-  /** What the person calls it. */
+  /** What the user calls it. */
   readonly name: string;
   /** What it calls itself, where that is something else. */
   readonly own?: string;
@@ -56,7 +56,7 @@ export interface Offers {
   readonly forget?: true;
   /** The conversation can be copied and gone on with separately. */
   readonly fork?: true;
-  /** The person is signed in and can sign out. */
+  /** The user is signed in and can sign out. */
   readonly signOut?: true;
   /** What was said before can be said differently, and an answer be asked for anew. */
   readonly edit?: true;
@@ -75,7 +75,7 @@ export interface QueuedPrompt {
   readonly content: readonly Content[];
   /** The turn it is said instead of. */
   readonly replaces?: TurnId;
-  /** What it was to follow was stopped, failed or did not take it: it is sent only when the person says so. */
+  /** What it was to follow was stopped, failed or did not take it: it is sent only when the user says so. */
   readonly held?: true;
   /** The failed turn it tries again. */
   readonly again?: TurnId;
@@ -84,7 +84,7 @@ export interface QueuedPrompt {
 export interface Turn {
   readonly id: TurnId;
   /** Milliseconds since the epoch. */
-  readonly beganAt: number;
+  readonly startedAt: number;
   readonly endedAt?: number;
   readonly prompt: readonly Content[];
   readonly parts: readonly Part[];
@@ -95,12 +95,12 @@ export interface Turn {
   readonly forgotten?: true;
   /** What keeps the turn from showing progress just now: a retry, a compaction, servers starting. */
   readonly activity?: string;
-  /** True once the person asked to stop and the agent has not ended the turn yet. */
+  /** True once the user asked to stop and the agent has not ended the turn yet. */
   readonly stopping?: true;
   /** The agent, the connection or the window went away in the middle of it. */
   readonly cutOff?: true;
   /** What the adapter wants back with `Scene.past` and nobody else reads: a protocol's own record of the turn. The view does not get it. */
-  readonly kept?: unknown;
+  readonly adapterState?: unknown;
 }
 /** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =
@@ -139,12 +139,12 @@ export interface ToolCall {
   readonly output: readonly Output[];
   readonly locations: readonly Location[];
   readonly error?: Fault;
-  /** The person can stop it by itself, while the turn goes on. */
+  /** The user can stop it by itself, while the turn goes on. */
   readonly stops?: boolean;
   /** A sub-agent that works on when its turn is over: what it does is still added below it, until it ends. */
   readonly goesOn?: boolean;
   /** It has `ended`, and its changes stand on the disk. */
-  readonly carriedOut?: true;
+  readonly appliedOnDisk?: true;
   /** Who let it happen, or did not. Absent when nobody was asked. */
   readonly decision?: Decision;
   /** When it began to run and when it ended, in milliseconds since the epoch. Absent in conversations that were only read. */
@@ -203,7 +203,7 @@ export type Content =
   /** Something this build cannot draw, kept as it came. */
   | { readonly type: 'raw'; readonly label: string; readonly value: unknown };
 
-/** The agent stands still until a person answers. */
+/** The agent stands still until a user answers. */
 export type Ask = Approval | Question;
 export interface Approval {
   readonly kind: 'approval';
@@ -221,7 +221,7 @@ export interface Approval {
   /** All places an allowance is about, as the agent names them; absent when it does not say, and then no rule takes it for harmless. */
   readonly paths?: readonly string[];
   readonly options: readonly Option[];
-  /** The person may change the proposed text before allowing it. */
+  /** The user may change the proposed text before allowing it. */
   readonly editable?: true;
   /** What they have made of it so far, whole: an allowance applies this. */
   readonly revised?: Diff;
@@ -328,9 +328,9 @@ export interface Terminal {
   readonly tail: string;
   /** UTF-16 units cut from the front of the output. */
   readonly dropped: number;
-  /** `stopped`: the person ended it, whatever it says of its end. */
+  /** `stopped`: the user ended it, whatever it says of its end. */
   readonly exit?: { readonly code: number | null; readonly signal: string | null; readonly stopped?: true };
-  /** The person can end its command by itself, while the turn goes on. */
+  /** The user can end its command by itself, while the turn goes on. */
   readonly stops?: boolean;
 }
 export interface BackgroundTask {
@@ -355,7 +355,7 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
-  /** It is about what went on just then: what the person says next takes it away. */
+  /** It is about what went on just then: what the user says next takes it away. */
   readonly passing?: true;
   /** It is about an agent that is not heard: what is said about that next takes its place, and another start of the agent takes it away. */
   readonly about?: 'silence';
@@ -365,5 +365,5 @@ export interface Fault {
   readonly code?: string;
   readonly next?: readonly Remedy[];
 }
-/** What a person can do about a fault; each is a button. */
+/** What a user can do about a fault; each is a button. */
 export type Remedy = 'retry' | 'continue' | 'restart' | 'showLog' | 'pickAgent' | 'openSettings' | 'configureModel' | 'signIn';

@@ -28,7 +28,7 @@ export function removeParts(turn: Turn, ids: readonly PartId[]): Turn {
   return parts.length === turn.parts.length ? turn : { ...turn, parts };
 }
 
-export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.grew' }>): Turn {
+export function growText(turn: Turn, event: Extract<SessionEvent, { type: 'text.delta' }>): Turn {
   if (event.text === '') return turn;
   const at = indexOf(turn, event.partId);
   const part = turn.parts[at];
@@ -65,7 +65,7 @@ export function decideCall(turn: Turn, id: CallId, decision: Decision): Turn {
 }
 
 export function carryOut(turn: Turn, id: CallId): Turn {
-  return inCall(turn, id, (call) => (call.status === 'ended' && !call.carriedOut ? { ...call, carriedOut: true } : call));
+  return inCall(turn, id, (call) => (call.status === 'ended' && !call.appliedOnDisk ? { ...call, appliedOnDisk: true } : call));
 }
 
 export function growInput(turn: Turn, id: CallId, text: string): Turn {

@@ -1,7 +1,7 @@
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 
-/** A rule from the person's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
+/** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
   readonly kind: 'command' | 'edit' | 'mcp' | ToolKind;
   readonly pattern?: string;
@@ -9,7 +9,7 @@ export interface ApprovalRule {
 }
 
 /** Where things of a session's folder really lie. */
-export interface Ground {
+export interface WorkspacePaths {
   /** The way below the folder with forward slashes and every link followed, '' for the folder itself; undefined when it lies elsewhere. */
   readonly below: (path: string) => { readonly path: string; readonly guarded: boolean } | undefined;
 }
@@ -18,11 +18,11 @@ export interface Ground {
 const MOST_FILES = 200;
 
 /**
- * The only place an approval is answered without a person. A rejection beats every allowance. Only one-time options are chosen, so no rule can
+ * The only place an approval is answered without a user. A rejection beats every allowance. Only one-time options are chosen, so no rule can
  * widen what the agent may do later. What is rejected is taken broadly, what is allowed narrowly (acp.md §9, §10.3): plain edits of files that
  * lie in the folder and steer nothing, and commands that are known to be what runs, in the folder.
  */
-export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string, ground: Ground): Answer | undefined {
+export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string, ground: WorkspacePaths): Answer | undefined {
   if (ask.kind !== 'approval') return undefined;
   const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, cwd, ground) : allows(rule, ask, cwd, ground)));
   const decision = matching.find((rule) => rule.decision === 'reject')?.decision ?? matching[0]?.decision;
@@ -35,7 +35,7 @@ export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string
 }
 
 /** Any of what is asked about is enough. */
-function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground): boolean {
+function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   switch (rule.kind) {
     case 'command':
@@ -51,7 +51,7 @@ function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground)
 }
 
 /** All that is asked must be what the rule is about: an edit beside a command is none of its business. */
-function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground): boolean {
+function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   // What is taken away or to another place nobody allows beforehand.
   if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
@@ -86,13 +86,13 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Ground):
 }
 
 /** What reads files must say which; others may name none. */
-function readsInside({ toolKind, paths }: Approval, cwd: string, ground: Ground): boolean {
+function readsInside({ toolKind, paths }: Approval, cwd: string, ground: WorkspacePaths): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
   return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd) !== undefined && ground.below(one) !== undefined);
 }
 
 /** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
-function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, ground: Ground): boolean {
+function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, ground: WorkspacePaths): boolean {
   if (detail.unsure || detail.command.trim() === '') return false;
   const place = detail.cwd === undefined ? undefined : ground.below(detail.cwd);
   if (detail.cwd !== undefined && (place === undefined || place.guarded)) return false;
@@ -112,7 +112,7 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
 }
 
 /** By the path as it is written and by where it really lies: both must be in the folder and match. */
-function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: Ground): boolean {
+function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const written = relative(path, cwd);
   const real = ground.below(path);
   if (written === undefined || real === undefined || real.guarded) return false;
@@ -120,7 +120,7 @@ function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: Groun
 }
 
 /** By any name the file has. */
-function names(rule: ApprovalRule, path: string, cwd: string, ground: Ground): boolean {
+function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const { pattern } = rule;
   if (pattern === undefined) return true;
   const all = [relative(path, cwd), ground.below(path)?.path, path.replaceAll('\\', '/')];

@@ -53,7 +53,7 @@ export function newSession(id: SessionId, agent: AgentInfo, cwd: string): Sessio
   };
 }
 
-/** The name a person gave an agent stays; what the agent calls itself is a detail. */
+/** The name a user gave an agent stays; what the agent calls itself is a detail. */
 function named({ name }: AgentInfo, said: AgentInfo): AgentInfo {
   return name === '' || name === said.name ? said : { ...said, name, own: said.name };
 }
@@ -77,15 +77,15 @@ export function reduce(session: Session, event: SessionEvent): Session {
       const { partial: _, ...rest } = session;
       return { ...rest, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
     }
-    case 'history.began':
+    case 'history.started':
       return session.partial ? session : { ...session, partial: true };
     case 'link.closed':
       return closeLink(session, event);
-    case 'turn.began':
+    case 'turn.started':
       if (session.turns.some((turn) => turn.id === event.turnId)) return session;
       return {
         ...session,
-        turns: [...session.turns, { id: event.turnId, beganAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
+        turns: [...session.turns, { id: event.turnId, startedAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
         notices: session.partial || event.prompt.length === 0 ? session.notices : withoutHints(session.notices),
         // It may have come back from the turn before it.
         queue: session.queue.filter((one) => one.turnId !== event.turnId),
@@ -98,21 +98,21 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
       return inRunningTurn(session, event.turnId, (turn) => (turn.stopping ? turn : { ...turn, stopping: true }));
-    case 'turn.kept':
-      return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, kept: event.value }));
+    case 'turn.adapterState':
+      return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, adapterState: event.value }));
     case 'part.added':
       return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':
       return inRunningTurn(session, event.turnId, (turn) => removeParts(turn, event.partIds));
-    case 'text.grew':
+    case 'text.delta':
       return inOpenPlace(session, event.turnId, event.parent, (turn) => growText(turn, event));
     case 'text.set':
       return inRunningTurn(session, event.turnId, (turn) => setText(turn, event.partId, event.text));
     case 'call.changed':
       return inOpenPlace(session, event.turnId, event.callId, (turn) => changeCall(turn, event.callId, event.change, event.at));
-    case 'call.inputGrew':
+    case 'call.inputDelta':
       return inOpenPlace(session, event.turnId, event.callId, (turn) => growInput(turn, event.callId, event.text));
-    case 'call.carriedOut':
+    case 'call.appliedOnDisk':
       return inTurn(session, event.turnId, (turn) => carryOut(turn, event.callId));
     case 'ask.opened':
       return openAsk(session, event.ask);
@@ -228,7 +228,7 @@ function isPending(part: Part): part is Extract<Part, { kind: 'prompt' }> {
   return part.kind === 'prompt' && part.pending === true;
 }
 
-/** What was said into a turn and not taken up waits for the person, not lost. */
+/** What was said into a turn and not taken up waits for the user, not lost. */
 function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedPrompt[] {
   const turn = turns.find((one) => one.id === turnId);
   return (turn?.parts ?? [])
@@ -237,7 +237,7 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
 }
 
-/** What was only told, not warned of, or about what is over was read when the person says the next thing; a turn the agent began by itself takes nothing away. */
+/** What was only told, not warned of, or about what is over was read when the user says the next thing; a turn the agent began by itself takes nothing away. */
 function withoutHints(notices: readonly Notice[]): readonly Notice[] {
   const isHint = ({ level, passing }: Notice) => level === 'info' || passing === true;
   return notices.some(isHint) ? notices.filter((one) => !isHint(one)) : notices;
@@ -259,7 +259,7 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   const running = session.turns.filter((turn) => turn.status === 'running');
   const cut: Session = { ...session, turns: session.turns.map((turn) => cutOff(endGoingOn(turn))) };
   const after = running.reduce(
-    // What the person had stopped already is stopped by that (acp.md §9).
+    // What the user had stopped already is stopped by that (acp.md §9).
     (now, turn) =>
       endTurn(now, {
         type: 'turn.ended',
@@ -348,8 +348,8 @@ function changeTerminal(session: Session, event: Extract<SessionEvent, { type: '
   const { terminals } = session;
   const at = terminals.findLastIndex(({ id }) => id === event.terminal.id);
   const stored: Terminal = terminals[at] ?? { id: event.terminal.id, command: '', tail: '', dropped: 0 };
-  const known = event.anew ? { ...stored, tail: '', dropped: 0 } : stored;
-  const whole = known.tail + (event.grew ?? '');
+  const known = event.reset ? { ...stored, tail: '', dropped: 0 } : stored;
+  const whole = known.tail + (event.delta ?? '');
   let cut = Math.max(0, whole.length - TERMINAL_TAIL);
   if (cut > 0 && isLowSurrogate(whole.charCodeAt(cut))) cut += 1;
   const next: Terminal = { ...known, ...event.terminal, tail: whole.slice(cut), dropped: known.dropped + cut };

@@ -11,7 +11,7 @@ export function isBusy(session: Session): boolean {
   return runningTurn(session) !== undefined;
 }
 
-/** Something is under way that a person can stop: a turn, the start of the agent, or the reading of an earlier conversation. */
+/** Something is under way that a user can stop: a turn, the start of the agent, or the reading of an earlier conversation. */
 export function canStop(session: Session): boolean {
   return isBusy(session) || session.link.state === 'opening';
 }
@@ -29,7 +29,7 @@ export function openApprovals(session: Session): readonly Approval[] {
   return session.asks.filter((ask) => ask.kind === 'approval');
 }
 
-/** The option to take when a person rejects without choosing a row: never one that reaches beyond this ask when there is another. */
+/** The option to take when a user rejects without choosing a row: never one that reaches beyond this ask when there is another. */
 export function rejection(ask: Approval): Option | undefined {
   return ask.options.find((one) => one.effect === 'reject_once') ?? ask.options.find((one) => one.effect === 'reject_always');
 }
@@ -84,7 +84,7 @@ export interface ChangedFile {
  * is no change.
  */
 export function changedFiles(turn: Turn): readonly ChangedFile[] {
-  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.carriedOut ? diffsOf(call).filter(isChange) : [])));
+  return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.appliedOnDisk ? diffsOf(call).filter(isChange) : [])));
 }
 
 export function isChange({ before, after, summary }: Diff): boolean {
@@ -123,7 +123,7 @@ export function runningTerminals(session: Session): readonly Terminal[] {
 
 /**
  * What an ask is called: with the file it is about, and never the text of the command that stands below anyway; `running` says in the
- * person's language that a command is to be run.
+ * user's language that a command is to be run.
  */
 export function askTitle(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>, running: string): string {
   const { cwd } = session;

@@ -12,7 +12,7 @@ export interface Channel extends Disposable {
 
 /** Why a channel closed. `code` and `signal` are there when a process ended. */
 export interface Closed {
-  /** A sentence for a person. */
+  /** A sentence for a user. */
   readonly reason: string;
   readonly failure: 'ended' | 'missing' | 'forbidden' | 'noFolder' | 'broken';
   readonly code?: number;

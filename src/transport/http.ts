@@ -7,8 +7,8 @@ import http, {
   validateHeaderValue,
 } from 'node:http';
 import https from 'node:https';
+import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { say } from '../base/say.ts';
 import { HttpAnswer } from './httpAnswer.ts';
 import { HttpFailure, whyFailed } from './httpFailure.ts';
 import { type AgentOptions, Sockets } from './sockets.ts';
@@ -63,7 +63,7 @@ export class HttpClient implements Disposable {
       const next = redirectOf(answer, url, request.method);
       if (next === undefined) return answer;
       answer.dispose();
-      if (hop === REDIRECTS) throw new HttpFailure('redirect', say('{0} redirects in circles.', originOf(url)));
+      if (hop === REDIRECTS) throw new HttpFailure('redirect', t('{0} redirects in circles.', originOf(url)));
       url = next;
     }
   }
@@ -88,12 +88,12 @@ export class HttpClient implements Disposable {
   #once(request: HttpRequest): Promise<HttpAnswer> {
     const { signal } = request;
     if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
-      return Promise.reject(new HttpFailure('address', say('"{0}" is not an http or https address.', request.url)));
+      return Promise.reject(new HttpFailure('address', t('"{0}" is not an http or https address.', request.url)));
     }
-    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', say('The request was stopped.')));
+    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('The request was stopped.')));
     const unsendable = unsendableOf(request);
     if (unsendable !== undefined) {
-      const told = say(
+      const told = t(
         'The header "{0}" cannot be sent: it holds characters that are not allowed there. Check "headers" in the settings.',
         unsendable,
       );
@@ -140,9 +140,7 @@ export class HttpClient implements Disposable {
       sent.on('error', (error: NodeJS.ErrnoException) => {
         reject(
           late ??
-            (signal?.aborted || this.#disposed
-              ? new HttpFailure('aborted', say('The request was stopped.'))
-              : whyFailed(request.url, error)),
+            (signal?.aborted || this.#disposed ? new HttpFailure('aborted', t('The request was stopped.')) : whyFailed(request.url, error)),
         );
       });
       sent.on('close', () => {
@@ -152,7 +150,7 @@ export class HttpClient implements Disposable {
           late ??
             new HttpFailure(
               signal?.aborted || this.#disposed ? 'aborted' : 'cut',
-              say('The connection to {0} was closed.', originOf(request.url)),
+              t('The connection to {0} was closed.', originOf(request.url)),
             ),
         );
       });
@@ -200,8 +198,8 @@ function deadlines(
 
 function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): string {
   return what === 'connect'
-    ? say('{0} could not be reached within {1} s.', origin, seconds)
-    : say('{0} did not begin to answer within {1} s.', origin, seconds);
+    ? t('{0} could not be reached within {1} s.', origin, seconds)
+    : t('{0} did not begin to answer within {1} s.', origin, seconds);
 }
 
 /** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */
@@ -213,7 +211,7 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
   if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
   answer.dispose();
   if (target?.origin === new URL(from).origin) {
-    const told = say(
+    const told = t(
       '{0} redirects to {1} with status {2}: what was sent is not sent again there.',
       originOf(from),
       target.pathname,
@@ -222,7 +220,7 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
     throw new HttpFailure('redirect', told);
   }
   const where = target ? `${target.origin}${target.pathname}` : location.slice(0, 200);
-  throw new HttpFailure('redirect', say('{0} redirects to {1}. If that is right, set it as the address.', originOf(from), where));
+  throw new HttpFailure('redirect', t('{0} redirects to {1}. If that is right, set it as the address.', originOf(from), where));
 }
 
 /** Scheme, host and port: what may be shown and logged of an address. */

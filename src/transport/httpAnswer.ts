@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { parseJson } from '../base/json.ts';
+import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { say } from '../base/say.ts';
 import { HttpFailure } from './httpFailure.ts';
 
 const ERROR_BODY = 64 * 1024;
@@ -46,15 +46,15 @@ export class HttpAnswer implements Disposable {
         const { origin } = new URL(this.#url);
         reject(
           this.#stopped()
-            ? new HttpFailure('aborted', say('The request was stopped.'))
-            : new HttpFailure('cut', say('The connection to {0} was lost.', origin)),
+            ? new HttpFailure('aborted', t('The request was stopped.'))
+            : new HttpFailure('cut', t('The connection to {0} was lost.', origin)),
         );
       };
       if (response.destroyed) return broken();
       const body = decoded(response, this.#url);
       const late = () => {
         const { origin } = new URL(this.#url);
-        reject(new HttpFailure('timeout', say('{0} stopped in the middle of its answer.', origin)));
+        reject(new HttpFailure('timeout', t('{0} stopped in the middle of its answer.', origin)));
         response.destroy();
       };
       const timer = silence === undefined ? undefined : setTimeout(late, silence);
@@ -94,7 +94,7 @@ export class HttpAnswer implements Disposable {
   async json(limit: number): Promise<unknown> {
     const text = await this.text(limit + 1);
     const { origin } = new URL(this.#url);
-    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', say('{0} answered with more than {1} bytes.', origin, limit));
+    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', t('{0} answered with more than {1} bytes.', origin, limit));
     return parseJson(text);
   }
 
@@ -120,7 +120,7 @@ function decoded(response: IncomingMessage, url: string): Readable {
     response.destroy();
     throw new HttpFailure(
       'encoding',
-      say('{0} packs its answers in a way that is not known here: {1}.', new URL(url).origin, coding.slice(0, 100)),
+      t('{0} packs its answers in a way that is not known here: {1}.', new URL(url).origin, coding.slice(0, 100)),
     );
   }
   // Its end and its breaking off are heard on the unpacked side.

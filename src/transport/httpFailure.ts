@@ -1,5 +1,5 @@
-import { say } from '../base/say.ts';
-/** Why an exchange failed below the protocol; the message is a sentence for a person and holds no secrets. */
+import { t } from '../base/l10n.ts';
+/** Why an exchange failed below the protocol; the message is a sentence for a user and holds no secrets. */
 export class HttpFailure extends Error {
   readonly kind:
     | 'address'
@@ -24,17 +24,17 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
   const origin = new URL(url).origin;
   const code = error.code ?? firstCode(error);
   if (code === 'ECONNREFUSED')
-    return new HttpFailure('refused', say('Nothing answers at {0} (connection refused). Is the server running?', origin), error);
+    return new HttpFailure('refused', t('Nothing answers at {0} (connection refused). Is the server running?', origin), error);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new HttpFailure('unknownHost', say('The host of {0} could not be found. Check the address and the network.', origin), error);
+    return new HttpFailure('unknownHost', t('The host of {0} could not be found. Check the address and the network.', origin), error);
   }
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ETIMEDOUT') {
-    return new HttpFailure('timeout', say('{0} could not be reached ({1}).', origin, code), error);
+    return new HttpFailure('timeout', t('{0} could not be reached ({1}).', origin, code), error);
   }
   if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|UNABLE_TO/.test(code)) {
-    return new HttpFailure('certificate', say('No secure connection to {0}: {1}.', origin, error.message), error);
+    return new HttpFailure('certificate', t('No secure connection to {0}: {1}.', origin, error.message), error);
   }
-  return new HttpFailure('cut', say('The connection to {0} was lost ({1}).', origin, code ?? error.message), error);
+  return new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, code ?? error.message), error);
 }
 
 /** Several addresses of one host were tried: the first one's reason stands for all. */

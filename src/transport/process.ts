@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import crossSpawn from 'cross-spawn';
 import { Emitter } from '../base/emitter.ts';
+import { t } from '../base/l10n.ts';
 import { toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
 import type { LineBounds } from './lines.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
 import { listenOnce, stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
-  /** What a person calls it; its command line where nobody says. */
+  /** What a user calls it; its command line where nobody says. */
   readonly name?: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -40,7 +40,7 @@ export function processChannel(spec: ProcessSpec, options: ProcessOptions): Chan
     return startProcess(spec, options);
   } catch (error) {
     // Arguments that no program can be started with: an empty name, a null character.
-    return closedChannel({ failure: 'broken', reason: say('{0} could not start: {1}', nameOf(spec), messageOf(error)), stderr: '' });
+    return closedChannel({ failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), messageOf(error)), stderr: '' });
   }
 }
 
@@ -125,7 +125,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
     if (why.failure !== 'broken' || closed) return;
     options.log.warn(`${spec.command}: ${why.reason}`);
     if (pid !== undefined) signalTree(pid, 'SIGKILL');
-    finish({ reason: say('{0} was ended: {1}', nameOf(spec), why.reason), failure: 'broken' });
+    finish({ reason: t('{0} was ended: {1}', nameOf(spec), why.reason), failure: 'broken' });
   });
 
   return {
@@ -160,7 +160,7 @@ export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   return env;
 }
 
-/** What was started, as a person would call it. */
+/** What was started, as a user would call it. */
 function nameOf(spec: ProcessSpec): string {
   return spec.name || commandLine(spec);
 }
@@ -172,23 +172,23 @@ export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'ar
 }
 
 function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
-  if (ending) return say('{0} was ended.', name);
-  return signal ? say('{0} was ended by {1}.', name, signal) : say('{0} ended with exit code {1}.', name, code ?? '?');
+  if (ending) return t('{0} was ended.', name);
+  return signal ? t('{0} was ended by {1}.', name, signal) : t('{0} ended with exit code {1}.', name, code ?? '?');
 }
 
 function whyNotStarted(spec: ProcessSpec, error: NodeJS.ErrnoException): Omit<Closed, 'stderr'> {
   if (!existsSync(spec.cwd))
-    return { failure: 'noFolder', reason: say('{0} could not start: the folder {1} does not exist.', nameOf(spec), spec.cwd) };
+    return { failure: 'noFolder', reason: t('{0} could not start: the folder {1} does not exist.', nameOf(spec), spec.cwd) };
   if (error.code === 'ENOENT') {
-    return { failure: 'missing', reason: say('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
+    return { failure: 'missing', reason: t('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
   }
   if (error.code === 'EACCES' || error.code === 'EPERM') {
     return {
       failure: 'forbidden',
-      reason: say('"{0}" may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
+      reason: t('"{0}" may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
     };
   }
-  return { failure: 'broken', reason: say('{0} could not start: {1}', nameOf(spec), error.message) };
+  return { failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), error.message) };
 }
 
 /** The last bytes of a stream. */

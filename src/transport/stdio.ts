@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { Emitter } from '../base/emitter.ts';
+import { t } from '../base/l10n.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
-import { say } from '../base/say.ts';
 import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
 
@@ -30,15 +30,15 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
     try {
       lines.push(chunk);
     } catch (error) {
-      close(say('It sent {0}.', messageOf(error)), 'broken');
+      close(t('It sent {0}.', messageOf(error)), 'broken');
     }
   };
   input.on('data', take);
   input.once('end', () => {
     if (!closed) lines.end();
-    close(say('Its output ended.'), 'ended');
+    close(t('Its output ended.'), 'ended');
   });
-  input.on('error', (error) => close(say('Reading from it failed: {0}', error.message), 'broken'));
+  input.on('error', (error) => close(t('Reading from it failed: {0}', error.message), 'broken'));
   // A peer that stops reading shows as EPIPE here. What it wrote before may still be on its way in, so only the input's end closes.
   output.on('error', () => {});
 
@@ -51,7 +51,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
           }),
     onMessage: (listener) => messages.listen(listener),
     onClosed: (listener) => listenOnce(closed, closes, listener),
-    dispose: () => close(say('The connection was closed.'), 'ended'),
+    dispose: () => close(t('The connection was closed.'), 'ended'),
   };
 }
 

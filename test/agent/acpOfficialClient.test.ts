@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type McpServer, methods } from '@agentclientprotocol/sdk';
 import { silentLog } from '../../src/base/log.ts';
 import { headlessTools } from '../../src/headless/tools.ts';
-import { lendTools } from '../../src/protocols/door.ts';
+import { offerTools } from '../../src/protocols/offeredTools.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import { temporaryFolder } from './agentProcess.ts';
 import { say, withAgent } from './officialClient.ts';
@@ -16,7 +16,7 @@ for (const how of ['http', 'stdio'] as const) {
   test(`tools of a server the client names are called over ${how}; one that is not there costs only its tools`, async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(path.join(cwd, 'a.txt'), 'one\ntwo\n');
-    const lent = await lendTools(headlessTools(cwd), { log: silentLog, client: { name: 'test', version: '1' } });
+    const lent = await offerTools(headlessTools(cwd), { log: silentLog, client: { name: 'test', version: '1' } });
     assert.ok(lent);
     t.after(() => lent.dispose());
     const server: McpServer =
@@ -43,7 +43,7 @@ test('a tool that may change something is asked about, and not run when refused'
     return { ok: true, text: 'Opened it' };
   };
   const tool: Tool = { ...open, confirm: () => undefined, run };
-  const lent = await lendTools([tool], { log: silentLog, client: { name: 'test', version: '1' } });
+  const lent = await offerTools([tool], { log: silentLog, client: { name: 'test', version: '1' } });
   assert.ok(lent);
   t.after(() => lent.dispose());
   const server: McpServer = { type: 'http', name: lent.name, url: lent.http.url, headers: pairs(lent.http.headers) };

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { methods, type SessionNotification } from '@agentclientprotocol/sdk';
-import { diffLocations, locationsOf, titleOf } from '../../src/agent/faces/acp/toolWords.ts';
+import { diffLocations, locationsOf, titleOf } from '../../src/agent/servers/acp/toolWords.ts';
 import { temporaryFolder } from './agentProcess.ts';
 import { startService } from './fakeService.ts';
 import { say, type Terminals, withAgent } from './officialClient.ts';
@@ -179,7 +179,7 @@ test('places of paths as they are written here and on Windows; titles with the p
   assert.deepEqual(titles, ['Search for "TODO" in src', 'Find files **/*.ts', 'npm test', 'Read a.ts', 'Edit a file', 'open_in_ide']);
 });
 
-test('a loaded conversation has its edits with their diff, place and input, its plan, and the pictures of the person', async (t) => {
+test('a loaded conversation has its edits with their diff, place and input, its plan, and the pictures of the user', async (t) => {
   const cwd = temporaryFolder(t);
   const home = temporaryFolder(t);
   const file = path.join(cwd, 'a.txt');

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Conversation } from '../../src/agent/conversation.ts';
-import type { ApprovalAnswer, ApprovalRequest, Face, QuestionRequest, Said } from '../../src/agent/face.ts';
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../src/agent/frontend.ts';
 import type { Message, Model, ModelPiece, ModelRequest, ToolOffer } from '../../src/agent/models/model.ts';
 import { done, type Outcome } from '../../src/agent/tools/tool.ts';
 
@@ -43,8 +43,8 @@ export function scriptedModel(lines: readonly Line[], more: Partial<Model> = {})
   };
 }
 
-export interface TestFace extends Face {
-  readonly said: Said[];
+export interface TestFace extends Frontend {
+  readonly said: AgentEvent[];
   readonly approvals: ApprovalRequest[];
   readonly questions: QuestionRequest[];
 }
@@ -57,7 +57,7 @@ export interface FaceAnswers {
 }
 
 export function testFace(answers: FaceAnswers = {}): TestFace {
-  const said: Said[] = [];
+  const said: AgentEvent[] = [];
   const approvals: ApprovalRequest[] = [];
   const questions: QuestionRequest[] = [];
   return {
@@ -66,7 +66,7 @@ export function testFace(answers: FaceAnswers = {}): TestFace {
     questions,
     asksQuestions: true,
     hasPlanMode: true,
-    say: (one) => void said.push(one),
+    emit: (one) => void said.push(one),
     approve: async (request, signal) => {
       approvals.push(request);
       const answer = answers.approve?.(request, signal) ?? { allow: true, forSession: false };
@@ -92,7 +92,7 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
 
 export interface Played {
   readonly conversation: Conversation;
-  readonly face: TestFace;
+  readonly frontend: TestFace;
   readonly model: ScriptedModel;
 }
 
@@ -103,23 +103,23 @@ export function play(
   more: { model?: Partial<Model>; maxSteps?: number } = {},
 ): Played {
   setMaxListeners(100);
-  const face = testFace(answers);
+  const frontend = testFace(answers);
   const model = scriptedModel(lines, more.model);
   const conversation = new Conversation({
-    face,
+    frontend,
     model,
     workspace: { cwd, roots: [cwd] },
     ...(more.maxSteps === undefined ? {} : { maxSteps: more.maxSteps }),
   });
-  return { conversation, face, model };
+  return { conversation, frontend, model };
 }
 
 export function ask(conversation: Conversation, text: string): ReturnType<Conversation['prompt']> {
   return conversation.prompt([{ type: 'text', text }]);
 }
 
-export function textSaid(face: TestFace): string {
-  return face.said.map((one) => (one.type === 'text' ? one.text : '')).join('');
+export function textSaid(frontend: TestFace): string {
+  return frontend.said.map((one) => (one.type === 'text' ? one.text : '')).join('');
 }
 
 /** Results in the history, as `name: message`. */

@@ -45,8 +45,8 @@ test('reads run beside each other, edits one after another', async (t) => {
       return { allow: true, forSession: false };
     },
   });
-  const say = apart.face.say;
-  apart.face.say = (one) => {
+  const say = apart.frontend.emit;
+  apart.frontend.emit = (one) => {
     say(one);
     if (one.type === 'call.ended') order.push(`ended ${one.outcome.text.trim()}`);
   };
@@ -71,7 +71,7 @@ test('bad calls are told to the model and the turn goes on', async (t) => {
 });
 
 test('a failure that may pass is tried again; what was said of it is taken back', async (t) => {
-  const { conversation, face, model } = play(temporaryFolder(t), [
+  const { conversation, frontend, model } = play(temporaryFolder(t), [
     async function* () {
       yield { type: 'text', text: 'half' };
       yield { type: 'call', call: { id: 'x', name: 'Shell', input: '{"command":"touch made"}' } };
@@ -82,13 +82,13 @@ test('a failure that may pass is tried again; what was said of it is taken back'
   ]);
   assert.deepEqual(await ask(conversation, 'go'), { status: 'finished' });
   assert.deepEqual(
-    face.said.filter((one) => one.type === 'step.retry').map((one) => [one.nextAttempt, one.status, one.wait]),
+    frontend.said.filter((one) => one.type === 'step.retry').map((one) => [one.nextAttempt, one.status, one.wait]),
     [
       [2, 429, 0.001],
       [3, 429, 0.001],
     ],
   );
-  assert.equal(face.approvals.length, 0, 'nothing of the broken step was done');
+  assert.equal(frontend.approvals.length, 0, 'nothing of the broken step was done');
   assert.equal(model.requests.length, 3);
   assert.deepEqual(
     conversation.history.messages.map((message) => message.role),
@@ -97,9 +97,9 @@ test('a failure that may pass is tried again; what was said of it is taken back'
 });
 
 test('after the last attempt the error comes out, and the conversation can go on', async (t) => {
-  const { conversation, face } = play(temporaryFolder(t), [later(), later(), later(), later({ status: 500 }), 'back']);
+  const { conversation, frontend } = play(temporaryFolder(t), [later(), later(), later(), later({ status: 500 }), 'back']);
   await assert.rejects(ask(conversation, 'go'), /busy/);
-  assert.equal(face.said.filter((one) => one.type === 'step.broken').length, 1);
+  assert.equal(frontend.said.filter((one) => one.type === 'step.broken').length, 1);
   assert.deepEqual(await ask(conversation, 'again'), { status: 'finished' });
 });
 
@@ -140,7 +140,7 @@ test('a rejection with feedback lets the model go on with it', async (t) => {
 test('allowed for the session: that action only, also for requests that wait already', async (t) => {
   const cwd = temporaryFolder(t);
   const answers: ((answer: { allow: true; forSession: boolean }) => void)[] = [];
-  const { conversation, face } = play(
+  const { conversation, frontend } = play(
     cwd,
     [
       { calls: [read('/etc/hostname'), read('/etc/hosts')] },
@@ -159,7 +159,7 @@ test('allowed for the session: that action only, also for requests that wait alr
   );
   await ask(conversation, 'go');
   assert.deepEqual(
-    face.approvals.map((one) => one.action),
+    frontend.approvals.map((one) => one.action),
     ['read outside of working directory', 'read outside of working directory', 'edit file'],
   );
   assert.equal(readFileSync(path.join(cwd, 'a.txt'), 'utf8'), 'x');
@@ -189,8 +189,8 @@ test('cancelling: while the model speaks, while a question is open, while a comm
   assert.deepEqual(await ask(asking.conversation, 'again'), { status: 'finished' });
 
   const running = play(cwd, [{ calls: [run('echo up; sleep 600')] }, 'fine']);
-  const say = running.face.say;
-  running.face.say = (one) => {
+  const say = running.frontend.emit;
+  running.frontend.emit = (one) => {
     say(one);
     if (one.type === 'call.output') running.conversation.cancel();
   };
@@ -199,7 +199,7 @@ test('cancelling: while the model speaks, while a question is open, while a comm
   assert.equal(running.conversation.cancel(), false, 'nothing runs any more');
 });
 
-test('a model that does not mind the signal does not hold up the person who said stop', async (t) => {
+test('a model that does not mind the signal does not hold up the user who said stop', async (t) => {
   const deaf = play(temporaryFolder(t), [
     async function* () {
       yield { type: 'text', text: 'a' };
@@ -213,9 +213,9 @@ test('a model that does not mind the signal does not hold up the person who said
 });
 
 test('cancelling cuts the wait between two attempts short', async (t) => {
-  const { conversation, face } = play(temporaryFolder(t), [later({ retryAfter: 50 })]);
-  const say = face.say;
-  face.say = (one) => {
+  const { conversation, frontend } = play(temporaryFolder(t), [later({ retryAfter: 50 })]);
+  const say = frontend.emit;
+  frontend.emit = (one) => {
     say(one);
     if (one.type === 'step.retry') conversation.cancel();
   };
@@ -223,7 +223,7 @@ test('cancelling cuts the wait between two attempts short', async (t) => {
 });
 
 test('a steer is taken up after the step, and keeps the turn going', async (t) => {
-  const { conversation, face, model } = play(temporaryFolder(t), [
+  const { conversation, frontend, model } = play(temporaryFolder(t), [
     async function* () {
       conversation.steer([{ type: 'text', text: 'also this' }]);
       yield { type: 'text', text: 'first' };
@@ -232,9 +232,9 @@ test('a steer is taken up after the step, and keeps the turn going', async (t) =
   ]);
   assert.equal(conversation.steer([{ type: 'text', text: 'too early' }]), false);
   await ask(conversation, 'go');
-  assert.equal(textSaid(face), 'firstsecond');
+  assert.equal(textSaid(frontend), 'firstsecond');
   assert.deepEqual(model.requests[1]?.history.at(-1), { role: 'user', parts: [{ type: 'text', text: 'also this' }] });
-  assert.ok(face.said.some((one) => one.type === 'steered'));
+  assert.ok(frontend.said.some((one) => one.type === 'steered'));
 });
 
 test('ids that are empty or were used before are replaced, so that every call has its own', async (t) => {
@@ -282,21 +282,21 @@ test('a tool of the client is run by the client, with checked arguments, and its
 });
 
 test('an unknown slash command is answered; a known one works', async (t) => {
-  const { conversation, face } = play(temporaryFolder(t), []);
+  const { conversation, frontend } = play(temporaryFolder(t), []);
   assert.deepEqual(await ask(conversation, '/nonsense now'), { status: 'finished' });
-  assert.match(textSaid(face), /Unknown slash command "\/nonsense"/);
+  assert.match(textSaid(frontend), /Unknown slash command "\/nonsense"/);
   await ask(conversation, '/status');
-  assert.match(textSaid(face), /Model: scripted/);
+  assert.match(textSaid(frontend), /Model: scripted/);
 });
 
 test('near the size of the context the history becomes a summary, and calls keep their results', async (t) => {
   const cwd = temporaryFolder(t);
   writeFileSync(path.join(cwd, 'big.txt'), 'some words\n'.repeat(900));
   const model = { contextSize: 4000 };
-  const { conversation, face, model: scripted } = play(cwd, [{ calls: [read('big.txt')] }, 'THE SUMMARY', 'answer'], {}, { model });
+  const { conversation, frontend, model: scripted } = play(cwd, [{ calls: [read('big.txt')] }, 'THE SUMMARY', 'answer'], {}, { model });
   await ask(conversation, 'first');
-  assert.equal(face.said.filter((one) => one.type === 'compaction.ended').length, 1);
-  assert.equal(textSaid(face), 'answer');
+  assert.equal(frontend.said.filter((one) => one.type === 'compaction.ended').length, 1);
+  assert.equal(textSaid(frontend), 'answer');
   const [, summary, after] = scripted.requests;
   assert.deepEqual(summary?.tools, [], 'the summary was asked for without tools');
   assert.match(JSON.stringify(after?.history), /THE SUMMARY.*Go on/);

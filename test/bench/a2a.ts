@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { openA2a } from '../../src/protocols/a2a/adapter.ts';
-import type { Adapter, Scene } from '../../src/protocols/adapter.ts';
+import type { Adapter, AdapterContext } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { quietScene } from './timing/quietScene.ts';
@@ -71,7 +71,7 @@ async function startPlayer(): Promise<{ readonly child: ChildProcess; readonly u
 async function open(url: string, onEvent: (event: SessionEvent) => void): Promise<Adapter> {
   let session = newSession('s', { protocol: 'a2a', name: 'bench' }, '/');
   return new Promise((resolve) => {
-    const scene: Scene = quietScene((event) => {
+    const scene: AdapterContext = quietScene((event) => {
       session = reduce(session, event);
       onEvent(event);
       if (event.type === 'link.ready') setImmediate(() => resolve(adapter));
@@ -151,7 +151,7 @@ async function recovery(): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   let heard: (at: number) => void = () => {};
   const adapter = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, (event) => {
-    if (event.type === 'text.grew' && event.text === 'after') heard(performance.now());
+    if (event.type === 'text.delta' && event.text === 'after') heard(performance.now());
   });
   const at = await new Promise<number>((resolve) => {
     heard = resolve;

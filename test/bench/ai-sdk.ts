@@ -60,7 +60,7 @@ function bytesOf(chunks: readonly Chunk[]): Buffer[] {
 }
 
 async function ours(pieces: readonly Buffer[]): Promise<number> {
-  let session = reduce(newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/'), { type: 'turn.began', turnId: 't', at: 0, prompt: [] });
+  let session = reduce(newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/'), { type: 'turn.started', turnId: 't', at: 0, prompt: [] });
   const telling = new Telling('t', (event) => {
     session = reduce(session, event);
   });

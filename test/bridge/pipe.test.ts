@@ -50,10 +50,10 @@ test('a lost patch is noticed, asked for once, and mended by a snapshot', () => 
   outbox.listen(true);
   deliver();
   const grow = () => {
-    store.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'a', text: 'x' });
+    store.apply({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'a', text: 'x' });
     frame();
   };
-  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  store.apply({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
   frame();
   deliver();
   grow();
@@ -71,7 +71,7 @@ test('a hidden view gets nothing', () => {
   const { store, wire, outbox, frame } = pipe();
   outbox.show({ id: 's', store });
   outbox.listen(false);
-  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+  store.apply({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
   frame();
   assert.deepEqual(wire, []);
 });
@@ -80,8 +80,8 @@ test('growth of one frame is one event, and the patch says which numbers it cove
   const { store, wire, outbox, frame } = pipe();
   outbox.show({ id: 's', store });
   outbox.listen(true);
-  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
-  for (const text of ['a', 'b', 'c']) store.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text });
+  store.apply({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
+  for (const text of ['a', 'b', 'c']) store.apply({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text });
   frame();
   const patch = wire.at(-1);
   assert.ok(patch?.type === 'patch');
@@ -100,17 +100,17 @@ test('what a turn keeps for its adapter is not sent, and the numbers go on', () 
   const { store, wire, outbox, mirror, asked, frame, deliver } = pipe();
   outbox.show({ id: 's', store });
   outbox.listen(true);
-  store.apply({ type: 'turn.began', turnId: 't', at: 1, prompt: [] });
-  store.apply({ type: 'turn.kept', turnId: 't', value: { secret: 1 } });
+  store.apply({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
+  store.apply({ type: 'turn.adapterState', turnId: 't', value: { secret: 1 } });
   frame();
-  store.apply({ type: 'turn.kept', turnId: 't', value: { secret: 2 } });
+  store.apply({ type: 'turn.adapterState', turnId: 't', value: { secret: 2 } });
   frame();
   store.apply({ type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
   frame();
   outbox.snapshot();
   assert.equal(JSON.stringify(wire).includes('secret'), false);
   deliver();
-  assert.deepEqual(store.now.turns[0]?.kept, { secret: 2 });
-  assert.deepEqual([mirror.session?.turns[0]?.status, mirror.session?.turns[0]?.kept], ['done', undefined]);
+  assert.deepEqual(store.now.turns[0]?.adapterState, { secret: 2 });
+  assert.deepEqual([mirror.session?.turns[0]?.status, mirror.session?.turns[0]?.adapterState], ['done', undefined]);
   assert.deepEqual(asked, []);
 });

@@ -217,9 +217,9 @@ export function describe(effect: Effect): string | undefined {
 
 export function describeEvent(event: SessionEvent): string {
   switch (event.type) {
-    case 'text.grew':
+    case 'text.delta':
       return `${event.kind} ${event.partId}${event.parent ? ` in ${event.parent}` : ''} ${JSON.stringify(event.text)}`;
-    case 'turn.began':
+    case 'turn.started':
       return `turn ${event.turnId}${json(event.prompt)}`;
     case 'turn.ended': {
       const { type: _type, at: _at, turnId, status, stop, error, ...more } = event;
@@ -235,7 +235,7 @@ export function describeEvent(event: SessionEvent): string {
       const { status, title, ...more } = event.change;
       return `call ${event.callId}${status ? ` ${status}` : ''}${title === undefined ? '' : ` "${title}"`}${Object.keys(more).length > 0 ? json(more) : ''}`;
     }
-    case 'call.inputGrew':
+    case 'call.inputDelta':
       return `input ${event.callId} ${JSON.stringify(event.text)}`;
     case 'ask.opened': {
       const { id, title, kind: _kind, ...more } = event.ask;

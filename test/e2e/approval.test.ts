@@ -37,7 +37,7 @@ test(
     await pick.gone();
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await window.page.keyboard.type('and then');
-    assert.equal(await chat.composer.inputValue(), 'and then', 'the keys are back where the person was');
+    assert.equal(await chat.composer.inputValue(), 'and then', 'the keys are back where the user was');
     await chat.composer.fill('');
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(file, 'utf8'), /'Welcome from/);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { suite } from './suite.ts';
 
-/** What a person gets: the .vsix installed, in a narrow side bar and a small window. */
+/** What a user gets: the .vsix installed, in a narrow side bar and a small window. */
 const inWindow = suite({ name: 'packaged', packaged: true, viewport: { width: 900, height: 640 } });
 
 test(

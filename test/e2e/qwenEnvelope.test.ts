@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { build } from 'esbuild';
 import { suite } from './suite.ts';
 
-// The envelope dialect of Qwen's structured I/O, as a person meets it in the workbench.
+// The envelope dialect of Qwen's structured I/O, as a user meets it in the workbench.
 const place = mkdtempSync(path.join(tmpdir(), 'parley-envelope-'));
 const fake = path.join(place, 'envelopePeer.mjs');
 await build({ entryPoints: ['test/fakes/envelope.ts'], bundle: true, platform: 'node', format: 'esm', outfile: fake, logLevel: 'warning' });

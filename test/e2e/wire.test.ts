@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { suite } from './suite.ts';
 import { wirePeer } from './wirePeer.ts';
 
-// What Wire brings beyond text and approvals, as a person meets it in the workbench.
+// What Wire brings beyond text and approvals, as a user meets it in the workbench.
 const event = (type: string, payload: object = {}) => ({ event: type, payload });
 const call = (id: string, name: string, input: object) =>
   event('ToolCall', { type: 'function', id, function: { name, arguments: JSON.stringify(input) } });

@@ -5,7 +5,7 @@ import type { Log } from '../../src/base/log.ts';
 import type { Answers, ToView } from '../../src/bridge/contract.ts';
 import { ChatLink } from '../../src/editor/chatLink.ts';
 import type { ChatPage } from '../../src/editor/chatView.ts';
-import type { Desk, DeskSession } from '../../src/live/surface.ts';
+import type { HostedSession, SessionHost } from '../../src/live/surface.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { type Change, Store } from '../../src/session/store.ts';
@@ -40,8 +40,8 @@ function open(answers: Partial<Answers> = {}) {
   const changes = new Emitter<{ id: string; change: Change }>();
   const lists = new Emitter<void>();
   const sent: { id: string; intent: Intent }[] = [];
-  const sessions = new Map<string, DeskSession>();
-  const desk: { active: string | undefined } & Desk = {
+  const sessions = new Map<string, HostedSession>();
+  const desk: { active: string | undefined } & SessionHost = {
     active: 'a',
     get all() {
       return [...sessions.keys()];
@@ -78,7 +78,7 @@ function open(answers: Partial<Answers> = {}) {
   return { page, link, desk, lists, a, b, sent, problems, typed, readies: () => ready };
 }
 const frame = () => new Promise((resolve) => setTimeout(resolve, 40));
-const began = (id: string) => ({ type: 'turn.began', turnId: id, at: 1, prompt: [] }) as const;
+const began = (id: string) => ({ type: 'turn.started', turnId: id, at: 1, prompt: [] }) as const;
 
 test('nothing is said before the page is ready; then hello, sessions and a snapshot', async () => {
   const { page, link, a, readies } = open();
@@ -96,8 +96,8 @@ test('changes come as one numbered patch a frame', async () => {
   page.say({ type: 'ready' });
   page.posted.length = 0;
   a.apply(began('t'));
-  a.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text: 'Hel' });
-  a.apply({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text: 'lo' });
+  a.apply({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Hel' });
+  a.apply({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'lo' });
   await frame();
   const patches = page.posted.filter((message) => message.type === 'patch');
   assert.equal(patches.length, 1);

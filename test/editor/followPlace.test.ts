@@ -22,12 +22,12 @@ const two = {
   columns: [1, 2],
 };
 
-test('a person who only looks on gets the file where they look', () => {
+test('a user who only looks on gets the file where they look', () => {
   assert.deepEqual(placeFor('new', scene({})), { column: 1 });
   assert.deepEqual(placeFor('new', scene({ visible: [] })), { column: 1 });
 });
 
-test('the editor a person has worked in during the turn is never covered, however long they think', () => {
+test('the editor a user has worked in during the turn is never covered, however long they think', () => {
   assert.deepEqual(placeFor('new', scene({ worked: { mine: NOW - 50_000 } })), { column: BESIDE });
   assert.deepEqual(placeFor('new', scene({ ...two, worked: { mine: NOW - 50_000 } })), { column: 2 });
   assert.deepEqual(placeFor('new', scene({ worked: { mine: NOW - 70_000 } })), { column: 1 }, 'before the turn');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Typing } from '../../src/editor/typing.ts';
 
-test('a person rests a second after the last key, or at once when what they typed was sent', () => {
+test('a user rests a second after the last key, or at once when what they typed was sent', () => {
   let now = 5000;
   const typing = new Typing(() => now);
   assert.equal(typing.restsIn(), 0);

@@ -8,7 +8,7 @@ import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
 
 const HEADLESS = path.resolve('dist/headless.js');
-/** Agents keep their sessions here, not with the person who runs the tests. */
+/** Agents keep their sessions here, not with the user who runs the tests. */
 const HOME = mkdtempSync(path.join(tmpdir(), 'headless-home-'));
 after(() => rmSync(HOME, { recursive: true, force: true }));
 const AGENT = ['--command', process.execPath, '--arg', path.resolve('dist/parley-agent.js'), '--arg', '--wire'];
@@ -269,7 +269,7 @@ test('the time limit and a signal end the run and the agent with it', async (t) 
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   child.stdout.on('data', (chunk: Buffer) => {
-    if (chunk.includes('turn.began')) child.kill('SIGTERM');
+    if (chunk.includes('turn.started')) child.kill('SIGTERM');
   });
   assert.equal(await ended, 1);
   assert.equal(isAlive(Number(readFileSync(pidFile, 'utf8'))), false);

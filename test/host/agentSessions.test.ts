@@ -34,7 +34,7 @@ describe('conversations an agent keeps', () => {
           if (stops) end('t2');
         },
       },
-      begin: () => desk.say('a', { type: 'turn.began', turnId: 't2', at: 1, prompt: [] }),
+      begin: () => desk.say('a', { type: 'turn.started', turnId: 't2', at: 1, prompt: [] }),
     };
   };
   const first = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => choices[0]?.value;
@@ -65,7 +65,7 @@ describe('conversations an agent keeps', () => {
     assert.deepEqual(other.asked, []);
   });
 
-  it('one that is open in another session is not deleted, also when it was opened while the person was asked', async () => {
+  it('one that is open in another session is not deleted, also when it was opened while the user was asked', async () => {
     const { session, asked } = subject({ forget: true });
     const elsewhere = subject({}, 'old').session;
     const picked: unknown[] = [];

@@ -198,7 +198,7 @@ describe('approvals as quick-picks', () => {
     );
   });
 
-  it('nothing pops up when the person wants it so, and it can still be shown', async () => {
+  it('nothing pops up when the user wants it so, and it can still be shown', async () => {
     popUp = false;
     desk.open(command('1'));
     await press('down', 'enter');
@@ -208,7 +208,7 @@ describe('approvals as quick-picks', () => {
     assert.equal(desk.answers.length, 1);
   });
 
-  it('an ask waits until the person has stopped typing, unless they ask for it', async () => {
+  it('an ask waits until the user has stopped typing, unless they ask for it', async () => {
     rest = 3_600_000;
     desk.open(command('1'));
     await press('down', 'enter');
@@ -247,7 +247,7 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
   });
 
-  it('after the last answer the person is back in the chat they came from, and where something else took the place nobody is', async () => {
+  it('after the last answer the user is back in the chat they came from, and where something else took the place nobody is', async () => {
     inChat = true;
     desk.open(command('1'));
     desk.open(command('2'));
@@ -314,7 +314,7 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
   });
 
-  it('what the person changed in the diff goes with an allowance, wherever it was given, and with no rejection', async () => {
+  it('what the user changed in the diff goes with an allowance, wherever it was given, and with no rejection', async () => {
     const open = (id: string) => desk.open({ ...command(id), editable: true });
     edited = 'mine';
     open('1');
@@ -386,7 +386,7 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: [] } } }]);
   });
 
-  it('a question without fields is not answered for the person', async () => {
+  it('a question without fields is not answered for the user', async () => {
     desk.open(question('q', []));
     await press('enter');
     assert.deepEqual(desk.answers, []);

@@ -1,5 +1,5 @@
 import { Emitter } from '../../src/base/emitter.ts';
-import type { Desk, DeskSession } from '../../src/live/surface.ts';
+import type { HostedSession, SessionHost } from '../../src/live/surface.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Answer, Intent } from '../../src/session/intents.ts';
 import type { Approval, Ask, Option, Question } from '../../src/session/model.ts';
@@ -7,10 +7,10 @@ import { newSession } from '../../src/session/reduce.ts';
 import { type Change, Store } from '../../src/session/store.ts';
 
 /** A desk with one session per name and no agents: asks are opened by the test, answers are kept and close their ask. */
-export class FakeDesk implements Desk {
+export class FakeDesk implements SessionHost {
   readonly #changes = new Emitter<{ readonly id: string; readonly change: Change }>();
   readonly #lists = new Emitter<void>();
-  readonly #sessions = new Map<string, DeskSession>();
+  readonly #sessions = new Map<string, HostedSession>();
   readonly answers: { readonly askId: string; readonly answer: Answer }[] = [];
   readonly active: string | undefined;
 
@@ -21,14 +21,14 @@ export class FakeDesk implements Desk {
       store.onChange((change) => this.#changes.fire({ id, change }));
       this.#sessions.set(id, { id, store, profile: 'none', send: (intent) => this.#take(id, intent), hints: async () => [] });
       this.say(id, { type: 'link.ready', agent: { protocol: 'none', name: `Agent ${id}` }, offers: { feedback: true } });
-      this.say(id, { type: 'turn.began', turnId: 't', at: 1, prompt: [] });
+      this.say(id, { type: 'turn.started', turnId: 't', at: 1, prompt: [] });
     }
   }
 
   get all(): readonly string[] {
     return [...this.#sessions.keys()];
   }
-  get(id: string): DeskSession | undefined {
+  get(id: string): HostedSession | undefined {
     return this.#sessions.get(id);
   }
   onChange(listener: (id: string, change: Change) => void) {

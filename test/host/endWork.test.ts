@@ -28,7 +28,7 @@ describe('closing a session', () => {
     assert.deepEqual(closed, []);
   });
 
-  it('asks while the agent works, and stays open unless the person says so', async () => {
+  it('asks while the agent works, and stays open unless the user says so', async () => {
     const desk = new FakeDesk('/', 'a');
     const { closed, sessions } = closing();
     await closeSession(sessions, desk.get('a')!, async () => undefined);
@@ -48,13 +48,13 @@ describe('restarting an agent', () => {
     return { restarts, session: { ...session, id: session.id, store: session.store, restart: async () => void restarts.push('a') } };
   };
 
-  it('asks while the agent works, and leaves it alone unless the person says so', async () => {
+  it('asks while the agent works, and leaves it alone unless the user says so', async () => {
     const { restarts, session } = restarting(new FakeDesk('/', 'a'));
     await restartAgent(session, async () => undefined);
     assert.deepEqual(restarts, []);
   });
 
-  it('does not ask when the person has stopped the turn and the agent goes on', async () => {
+  it('does not ask when the user has stopped the turn and the agent goes on', async () => {
     const desk = new FakeDesk('/', 'a');
     desk.say('a', { type: 'turn.stopping', turnId: 't' });
     const { restarts, session } = restarting(desk);

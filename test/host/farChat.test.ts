@@ -35,7 +35,7 @@ describe('a chat server beyond the editor’s proxy', () => {
     proxy.close();
   });
 
-  it('a stream that is silent while a person thinks stays open, and the answer reaches the server', async () => {
+  it('a stream that is silent while a user thinks stays open, and the answer reaches the server', async () => {
     const url = `http://agent.test:${new URL(server.url).port}/api/chat`;
     const live = open(url, { options: { toolFlow: 'held' } }, newSession(randomUUID(), { protocol: 'ai-sdk', name: 'x' }, '/w'));
     await live.start();

@@ -9,7 +9,7 @@ import { OpenAsks } from '../../src/protocols/acp/asks.ts';
 import { FileRequests } from '../../src/protocols/acp/fileRequests.ts';
 import type { Ask } from '../../src/session/model.ts';
 
-describe('files as the person has them', () => {
+describe('files as the user has them', () => {
   let folder: string;
   let file: string;
   const open = async () => {
@@ -101,7 +101,7 @@ describe('files as the person has them', () => {
     };
   };
 
-  it("an agent reads unsaved text, and its write leaves the person's other unsaved text, the byte order mark and the line ends", async () => {
+  it("an agent reads unsaved text, and its write leaves the user's other unsaved text, the byte order mark and the line ends", async () => {
     writeFileSync(file, '\uFEFFone\r\ntwo\r\nthree\r\nfour\r\nfive\r\n');
     const document = await open();
     const type = async (line: number, text: string) => {
@@ -123,7 +123,7 @@ describe('files as the person has them', () => {
     await document.save();
   });
 
-  it('an agent that changes the same lines is held until the person decides', async () => {
+  it('an agent that changes the same lines is held until the user decides', async () => {
     writeFileSync(file, 'one\ntwo\n');
     const document = await open();
     const agent = asked(false);
@@ -148,7 +148,7 @@ describe('files as the person has them', () => {
     assert.deepEqual(agent.opened, []);
   });
 
-  it('an agent writes at the end of a text while the person types at its beginning: both stay', async () => {
+  it('an agent writes at the end of a text while the user types at its beginning: both stay', async () => {
     writeFileSync(file, 'top\n'.repeat(20));
     const document = await open();
     let typing = true;
@@ -176,8 +176,8 @@ describe('files as the person has them', () => {
   });
 
   for (const shown of [true, false]) {
-    it(`what is done to a text as it is saved is not done to what an agent writes, ${shown ? 'in front of the person' : 'behind'}`, async () => {
-      // Files of the workspace are watched; elsewhere only what is in front of the person keeps its text.
+    it(`what is done to a text as it is saved is not done to what an agent writes, ${shown ? 'in front of the user' : 'behind'}`, async () => {
+      // Files of the workspace are watched; elsewhere only what is in front of the user keeps its text.
       const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
       assert.ok(root);
       if (!shown) file = path.join(root, 'saved-behind.txt');
@@ -198,7 +198,7 @@ describe('files as the person has them', () => {
     });
   }
 
-  it('an agent and the person write in turn into a text that is changed as it is saved: nothing is refused, nothing is lost', async () => {
+  it('an agent and the user write in turn into a text that is changed as it is saved: nothing is refused, nothing is lost', async () => {
     writeFileSync(file, 'top\nend\n');
     const settings = vscode.workspace.getConfiguration('files');
     await settings.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);

@@ -49,7 +49,7 @@ describe('following the agent', () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
     rmSync(folder, { recursive: true, force: true });
   });
-  const begin = () => desk.say('a', { type: 'turn.began', turnId: 'now', at: Date.now(), prompt: [] });
+  const begin = () => desk.say('a', { type: 'turn.started', turnId: 'now', at: Date.now(), prompt: [] });
 
   it('shows the file and the line in one preview after the other; paths are those of the session', async () => {
     begin();
@@ -63,7 +63,7 @@ describe('following the agent', () => {
     assert.deepEqual(visible('b.txt')?.selection.active.line, 0, 'the cursor stays');
   });
 
-  it('leaves alone the editor that the person works in', async () => {
+  it('leaves alone the editor that the user works in', async () => {
     // Both have to be told before the turn begins: what comes after its beginning is a jump in it.
     const isMine = (editor: vscode.TextEditor | undefined) => editor?.document.uri.fsPath === path.join(folder, 'a.txt');
     let active = false;
@@ -95,7 +95,7 @@ describe('following the agent', () => {
     assert.equal(vscode.window.tabGroups.all.length, 2, 'one column is enough');
   });
 
-  it('stops when the person goes to another file, until the next turn or until it is turned on again', async () => {
+  it('stops when the user goes to another file, until the next turn or until it is turned on again', async () => {
     begin();
     works({ path: 'a.txt', line: 300 });
     await settled(() => shows('a.txt', 300) === true);
@@ -113,7 +113,7 @@ describe('following the agent', () => {
     );
     works({ path: 'c.txt', line: 100 });
     desk.say('a', { type: 'turn.ended', turnId: 'now', at: Date.now(), status: 'done' });
-    desk.say('a', { type: 'turn.began', turnId: 'then', at: Date.now() + 1, prompt: [] });
+    desk.say('a', { type: 'turn.started', turnId: 'then', at: Date.now() + 1, prompt: [] });
     const call: ToolCall = {
       id: 'd',
       name: 'read',
@@ -133,7 +133,7 @@ describe('following the agent', () => {
     await settled(() => shows('b.txt', 400) === true);
   });
 
-  it('shows nothing that is past by the time it could be shown: the agent is elsewhere, or the person is asked', async () => {
+  it('shows nothing that is past by the time it could be shown: the agent is elsewhere, or the user is asked', async () => {
     const seen = new Set<string>();
     life.own(
       vscode.window.onDidChangeVisibleTextEditors((editors) => {

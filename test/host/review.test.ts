@@ -104,7 +104,7 @@ describe('review of changes', () => {
     assert.equal(subject(front()), '2');
   });
 
-  it('when the ask is settled our tab goes and the person’s stay', async () => {
+  it('when the ask is settled our tab goes and the user’s stay', async () => {
     const mine = await vscode.workspace.openTextDocument(file);
     await vscode.window.showTextDocument(mine, { preview: true });
     desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
@@ -134,7 +134,7 @@ describe('review of changes', () => {
     await settled(() => seen.length === 1 && tabs().length === 0);
   });
 
-  it('what the person made of a proposal stays open when the agent takes its ask back', async () => {
+  it('what the user made of a proposal stays open when the agent takes its ask back', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     const input = front();
@@ -152,7 +152,7 @@ describe('review of changes', () => {
     await vscode.window.tabGroups.close(tab);
   });
 
-  it('the text of an editable proposal goes back as the person left it', async () => {
+  it('the text of an editable proposal goes back as the user left it', async () => {
     desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     assert.equal(await review.edited('a', '1'), undefined, 'untouched');
@@ -166,7 +166,7 @@ describe('review of changes', () => {
     await settled(() => tabs().length === 0);
   });
 
-  it('what the person makes of a proposal is said to its ask, stays when the diff is opened again, and is taken back', async () => {
+  it('what the user makes of a proposal is said to its ask, stays when the diff is opened again, and is taken back', async () => {
     const before = 'one\ntwo\nthree\n';
     desk.open(edit('1', [{ path: 'x.txt', before, after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
@@ -186,7 +186,7 @@ describe('review of changes', () => {
     assert.deepEqual(revised(), { path: file, before, after: 'mine\none\nTWO\nthree\n' });
     assert.equal(await (await vscode.workspace.openTextDocument(input.modified)).save(), true);
     await review.openAsk('a', '1');
-    assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n', 'as the person left it');
+    assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n', 'as the user left it');
     await put(new vscode.Range(0, 0, 1, 0), '');
     await settled(() => revised() === undefined);
     desk.close('1');
@@ -270,13 +270,13 @@ describe('review of changes', () => {
     assert.equal(readFileSync(file, 'utf8'), 'one\nzwei\nthree\n');
   });
 
-  it('revert is refused where the person has changed the same place, and the file stays', async () => {
+  it('revert is refused where the user has changed the same place, and the file stays', async () => {
     done([{ path: file, before: 'zwei', after: 'TWO', excerpt: { beforeLine: 2, afterLine: 2 } }]);
     await assert.rejects(revertFile(session(), 't', file), /not reverted/);
     assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\n');
   });
 
-  it('reverting a made file deletes it, but not what the person added to it', async () => {
+  it('reverting a made file deletes it, but not what the user added to it', async () => {
     done([{ path: file, before: null, after: 'one\ntwo\nthree\n' }]);
     writeFileSync(file, 'one\ntwo\nthree\nmine\n');
     await assert.rejects(revertFile(session(), 't', file), /not reverted/);

@@ -31,7 +31,7 @@ describe('the session that begins when the chat is shown', () => {
     rmSync(folder, { recursive: true, force: true });
   });
   const open = () => sessions.all.map((id) => sessions.get(id)?.profile);
-  /** The settings of the person come late. */
+  /** The settings of the user come late. */
   const settingsCome = async (id: string) => {
     byDefault = profile(id);
     await Promise.all([starter.agentsChanged(), starter.agentsChanged()]);
@@ -75,14 +75,14 @@ describe('the session that begins when the chat is shown', () => {
     await late.gone();
   });
 
-  it('stays once the person types, or has said something', async () => {
+  it('stays once the user types, or has said something', async () => {
     await starter.chatShown();
     starter.typed();
     await settingsCome('mine');
     assert.deepEqual(open(), ['bundled']);
   });
 
-  it('stays when it has been spoken to, and one the person chose themselves stays', async () => {
+  it('stays when it has been spoken to, and one the user chose themselves stays', async () => {
     await starter.chatShown();
     const [first = ''] = sessions.all;
     sessions.get(first)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'hello' }] });

@@ -21,7 +21,7 @@ describe('terminals of an agent in the terminal panel', () => {
   beforeEach(() => {
     desk = new FakeDesk('/', 'a');
     panel = new TerminalPanel(desk);
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', command: 'npm run \u001b[2Jwatch' }, grew: 'one\ntwo\r\n' });
+    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', command: 'npm run \u001b[2Jwatch' }, delta: 'one\ntwo\r\n' });
   });
   afterEach(async () => {
     panel.dispose();
@@ -35,8 +35,8 @@ describe('terminals of an agent in the terminal panel', () => {
     pty.open(undefined);
     assert.match(text(), /one\r\ntwo\r\n$/);
     assert.ok(!text().includes('\u001b[2J'), 'the command is shown, not carried out');
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'y', command: 'other' }, grew: 'not mine' });
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x' }, grew: '\u001b[31mred\u001b[0m\n' });
+    desk.say('a', { type: 'terminal.changed', terminal: { id: 'y', command: 'other' }, delta: 'not mine' });
+    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x' }, delta: '\u001b[31mred\u001b[0m\n' });
     assert.ok(text().includes('\u001b[31mred\u001b[0m\r\n') && !text().includes('not mine'));
     desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', exit: { code: 3, signal: null } } });
     assert.match(text(), /Exit code 3/);

@@ -24,7 +24,7 @@ describe('an edit of a file with unsaved text', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('is pointed out once, and saved when the person says so; the ask stays', async () => {
+  it('is pointed out once, and saved when the user says so; the ask stays', async () => {
     writeFileSync(file, 'one\n');
     writeFileSync(path.join(folder, 'b.txt'), 'b\n');
     const editor = await vscode.window.showTextDocument(vscode.Uri.file(file));

@@ -26,7 +26,7 @@ test(
   inFolder(async (_folder, journal) => {
     const writer = journal.write(head('s'));
     writer.record({ type: 'title.set', title: 'Before' });
-    writer.record({ type: 'turn.kept', turnId: 't', value: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) });
+    writer.record({ type: 'turn.adapterState', turnId: 't', value: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) });
     writer.record({ type: 'title.set', title: 'After' });
     await writer.settled();
     assert.equal((await journal.read('s'))?.session.title, 'After');
@@ -55,12 +55,12 @@ test(
   'a file cut off in the middle of a line, or with junk in it, loses that line only',
   inFolder(async (folder, journal) => {
     const writer = journal.write(head('s'));
-    writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: 'hi' }] });
+    writer.record({ type: 'turn.started', turnId: 't', at: 1, prompt: [{ type: 'text', text: 'hi' }] });
     writer.flush();
     const file = path.join(folder, readdirSync(folder)[0] ?? '');
     appendFileSync(
       file,
-      'junk\n{"type":"turn.began"}\n{"type":"part.added","turnId":"t"}\n[1]\n{"type":"title.set","title":"T"}\n{"type":"text.gre',
+      'junk\n{"type":"turn.started"}\n{"type":"part.added","turnId":"t"}\n[1]\n{"type":"title.set","title":"T"}\n{"type":"text.gre',
     );
     const read = await journal.read('s');
     assert.deepEqual([read?.session.turns[0]?.status, read?.session.title], ['running', 'T']);
@@ -75,7 +75,7 @@ test(
       ['b', 'second'],
     ] as const) {
       const writer = journal.write(head(id));
-      writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: words }] });
+      writer.record({ type: 'turn.started', turnId: 't', at: 1, prompt: [{ type: 'text', text: words }] });
       await writer.settled();
     }
     journal.write(head('empty'));
@@ -110,7 +110,7 @@ test(
     const now = 10 * 24 * 3600 * 1000;
     const write = async (id: string, spoken: boolean, daysAgo: number) => {
       const writer = journal.write(head(id));
-      if (spoken) writer.record({ type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: id }] });
+      if (spoken) writer.record({ type: 'turn.started', turnId: 't', at: 1, prompt: [{ type: 'text', text: id }] });
       await writer.settled();
       const at = new Date(now - daysAgo * 24 * 3600 * 1000);
       utimesSync(path.join(folder, `${id}.jsonl`), at, at);
@@ -123,5 +123,22 @@ test(
     await write('silentYoung', false, 0.5);
     await journal.prune(2, new Set(['openOne']), now);
     assert.deepEqual(readdirSync(folder).sort(), ['newest.jsonl', 'openOne.jsonl', 'second.jsonl', 'silentYoung.jsonl']);
+  }),
+);
+
+test(
+  'a file of 0.1.0 is read under the new names of its events',
+  inFolder(async (folder, journal) => {
+    const events = [
+      { type: 'turn.began', turnId: 't', at: 1, prompt: [{ type: 'text', text: 'hi' }] },
+      { type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text: 'Hello' },
+      { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, grew: 'a.txt' },
+      { type: 'turn.kept', turnId: 't', value: { a: 1 } },
+    ];
+    writeFileSync(path.join(folder, 's.jsonl'), [head('s'), ...events].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const session = (await journal.read('s'))?.session;
+    assert.deepEqual(session?.turns[0]?.parts, [{ kind: 'text', id: 'p', text: 'Hello' }]);
+    assert.deepEqual(session?.turns[0]?.adapterState, { a: 1 });
+    assert.equal(session?.terminals[0]?.tail, 'a.txt');
   }),
 );

@@ -7,8 +7,8 @@ import { silentLog } from '../../src/base/log.ts';
 import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
+import { MOST_ASKS } from '../../src/session/askLimit.ts';
 import type { Approval, Content, Diff, ToolCall } from '../../src/session/model.ts';
-import { MOST_ASKS } from '../../src/session/mostAsks.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { changedFiles } from '../../src/session/select.ts';
@@ -65,7 +65,7 @@ test('Stop while an earlier conversation is read goes to the agent, and what wai
   const { live, script, said } = await opened({}, { key: 'k', history: true });
   const { scene } = script.last();
   scene.emit({ type: 'link.opening', note: 'Reading', stops: true });
-  scene.emit({ type: 'turn.began', turnId: 'old', at: 1, prompt: text('earlier') });
+  scene.emit({ type: 'turn.started', turnId: 'old', at: 1, prompt: text('earlier') });
   live.send({ type: 'prompt', turnId: 't1', content: text('hello') });
   live.send({ type: 'cancel' });
   live.send({ type: 'cancel' });
@@ -99,7 +99,7 @@ test('an event nested 20,000 deep comes without what is too deep, and holds up n
   assert.equal(now().turns[0]?.status, 'done');
 });
 
-test('a flood of asks has a bound: what is beyond it is answered at once, the person is told once, a gate too refuses, Stop goes out', async () => {
+test('a flood of asks has a bound: what is beyond it is answered at once, the user is told once, a gate too refuses, Stop goes out', async () => {
   let ran = 0;
   const tool: Tool = {
     name: 'change',
@@ -132,7 +132,7 @@ test('a flood of asks has a bound: what is beyond it is answered at once, the pe
   assert.deepEqual(script.last().heard.at(-1), { type: 'cancel' });
 });
 
-test('a start that takes long can be stopped; what waits then waits for the person, and the next start begins anew', async () => {
+test('a start that takes long can be stopped; what waits then waits for the user, and the next start begins anew', async () => {
   const { live, script, said, now } = await opened();
   live.send({ type: 'prompt', turnId: 't1', content: text('hello') });
   const first = script.last();
@@ -161,7 +161,7 @@ test('prompts typed while a turn runs follow one by one, in order', async () => 
   assert.deepEqual(said(), ['t1', 't2', 't3']);
 });
 
-test('after a stop what waits is held: another prompt does not bring it along, the person sends or removes it', async () => {
+test('after a stop what waits is held: another prompt does not bring it along, the user sends or removes it', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();
   live.send({ type: 'prompt', turnId: 't1', content: text('1') });
@@ -241,10 +241,10 @@ test('text that names a command of the agent is that command; other slashes are 
 test('an earlier conversation of which only half was told is told anew, the half of it is dropped', async () => {
   const { live, script, now } = await opened({}, { key: 'agent-session', history: true });
   const told = (id: string) => [
-    { type: 'turn.began', turnId: id, at: 1, prompt: text(id) } as const,
+    { type: 'turn.started', turnId: id, at: 1, prompt: text(id) } as const,
     { type: 'turn.ended', turnId: id, at: 1, status: 'done' } as const,
   ];
-  script.last().say(...told('old1'), { type: 'turn.began', turnId: 'old2', at: 1, prompt: text('half') });
+  script.last().say(...told('old1'), { type: 'turn.started', turnId: 'old2', at: 1, prompt: text('half') });
   assert.deepEqual([now().partial, now().resumeKey], [true, 'agent-session']);
   script.last().say({ type: 'link.closed', reason: 'gone', at: 5 });
   await settle();
@@ -259,7 +259,7 @@ test('an earlier conversation of which only half was told is told anew, the half
   assert.equal(now().turns.length, 2);
 });
 
-test('the agent dies in the middle of a turn: transcript and queue survive, restart goes on, and the queue waits for the person', async () => {
+test('the agent dies in the middle of a turn: transcript and queue survive, restart goes on, and the queue waits for the user', async () => {
   const { live, script, said, now } = await opened();
   script.last().ready();
   script.last().say({ type: 'resume.set', key: 'agent-session' });
@@ -324,7 +324,7 @@ test('only an answer that fits an open ask reaches the agent, and only once', as
   );
 });
 
-test('a rule answers for the person', async () => {
+test('a rule answers for the user', async () => {
   const { live, script, rules } = await opened();
   rules.push({ kind: 'command', pattern: 'npm test', decision: 'allow' });
   script.last().ready();
@@ -376,7 +376,7 @@ test('one of our own tools that changes something asks first, and runs only when
   }
 });
 
-test('a tool that waits for a person ends unrun when its turn, its call or the session ends', async () => {
+test('a tool that waits for a user ends unrun when its turn, its call or the session ends', async () => {
   const ways: ((live: LiveSession, script: ReturnType<typeof scriptedProtocol>, abort: AbortController) => void)[] = [
     (_live, script) => script.last().endTurn('cancelled'),
     (_live, _script, abort) => abort.abort(),
@@ -400,7 +400,7 @@ test('a proposal that may be edited is revised, and what may not be edited is no
   const { live, script, now } = await opened();
   script.last().ready();
   live.send({ type: 'prompt', turnId: 't1', content: text('go') });
-  script.last().scene.emit({ type: 'turn.began', turnId: 't1', at: 1, prompt: [] });
+  script.last().scene.emit({ type: 'turn.started', turnId: 't1', at: 1, prompt: [] });
   script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), editable: true } });
   script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), id: 'fixed' } });
   const diff = { path: '/w/a', before: null, after: 'mine' };

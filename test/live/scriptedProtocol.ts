@@ -1,4 +1,4 @@
-import type { Protocol, Scene } from '../../src/protocols/adapter.ts';
+import type { AdapterContext, Protocol } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Intent } from '../../src/session/intents.ts';
 
@@ -6,10 +6,10 @@ import type { Intent } from '../../src/session/intents.ts';
 export function scriptedProtocol() {
   const conversations: Conversation[] = [];
   class Conversation {
-    readonly scene: Scene;
+    readonly scene: AdapterContext;
     readonly heard: Intent[] = [];
     disposed = 0;
-    constructor(scene: Scene) {
+    constructor(scene: AdapterContext) {
       this.scene = scene;
     }
     say(...events: readonly SessionEvent[]): void {
@@ -36,7 +36,7 @@ export function scriptedProtocol() {
         send(intent) {
           conversation.heard.push(intent);
           if (intent.type === 'prompt' || intent.type === 'command') {
-            scene.emit({ type: 'turn.began', turnId: intent.turnId, at: 1, prompt: intent.type === 'prompt' ? intent.content : [] });
+            scene.emit({ type: 'turn.started', turnId: intent.turnId, at: 1, prompt: intent.type === 'prompt' ? intent.content : [] });
           }
           if (intent.type === 'answer') scene.emit({ type: 'ask.closed', askId: intent.askId, how: 'answered' });
         },

@@ -36,7 +36,7 @@ test(
     before.script.last().ready();
     before.script.last().say({ type: 'resume.set', key: 'k' });
     before.sessions.get(id)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'hello' }] });
-    before.script.last().say({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text: 'half an ans' });
+    before.script.last().say({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'half an ans' });
     before.sessions.dispose();
 
     const after = windowOn(folder);

@@ -14,7 +14,7 @@ const allowed = [
   /^l10n\/bundle\.l10n(\.zh-cn)?\.json$/,
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
-  /^dist\/(extension|protocols|languageTools|mcpDoor|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
+  /^dist\/(extension|protocols|languageTools|mcpServer|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
   /^dist\/webview\/main\.(js|css)$/,
 ];
 const text = (name: string): string => strFromU8(files.get(name) ?? new Uint8Array());
@@ -32,7 +32,7 @@ test('the package holds what is allowed and nothing else', () => {
   );
 });
 
-test('the package holds what a person and a marketplace expect', () => {
+test('the package holds what a user and a marketplace expect', () => {
   for (const name of ['readme.md', 'changelog.md', 'LICENSE.txt', 'package.nls.zh-cn.json', 'l10n/bundle.l10n.zh-cn.json']) {
     assert.ok(files.get(name)?.length, `${name} is missing or empty`);
   }

@@ -69,7 +69,7 @@ test('a tool that hangs is stopped at its limit and told so', async () => {
   assert.equal(told, true);
 });
 
-test('the limit does not run while a person is being asked', async () => {
+test('the limit does not run while a user is being asked', async () => {
   const confirm = () => ({ title: 'May it?', kind: 'edit' as const, detail: { type: 'text' as const, text: '' } });
   let answerPerson: () => void = () => {};
   const asking = tool(

@@ -79,7 +79,7 @@ test('what could run a program or let one run is never taken from a workspace', 
   }
 });
 
-test('the protocols a person can choose are those of the registry', () => {
+test('the protocols a user can choose are those of the registry', () => {
   const lists: (readonly string[])[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
@@ -92,7 +92,7 @@ test('the protocols a person can choose are those of the registry', () => {
   for (const list of lists) {
     assert.deepEqual([...list].sort(), Object.keys(protocols).sort(), 'write the protocol into the enum of the setting in package.json');
   }
-  assert.ok(lists.length > 0 || Object.keys(settings).length === 0, 'no setting lets a person choose a protocol');
+  assert.ok(lists.length > 0 || Object.keys(settings).length === 0, 'no setting lets a user choose a protocol');
 });
 
 test('keys on macOS are those of the other systems with the command key', () => {

@@ -74,7 +74,7 @@ test('translations keep the placeholders and say something', () => {
 const unquote = (literal: string): string =>
   literal.slice(1, -1).replaceAll(/\\(.)/g, (_, char: string) => ({ n: '\n', t: '\t' })[char] ?? char);
 
-test('in Chinese an agent is 智能体, which a proxy is not, and the person is 你', () => {
+test('in Chinese an agent is 智能体, which a proxy is not, and the user is 你', () => {
   const wrong = Object.entries({ ...chinese, ...chineseBundle }).filter(
     ([key, text]) => text.includes('您') || (text.includes('代理') && !/proxy/i.test(english[key] ?? key)),
   );

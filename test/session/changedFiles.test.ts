@@ -14,7 +14,7 @@ function turnWith(diffs: readonly Diff[]): Turn {
     output: diffs.map((diff) => ({ kind: 'diff', diff })),
     locations: [],
   };
-  return { id: 't', beganAt: 0, prompt: [], status: 'done', parts: [{ kind: 'call', id: 'c', call }] };
+  return { id: 't', startedAt: 0, prompt: [], status: 'done', parts: [{ kind: 'call', id: 'c', call }] };
 }
 
 test('a file that was written as it stood is not among the changed ones; an empty new file is', () => {

@@ -13,7 +13,7 @@ const excerpt = (before: string, after: string, beforeLine?: number, afterLine =
 const located = (before: string | null, after: string | null): Located => ({ ok: true, sides: { before, after } });
 const lost = (why: 'changed' | 'ambiguous' | 'unreadable'): Located => ({ ok: false, why });
 
-test('pending: a whole proposal stands beside the file as the person has it', () => {
+test('pending: a whole proposal stands beside the file as the user has it', () => {
   assert.deepEqual(pendingSides([whole('a\n', 'b\n')], 'a\n'), located('a\n', 'b\n'));
   assert.deepEqual(pendingSides([whole('a\n', 'b\n')], 'unsaved\n'), located('unsaved\n', 'b\n'), 'what would be lost is seen');
 });
@@ -98,18 +98,18 @@ test('done: several excerpts of one change, the second moved by the first', () =
 test('done: made and deleted files', () => {
   assert.deepEqual(doneSides([whole(null, 'new\n')], 'new\n'), located(null, 'new\n'));
   assert.deepEqual(doneSides([whole('old\n', null)], null), located('old\n', null));
-  assert.deepEqual(doneSides([whole(null, 'new\n')], 'new, and mine\n'), lost('changed'), 'the person’s text is not thrown away');
+  assert.deepEqual(doneSides([whole(null, 'new\n')], 'new, and mine\n'), lost('changed'), 'the user’s text is not thrown away');
   assert.deepEqual(doneSides([whole('old\n', null)], 'made again\n'), lost('changed'));
 });
 
-test('done: what the person changed elsewhere since stays', () => {
+test('done: what the user changed elsewhere since stays', () => {
   const before = `${Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')}\n`;
   const after = before.replace('line 20', 'LINE 20');
   const present = `mine\n${after}`;
   assert.deepEqual(doneSides([whole(before, after)], present), located(`mine\n${before}`, present));
 });
 
-test('done: what the person changed in the same place since is not thrown away', () => {
+test('done: what the user changed in the same place since is not thrown away', () => {
   assert.deepEqual(doneSides([whole('a\nb\nc\n', 'a\nB\nc\n')], 'a\nmine\nc\n'), lost('changed'));
   assert.deepEqual(doneSides([excerpt('b', 'B', 2)], 'a\nmine\nc\n'), lost('changed'));
 });

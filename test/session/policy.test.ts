@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { groundAt } from '../../src/live/ground.ts';
+import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 
@@ -22,7 +22,7 @@ const command = (text: string) => ask({ type: 'command', command: text });
 const edit = (...paths: string[]) => ask({ type: 'edit', diffs: paths.map((path) => ({ path, before: 'a', after: 'b' })) });
 let folder = '/w';
 const answered = (what: Approval, ...rules: ApprovalRule[]) => {
-  const answer = autoAnswer(what, rules, folder, groundAt(folder));
+  const answer = autoAnswer(what, rules, folder, workspacePathsAt(folder));
   return answer?.kind === 'option' ? answer.optionId : answer;
 };
 const allow = (kind: ApprovalRule['kind'], pattern?: string): ApprovalRule => ({
@@ -31,7 +31,7 @@ const allow = (kind: ApprovalRule['kind'], pattern?: string): ApprovalRule => ({
   ...(pattern === undefined ? {} : { pattern }),
 });
 
-test('without a rule nobody but a person answers', () => {
+test('without a rule nobody but a user answers', () => {
   assert.equal(answered(command('ls')), undefined);
   assert.equal(answered(command('ls'), allow('edit')), undefined);
 });

@@ -22,12 +22,12 @@ export function randomEvents(seed: number, count: number): readonly SessionEvent
     locations: [],
   });
   const makers: readonly (() => SessionEvent)[] = [
-    () => ({ type: 'turn.began', turnId: turn(), at: 1, prompt: [] }),
+    () => ({ type: 'turn.started', turnId: turn(), at: 1, prompt: [] }),
     () => ({ type: 'turn.ended', turnId: turn(), at: 2, status: pick('done', 'cancelled', 'failed') }),
-    () => ({ type: 'text.grew', turnId: turn(), kind: pick('text', 'thought'), partId: part(), text: pick('a', 'b', '') }),
-    () => ({ type: 'text.grew', turnId: 't0', kind: 'text', partId: 'p0', text: pick('a', 'b', '中😀') }),
+    () => ({ type: 'text.delta', turnId: turn(), kind: pick('text', 'thought'), partId: part(), text: pick('a', 'b', '') }),
+    () => ({ type: 'text.delta', turnId: 't0', kind: 'text', partId: 'p0', text: pick('a', 'b', '中😀') }),
     () => ({ type: 'text.set', turnId: turn(), partId: part(), text: pick('', 'ab', 'c') }),
-    () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}` }, grew: pick('', 'again'), anew: true }),
+    () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}` }, delta: pick('', 'again'), reset: true }),
     () => {
       const one = call();
       return { type: 'part.added', turnId: turn(), part: { kind: 'call', id: one.id, call: one } };
@@ -38,7 +38,7 @@ export function randomEvents(seed: number, count: number): readonly SessionEvent
       callId: part(),
       change: { status: pick('running', 'done', 'failed'), title: pick('x', 'y') },
     }),
-    () => ({ type: 'call.inputGrew', turnId: turn(), callId: part(), text: pick('{', '}', '') }),
+    () => ({ type: 'call.inputDelta', turnId: turn(), callId: part(), text: pick('{', '}', '') }),
     () => ({ type: 'parts.removed', turnId: turn(), partIds: [part()] }),
     () => ({
       type: 'ask.opened',
@@ -46,7 +46,7 @@ export function randomEvents(seed: number, count: number): readonly SessionEvent
     }),
     () => ({ type: 'ask.revised', askId: `a${random(5)}`, diff: pick(null, { path: 'x', before: null, after: 'y' }) }),
     () => ({ type: 'ask.closed', askId: `a${random(5)}`, how: 'answered' }),
-    () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}`, command: pick('ls', 'cat') }, grew: 'out'.repeat(random(5)) }),
+    () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}`, command: pick('ls', 'cat') }, delta: 'out'.repeat(random(5)) }),
     () => ({ type: 'usage.set', usage: { used: random(9) } }),
     () => ({ type: 'plan.set', plan: pick(null, { entries: [] }) }),
     () => ({ type: 'link.ready', agent: { protocol: 'p', name: 'A' }, offers: {} }),

@@ -7,9 +7,9 @@ import { callsOf, findTerminal } from '../../src/session/select.ts';
 
 const fresh = () => newSession('s', { protocol: 'p', name: 'Agent' }, '/w');
 const run = (session: Session, ...events: readonly SessionEvent[]) => events.reduce(reduce, session);
-const began = (turnId: string): SessionEvent => ({ type: 'turn.began', turnId, at: 1, prompt: [{ type: 'text', text: 'hi' }] });
+const began = (turnId: string): SessionEvent => ({ type: 'turn.started', turnId, at: 1, prompt: [{ type: 'text', text: 'hi' }] });
 const ended = (turnId: string): SessionEvent => ({ type: 'turn.ended', turnId, at: 2, status: 'done' });
-const grew = (turnId: string, partId: string, text: string): SessionEvent => ({ type: 'text.grew', turnId, kind: 'text', partId, text });
+const grew = (turnId: string, partId: string, text: string): SessionEvent => ({ type: 'text.delta', turnId, kind: 'text', partId, text });
 const aCall = (id: string, status: ToolCall['status'] = 'running'): ToolCall => ({
   id,
   name: 'Shell',
@@ -44,7 +44,7 @@ test('1. an event that fits nothing gives the same object back', () => {
     grew('nobody', 'a', 'x'),
     called('t', aCall('late')),
     { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } },
-    { type: 'call.inputGrew', turnId: 't', callId: 'c', text: 'x' },
+    { type: 'call.inputDelta', turnId: 't', callId: 'c', text: 'x' },
     { type: 'parts.removed', turnId: 't', partIds: ['a'] },
     { type: 'ask.closed', askId: 'nobody', how: 'answered' },
     { type: 'ask.opened', ask: approval('a', 't') },
@@ -95,7 +95,7 @@ test('2b. what the turn was busy with is gone when it ends', () => {
   assert.equal(session.turns[0]?.stopping, undefined);
 });
 
-test('2c. a turn the person has stopped already is stopped, not failed, when the link closes', () => {
+test('2c. a turn the user has stopped already is stopped, not failed, when the link closes', () => {
   const closed = { type: 'link.closed', reason: 'gone', at: 5 } as const;
   const stopped = run(fresh(), began('t'), { type: 'turn.stopping', turnId: 't' }, closed);
   assert.deepEqual([stopped.turns[0]?.status, stopped.turns[0]?.error, stopped.turns[0]?.cutOff], ['cancelled', undefined, true]);
@@ -110,7 +110,7 @@ test('3. when the link closes running turns fail, asks vanish, terminals and the
     called('t', aCall('c')),
     { type: 'ask.opened', ask: approval('a', 't') },
     { type: 'ask.opened', ask: approval('b') },
-    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, grew: 'out' },
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, delta: 'out' },
     { type: 'queue.set', queue: [{ turnId: 'next', content: [{ type: 'text', text: 'typed' }] }] },
     { type: 'link.closed', reason: 'exit 1', detail: 'stderr', next: ['restart'], at: 9 },
   );
@@ -132,7 +132,7 @@ test('4. a turn, ask or part that is opened twice is opened once', () => {
 
 test('5. text grows only the part it names; a part is made by its first growth', () => {
   const session = run(fresh(), began('t'), grew('t', 'a', 'one '), grew('t', 'b', 'two'), grew('t', 'a', 'more'), {
-    type: 'text.grew',
+    type: 'text.delta',
     turnId: 't',
     kind: 'thought',
     partId: 'a',
@@ -163,8 +163,8 @@ test('parts stand in the order they were first mentioned, also when some are tak
 test('7. memory is bounded: a terminal keeps its last 64 KiB and counts what it dropped', () => {
   const session = run(
     fresh(),
-    { type: 'terminal.changed', terminal: { id: 'x', command: 'yes' }, grew: 'a'.repeat(TERMINAL_TAIL) },
-    { type: 'terminal.changed', terminal: { id: 'x' }, grew: 'b'.repeat(10) },
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'yes' }, delta: 'a'.repeat(TERMINAL_TAIL) },
+    { type: 'terminal.changed', terminal: { id: 'x' }, delta: 'b'.repeat(10) },
   );
   assert.equal(findTerminal(session, 'x')?.tail.length, TERMINAL_TAIL);
   assert.equal(findTerminal(session, 'x')?.dropped, 10);
@@ -172,7 +172,7 @@ test('7. memory is bounded: a terminal keeps its last 64 KiB and counts what it 
 });
 
 test('7b. a terminal is never cut inside a character', () => {
-  const session = run(fresh(), { type: 'terminal.changed', terminal: { id: 'x' }, grew: `😀${'a'.repeat(TERMINAL_TAIL - 1)}` });
+  const session = run(fresh(), { type: 'terminal.changed', terminal: { id: 'x' }, delta: `😀${'a'.repeat(TERMINAL_TAIL - 1)}` });
   assert.equal(findTerminal(session, 'x')?.tail, 'a'.repeat(TERMINAL_TAIL - 1));
   assert.equal(findTerminal(session, 'x')?.dropped, 2);
 });
@@ -182,14 +182,14 @@ test('what was only told leaves with the next prompt; warnings stay, and what ca
   const warn = { level: 'warn', text: 'No key.' } as const;
   const prompt = [{ type: 'text', text: 'go on' }] as const;
   const began = (turnId: string, said: typeof prompt | readonly [] = prompt) =>
-    ({ type: 'turn.began', turnId, prompt: said, at: 1 }) as const;
+    ({ type: 'turn.started', turnId, prompt: said, at: 1 }) as const;
   let session = newSession('s', { protocol: 'p', name: 'A' }, '/w');
   for (const notice of [info, warn]) session = reduce(session, { type: 'notice', notice });
   assert.deepEqual(reduce(session, began('t')).notices, [warn]);
   const passing = { level: 'warn', text: 'Careful.', passing: true } as const;
   assert.deepEqual(reduce(reduce(session, { type: 'notice', notice: passing }), began('t')).notices, [warn], 'about what went on then');
   assert.deepEqual(reduce(session, began('t', [])).notices, [info, warn], 'a turn that nobody asked for');
-  assert.deepEqual(reduce(reduce(session, { type: 'history.began' }), began('t')).notices, [info, warn]);
+  assert.deepEqual(reduce(reduce(session, { type: 'history.started' }), began('t')).notices, [info, warn]);
 });
 
 test('a copy keeps the name it was given until the agent has one of its own for it', () => {
@@ -205,7 +205,7 @@ test('a copy keeps the name it was given until the agent has one of its own for 
 test('with the conversation that starts over go its plan and what it used', () => {
   const plan = { entries: [{ text: 'a', status: 'pending' }] } as const;
   const before = [
-    { type: 'turn.began', turnId: 't', prompt: [], at: 1 },
+    { type: 'turn.started', turnId: 't', prompt: [], at: 1 },
     { type: 'plan.set', plan },
     { type: 'usage.set', usage: { used: 1, size: 2, cost: { amount: 3, currency: 'USD' } } },
     { type: 'turn.ended', turnId: 't', at: 2, status: 'done', clears: true },
@@ -232,11 +232,11 @@ test('7c. the last notices are kept', () => {
 });
 
 test('a running turn keeps what its adapter wants back; one that has ended takes nothing more', () => {
-  const running = run(fresh(), began('t'), { type: 'turn.kept', turnId: 't', value: [1] });
-  assert.deepEqual(running.turns[0]?.kept, [1]);
+  const running = run(fresh(), began('t'), { type: 'turn.adapterState', turnId: 't', value: [1] });
+  assert.deepEqual(running.turns[0]?.adapterState, [1]);
   const over = run(running, ended('t'));
-  assert.equal(reduce(over, { type: 'turn.kept', turnId: 't', value: [2] }), over);
-  assert.deepEqual(over.turns[0]?.kept, [1]);
+  assert.equal(reduce(over, { type: 'turn.adapterState', turnId: 't', value: [2] }), over);
+  assert.deepEqual(over.turns[0]?.adapterState, [1]);
 });
 
 test('8. a session survives JSON: it reduces on exactly as before', () => {
@@ -276,8 +276,8 @@ test('a text and a terminal may be said anew, where they stand', () => {
     grew('t', 'a', 'draft'),
     grew('t', 'b', 'behind it'),
     { type: 'text.set', turnId: 't', partId: 'a', text: 'final' },
-    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, grew: 'half a l' },
-    { type: 'terminal.changed', terminal: { id: 'x' }, grew: 'whole lines\n', anew: true },
+    { type: 'terminal.changed', terminal: { id: 'x', command: 'ls' }, delta: 'half a l' },
+    { type: 'terminal.changed', terminal: { id: 'x' }, delta: 'whole lines\n', reset: true },
   );
   assert.deepEqual(
     session.turns[0]?.parts.map((part) => part.kind === 'text' && part.text),
@@ -398,7 +398,7 @@ test('calls and thoughts know how long they took; waiting for the user is not co
   const session = run(
     fresh(),
     began('t'),
-    { type: 'text.grew', turnId: 't', kind: 'thought', partId: 'h', text: 'Hm', at: 100 },
+    { type: 'text.delta', turnId: 't', kind: 'thought', partId: 'h', text: 'Hm', at: 100 },
     { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call: { ...aCall('c'), status: 'running' } }, at: 180 },
     status('waiting', 200),
     status('running', 900),

@@ -48,7 +48,7 @@ test('a call is called with paths as people read them, and a bare tool with what
   assert.equal(callTitle(call(''), '/w/p'), 'tool');
 });
 
-test('the name a person gave an agent stays when the agent says its own', () => {
+test('the name a user gave an agent stays when the agent says its own', () => {
   const ready = { type: 'link.ready', agent: { protocol: 'p', name: 'server-x', version: '2' }, offers: {} } as const;
   const mine = reduce(newSession('s', { protocol: 'p', name: 'My agent' }, '/w'), ready);
   assert.deepEqual(mine.agent, { protocol: 'p', name: 'My agent', own: 'server-x', version: '2' });

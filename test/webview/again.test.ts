@@ -9,7 +9,7 @@ function session(offers: { edit?: true }): Session {
   let now = newSession('s', { protocol: 'x', name: 'X' }, '/w');
   now = reduce(now, { type: 'link.ready', agent: { protocol: 'x', name: 'X' }, offers });
   for (const id of ['one', 'two']) {
-    now = reduce(now, { type: 'turn.began', turnId: id, at: 1, prompt: [{ type: 'text', text: `say ${id}` }] });
+    now = reduce(now, { type: 'turn.started', turnId: id, at: 1, prompt: [{ type: 'text', text: `say ${id}` }] });
     now = reduce(now, { type: 'turn.ended', turnId: id, at: 2, status: 'done' });
   }
   return now;
@@ -51,7 +51,7 @@ test('an earlier message is edited in the composer and sent in its place; the ed
 test('an edit whose turn is gone is none any more, and only the last turn can be tried again', async () => {
   const stage = await Stage.open(session({ edit: true }));
   await stage.happen(
-    { type: 'turn.began', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
+    { type: 'turn.started', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
     { type: 'turn.ended', turnId: 'three', at: 4, status: 'failed', error: { message: 'no', next: ['retry', 'showLog'] } },
   );
   const labels = () => [...stage.root.querySelectorAll('.fault vscode-button')].map((one) => one.textContent?.trim());
@@ -60,7 +60,7 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
   await stage.settle();
   assert.ok(stage.root.querySelector('.editing'));
   await stage.happen(
-    { type: 'turn.began', turnId: 'four', at: 5, prompt: [{ type: 'text', text: 'y' }] },
+    { type: 'turn.started', turnId: 'four', at: 5, prompt: [{ type: 'text', text: 'y' }] },
     { type: 'turn.ended', turnId: 'four', at: 6, status: 'done' },
   );
   assert.deepEqual(labels(), ['Show log']);

@@ -233,7 +233,7 @@ test('an edit shows its lines and opens in the editor; any ask can be shown in t
   assert.deepEqual(stage.calls('showAsk'), [{ sessionId: 's1', askId: 'a2' }]);
 });
 
-test('what the person made of a proposal in the editor takes its place in the card, with a mark', async () => {
+test('what the user made of a proposal in the editor takes its place in the card, with a mark', async () => {
   const ask: Approval = { ...edit, editable: true, detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } };
   const stage = await Stage.open(session({ ...running, asks: [ask] }));
   await stage.happen({ type: 'ask.revised', askId: ask.id, diff: { path: '/w/a.ts', before: 'a\n', after: 'mine\nb\n' } });

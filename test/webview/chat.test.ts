@@ -79,7 +79,7 @@ test('what a sub-agent does stands under its call', async () => {
   assert.ok(!stage.all('[data-turn=t1] > .answer > .call').some((call) => call.textContent?.startsWith('Search for')));
 });
 
-test('a turn in which the person said nothing has no empty bubble', async () => {
+test('a turn in which the user said nothing has no empty bubble', async () => {
   const stage = await Stage.open(session({ turns: [turn({ prompt: [], parts: [{ kind: 'text', id: 'x', text: 'Gone on.' }] })] }));
   assert.deepEqual([stage.all('.turn .prompt').length, stage.text('.turn .markdown')], [0, 'Gone on.']);
 });
@@ -98,7 +98,7 @@ test('text that streams in touches its own element only', async () => {
   const records: MutationRecord[] = [];
   const observer = new MutationObserver((list) => void records.push(...list));
   observer.observe(stage.root, { subtree: true, childList: true, characterData: true, attributes: true });
-  await stage.happen({ type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p2', text: ' words' });
+  await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p2', text: ' words' });
   observer.disconnect();
   assert.equal(stage.text('[data-turn=t1] .markdown'), 'New words');
   const touched = records.filter(
@@ -116,7 +116,7 @@ test('parts that are taken back vanish; what comes instead is drawn', async () =
   const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [textPart('First try')] })] }));
   await stage.happen(
     { type: 'parts.removed', turnId: 't1', partIds: ['p1'] },
-    { type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p1', text: 'Second' },
+    { type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p1', text: 'Second' },
   );
   assert.equal(stage.text('.answer .markdown'), 'Second');
 });
@@ -195,7 +195,7 @@ test('whatever arrives between two frames is drawn once', async () => {
   };
   try {
     for (let seq = 1; seq <= 500; seq += 1) {
-      const grew = { type: 'text.grew', turnId, kind: 'text', partId: 'p', text: `${seq} ` } as const;
+      const grew = { type: 'text.delta', turnId, kind: 'text', partId: 'p', text: `${seq} ` } as const;
       stage.post({ type: 'patch', sessionId: before.id, from: seq, seq, events: [grew] });
     }
     assert.equal(frames, 1);
@@ -238,7 +238,7 @@ test('a turn that broke off with its agent says why, before and after another ag
   assert.match(stage.text('.banner'), /^The agent was stopped\./);
 });
 
-test('a call of the host that fails is told to the person', async () => {
+test('a call of the host that fails is told to the user', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
   await stage.press('Open /gone.ts');
   const call = stage.sent.findLast((message) => message.type === 'call');
@@ -253,7 +253,7 @@ test('an earlier conversation that is told is not said aloud, turn by turn', asy
   const stage = await Stage.open(session({ link: { state: 'opening' }, partial: true }));
   const told = (turnId: string) =>
     [
-      { type: 'turn.began', turnId, at: 1, prompt: [] },
+      { type: 'turn.started', turnId, at: 1, prompt: [] },
       { type: 'turn.ended', turnId, at: 2, status: 'done' },
     ] as const;
   await stage.happen(...told('old1'));
@@ -264,7 +264,7 @@ test('an earlier conversation that is told is not said aloud, turn by turn', asy
 
 test('the end of a turn is said aloud, the words that stream in are not', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
-  await stage.happen({ type: 'text.grew', turnId: 't1', kind: 'text', partId: 'p', text: 'Many words' });
+  await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Many words' });
   assert.equal(stage.text('[role=status]'), '');
   await stage.happen({ type: 'turn.ended', turnId: 't1', at: 1, status: 'done' });
   assert.equal(stage.text('[role=status]'), 'The agent has answered.');
@@ -365,7 +365,7 @@ test('a start can be stopped from the composer', async () => {
   assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
 });
 
-test('what the agent told a sub-agent is not said to be the words of the person', async () => {
+test('what the agent told a sub-agent is not said to be the words of the user', async () => {
   const parts = [
     callPart({ status: 'running' }),
     { kind: 'prompt', id: 'x', parent: callPart().id, content: [{ type: 'text', text: 'Look at it' }] },

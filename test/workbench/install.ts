@@ -8,7 +8,7 @@ import { type Channel, chromium, fonts, integrity, leftOutExtensions, leftOutMod
 /** A folder with `node/node`, `server/` (the VS Code server) and, where a browser was wanted, `browser/chromium`. */
 export type Workbench = string;
 
-/** Which installed folder the person named for a version. */
+/** Which installed folder the user named for a version. */
 const named: Readonly<Record<Channel, string>> = { current: 'PARLEY_WORKBENCH', floor: 'PARLEY_WORKBENCH_FLOOR' };
 
 /** Why there is no workbench for this machine; undefined when there is one. */

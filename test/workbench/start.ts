@@ -8,7 +8,7 @@ import { npm } from '../stages/command.ts';
 import { installWorkbench, noRecipe } from './install.ts';
 import { startServer } from './server.ts';
 
-/** Opens VS Code with Parley on a copy of the sample workspace: the person's own, or one that is served on 127.0.0.1. The exit code. */
+/** Opens VS Code with Parley on a copy of the sample workspace: the user's own, or one that is served on 127.0.0.1. The exit code. */
 export async function start(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { web: { type: 'boolean' }, port: { type: 'string' } } });
   const port = Number(values.port ?? 0);
@@ -25,7 +25,7 @@ export async function start(args: readonly string[]): Promise<number> {
   return serve(port);
 }
 
-/** The person's own VS Code, with settings and extensions of their own. */
+/** The user's own VS Code, with settings and extensions of their own. */
 async function openDesktop(code: string): Promise<number> {
   console.log('Building Parley …');
   await npm('run', '-s', 'build');
@@ -52,7 +52,7 @@ async function serve(port: number): Promise<number> {
     folder,
     vsix: 'out/parley.vsix',
     settings: { 'workbench.startupEditor': 'readme', 'window.commandCenter': true },
-    env: { HOME: os.homedir() }, // agents find what the person has set up for them
+    env: { HOME: os.homedir() }, // agents find what the user has set up for them
   });
   console.log(`\nVS Code with Parley is open at  ${server.url}/\n`);
   console.log('Click the Parley icon in the activity bar and say: replace "Hello" by "Welcome" in src/main.ts');

@@ -23,7 +23,7 @@ const HEADING = 300;
 /** What a button shows of how far its answer reaches, in characters. */
 const LONGEST_REACH = 60;
 
-/** Something the agent may only do when the person says so. Nothing but a press on one of the agent's own options answers it. */
+/** Something the agent may only do when the user says so. Nothing but a press on one of the agent's own options answers it. */
 export function approvalView(view: View, ask: Approval): TemplateResult {
   const { session, act } = view;
   const offers = session.link.state === 'ready' ? session.link.offers : {};

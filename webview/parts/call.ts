@@ -61,7 +61,7 @@ function openLabel(path: string, line: number | undefined, view: View): string {
   return t('Open {0}', visibleText(relativePath(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
 }
 
-/** What the person is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question, if there is one. */
+/** What the user is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question, if there is one. */
 function usuallyOpen(view: View, call: ToolCall, steps: number): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected') return false;

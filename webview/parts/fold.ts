@@ -6,7 +6,7 @@ export interface FoldOptions {
   readonly key: string;
   readonly summary: unknown;
   readonly body: () => unknown;
-  /** Open until the person says otherwise. */
+  /** Open until the user says otherwise. */
   readonly open?: boolean;
   readonly look?: string;
 }

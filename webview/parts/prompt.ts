@@ -6,7 +6,7 @@ import { chip } from './content.ts';
 import { fold } from './fold.ts';
 import { plainText } from './plainText.ts';
 
-/** What the person said: the text as it was typed, and what was attached to it. */
+/** What the user said: the text as it was typed, and what was attached to it. */
 export function promptView(view: View, key: string, content: readonly Content[], label: string = t('You')): TemplateResult {
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   const attached = content.filter((one) => one.type !== 'text');

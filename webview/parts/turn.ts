@@ -15,7 +15,7 @@ import { promptView, taskView } from './prompt.ts';
 import { textView } from './text.ts';
 import { thoughtView } from './thought.ts';
 
-/** A turn: what the person said, what the agent did in its order, how it ended. */
+/** A turn: what the user said, what the agent did in its order, how it ended. */
 export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
   const family = familyOf(turn);
   const running = turn.status === 'running';
@@ -102,7 +102,7 @@ function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeo
   </div>`;
 }
 
-/** True while the agent stands still in this turn until the person answers. */
+/** True while the agent stands still in this turn until the user answers. */
 export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
 }

@@ -46,7 +46,7 @@ export interface KeptDiff {
 }
 
 /**
- * The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the person said no. `diffs` are for a
+ * The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the user said no. `diffs` are for a
  * client that has the conversation shown again; no model sees them.
  */
 export interface ToolMessage {
@@ -85,7 +85,7 @@ export interface TokenUsage {
 
 export type ModelErrorKind = 'no_model' | 'model_cannot' | 'service' | 'login';
 
-/** What went wrong at the model, in words a person can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
+/** What went wrong at the model, in words a user can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
 export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly retry: boolean;

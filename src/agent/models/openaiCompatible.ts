@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { extractReasoningMiddleware, jsonSchema, streamText, type TextStreamPart, type ToolSet, tool, wrapLanguageModel } from 'ai';
 import { HttpClient } from '../../transport/http.ts';
-import { say } from '../locale.ts';
+import { localize } from '../locale.ts';
 import { CallsInOrder } from './callsInOrder.ts';
 import type { Endpoint } from './endpoint.ts';
 import { httpFetch } from './httpFetch.ts';
@@ -46,8 +46,8 @@ export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, sig
 }
 
 const cutShort = {
-  length: () => say('The answer was cut at the length the service allows.', '回答达到服务允许的长度上限，已被截断。'),
-  'content-filter': () => say('The service withheld the rest of the answer.', '服务没有给出回答的其余部分。'),
+  length: () => localize('The answer was cut at the length the service allows.', '回答达到服务允许的长度上限，已被截断。'),
+  'content-filter': () => localize('The service withheld the rest of the answer.', '服务没有给出回答的其余部分。'),
 } as const;
 
 function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generator<ModelPiece> {

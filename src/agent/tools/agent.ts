@@ -21,7 +21,7 @@ export function agentTool(run: RunSubagent, background?: Background): Tool {
     reads: true,
     input: z.object({
       ...(background ? { run_in_background: z.optional(z.boolean()) } : {}),
-      description: z.string().check(z.minLength(1), z.maxLength(200), z.describe('Three to six words, for the person.')),
+      description: z.string().check(z.minLength(1), z.maxLength(200), z.describe('Three to six words, for the user.')),
       prompt: z.string().check(z.minLength(1), z.describe('Everything the sub-agent must know: it sees nothing of this conversation.')),
       subagent_type: z.optional(z.enum(['general', 'explore'])),
     }),

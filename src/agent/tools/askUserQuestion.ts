@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { Face } from '../face.ts';
+import type { Frontend } from '../frontend.ts';
 import { defineTool, done, type Tool } from './tool.ts';
 
 const option = z.object({ label: z.string().check(z.minLength(1)), description: z.optional(z.string()) });
@@ -11,11 +11,11 @@ const question = z.object({
 });
 
 /** Offered only to clients that can show questions. */
-export function askUserQuestionTool(face: Face): Tool {
+export function askUserQuestionTool(frontend: Frontend): Tool {
   return defineTool({
     name: 'AskUserQuestion',
     description:
-      'Ask the person one to four questions with two to four answers each, when the work cannot go on without a choice that is theirs. Free text is always possible.',
+      'Ask the user one to four questions with two to four answers each, when the work cannot go on without a choice that is theirs. Free text is always possible.',
     reads: true,
     input: z.object({ questions: z.array(question).check(z.minLength(1), z.maxLength(4)) }),
     run: async (input, scene) => {
@@ -25,7 +25,7 @@ export function askUserQuestionTool(face: Face): Tool {
         ...(header === undefined ? {} : { header }),
         ...(multi_select === undefined ? {} : { many: multi_select }),
       }));
-      const answers = await face.question({ callId: scene.callId, questions }, scene.signal);
+      const answers = await frontend.question({ callId: scene.callId, questions }, scene.signal);
       if (!answers) return done('', 'The user dismissed the question without an answer. Go on with your best judgement, or stop.');
       return done(JSON.stringify(answers, undefined, 1), 'The user answered.');
     },

@@ -1,4 +1,4 @@
-import { say } from '../locale.ts';
+import { localize } from '../locale.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
 import { done, type Outcome, ToolFailure, type ToolScene } from './tool.ts';
@@ -12,15 +12,15 @@ export interface Edit {
 
 /**
  * Shows an edit, waits for the answer, writes. What was shown is what is written: when the file or the place it leads to changed while the
- * person was thinking, nothing is written.
+ * user was thinking, nothing is written.
  */
 export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outcome> {
   const { place, before } = edit;
   const name = shortPath(scene.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
-  const verb = before ? say('Edit', '编辑') : say('Create', '创建');
-  const outside = say(', outside of the workspace', '，在工作区之外');
-  const leads = place.real === place.path ? '' : say(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
+  const verb = before ? localize('Edit', '编辑') : localize('Create', '创建');
+  const outside = localize(', outside of the workspace', '，在工作区之外');
+  const leads = place.real === place.path ? '' : localize(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
   const edited = await scene.permit({
     action: place.inside ? 'edit file' : 'edit file outside of working directory',
     description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}`,

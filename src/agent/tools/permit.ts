@@ -1,4 +1,4 @@
-import { say } from '../locale.ts';
+import { localize } from '../locale.ts';
 import { type Place, placeOf } from '../workspace/paths.ts';
 import { ToolFailure, type ToolScene } from './tool.ts';
 
@@ -9,10 +9,10 @@ export async function permitRead(scene: ToolScene, given: string): Promise<Place
     const target =
       place.real === place.path
         ? `\`${place.path}\``
-        : say(`\`${place.path}\` (leads to \`${place.real}\`)`, `\`${place.path}\`（指向 \`${place.real}\`）`);
+        : localize(`\`${place.path}\` (leads to \`${place.real}\`)`, `\`${place.path}\`（指向 \`${place.real}\`）`);
     await scene.permit({
       action: 'read outside of working directory',
-      description: say(`Read ${target}, which is outside of the working directory`, `读取工作目录之外的 ${target}`),
+      description: localize(`Read ${target}, which is outside of the working directory`, `读取工作目录之外的 ${target}`),
       shown: [{ type: 'brief', text: place.real }],
     });
   }

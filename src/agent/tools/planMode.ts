@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { Face } from '../face.ts';
+import type { Frontend } from '../frontend.ts';
 import { defineTool, done, type Tool } from './tool.ts';
 
 /** What the plan tools may do to the conversation. */
@@ -13,10 +13,10 @@ export interface Planning {
 const LABELS = { approve: 'Approve', reject: 'Reject', leave: 'Reject and Exit' } as const;
 
 /** Offered only to clients that can show plan mode. Its answers are compared exactly (wire.md §5.2). */
-export function planModeTools(face: Face, planning: Planning): readonly Tool[] {
+export function planModeTools(frontend: Frontend, planning: Planning): readonly Tool[] {
   const enter = defineTool({
     name: 'EnterPlanMode',
-    description: 'Ask the person to switch to plan mode, where nothing is changed until they approve a plan. For large or unclear work.',
+    description: 'Ask the user to switch to plan mode, where nothing is changed until they approve a plan. For large or unclear work.',
     reads: true,
     input: z.object({}),
     run: async (_, scene) => {
@@ -26,7 +26,7 @@ export function planModeTools(face: Face, planning: Planning): readonly Tool[] {
         { label: 'Yes', description: 'Look and plan first; nothing is changed' },
         { label: 'No', description: 'Go on as now' },
       ];
-      const answers = await face.question({ callId: scene.callId, questions: [{ question, header: 'Plan', options }] }, scene.signal);
+      const answers = await frontend.question({ callId: scene.callId, questions: [{ question, header: 'Plan', options }] }, scene.signal);
       if (answers?.[question] !== 'Yes') return done('', 'The user does not want plan mode. Go on without it.');
       planning.set(true);
       return done('', 'Plan mode is on. Look and read; then give the plan with ExitPlanMode.');
@@ -34,19 +34,19 @@ export function planModeTools(face: Face, planning: Planning): readonly Tool[] {
   });
   const exit = defineTool({
     name: 'ExitPlanMode',
-    description: 'Show the finished plan to the person and ask for their approval. Only in plan mode.',
+    description: 'Show the finished plan to the user and ask for their approval. Only in plan mode.',
     reads: true,
     input: z.object({ plan: z.string().check(z.minLength(1), z.describe('The whole plan, in Markdown.')) }),
     run: async ({ plan }, scene) => {
       if (!planning.on) return done('', 'Plan mode is off; just go on.');
-      face.say({ type: 'plan.shown', text: plan, path: planning.keep(plan) });
+      frontend.emit({ type: 'plan.shown', text: plan, path: planning.keep(plan) });
       const question = 'Approve this plan?';
       const options = [
         { label: LABELS.approve, description: 'Leave plan mode and do it' },
         { label: LABELS.reject, description: 'Stay in plan mode' },
         { label: LABELS.leave, description: 'Leave plan mode and do nothing' },
       ];
-      const answers = await face.question(
+      const answers = await frontend.question(
         { callId: scene.callId, questions: [{ question, header: 'Plan', body: plan, options }] },
         scene.signal,
       );

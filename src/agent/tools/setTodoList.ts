@@ -11,7 +11,7 @@ const marks: Readonly<Record<TodoItem['status'], string>> = { pending: '[ ]', in
 export const setTodoListTool = defineTool({
   name: 'SetTodoList',
   description:
-    'Show the plan of this task to the person, as a whole each time: every step with its status. Use it for work of three steps or more.',
+    'Show the plan of this task to the user, as a whole each time: every step with its status. Use it for work of three steps or more.',
   reads: true,
   input: z.object({ todos: z.array(item).check(z.maxLength(100)) }),
   run: async ({ todos }) => {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../locale.ts';
+import { localize } from '../locale.ts';
 import { BoundedOutput } from './boundedOutput.ts';
 import { defineTool, done, failed } from './tool.ts';
 
@@ -21,7 +21,7 @@ export const shellTool = defineTool({
     const seconds = input.timeout ?? DEFAULT_SECONDS;
     await scene.permit({
       action: 'run command',
-      description: say(`Run command \`${commandLine(input.command)}\``, `运行命令 \`${commandLine(input.command)}\``),
+      description: localize(`Run command \`${commandLine(input.command)}\``, `运行命令 \`${commandLine(input.command)}\``),
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();

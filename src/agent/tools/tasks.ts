@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Background } from '../background.ts';
-import { say } from '../locale.ts';
+import { localize } from '../locale.ts';
 import type { Task } from '../task.ts';
 import { commandLine, shellInput, shellTool } from './shell.ts';
 import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolScene } from './tool.ts';
@@ -21,7 +21,7 @@ export function backgroundShell(background: Background): Tool {
       const line = commandLine(input.command);
       await scene.permit({
         action: 'run background command',
-        description: say(`Run in the background \`${line}\``, `在后台运行 \`${line}\``),
+        description: localize(`Run in the background \`${line}\``, `在后台运行 \`${line}\``),
         shown: [{ type: 'command', command: input.command }],
       });
       const { runCommand, workspace } = scene;
@@ -37,7 +37,7 @@ export function backgroundShell(background: Background): Tool {
   });
 }
 
-/** To the model and the person: it goes on, and how to ask for it. */
+/** To the model and the user: it goes on, and how to ask for it. */
 export function begun(task: Task): Outcome {
   return done(`task_id: ${task.id}`, 'It goes on in the background. Its end is told by itself; TaskOutput shows what it has put out.', [
     shownTask(task),
@@ -85,7 +85,7 @@ export function taskTools(background: Background): readonly Tool[] {
       input: z.object({ task_id: z.string() }),
       run: async ({ task_id }, scene) => {
         const { task } = find(task_id);
-        const description = say(`Stop the background task \`${task.description}\``, `停止后台任务 \`${task.description}\``);
+        const description = localize(`Stop the background task \`${task.description}\``, `停止后台任务 \`${task.description}\``);
         await scene.permit({ action: 'stop background task', description, shown: [shownTask(task)] });
         await background.stop(task_id);
         const now = find(task_id);

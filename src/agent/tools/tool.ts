@@ -5,7 +5,7 @@ import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
 import type { CommandEnd, CommandSpec } from './runCommand.ts';
 
-/** What a tool run came to. `text` and `message` go to the model, `shown` to the person. */
+/** What a tool run came to. `text` and `message` go to the model, `shown` to the user. */
 export interface Outcome {
   readonly isError: boolean;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Outcome {
   readonly shown: readonly Shown[];
 }
 
-/** Something for the person's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */
+/** Something for the user's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */
 export type Shown =
   | { readonly type: 'brief'; readonly text: string }
   | { readonly type: 'diff'; readonly path: string; readonly before: string | null; readonly after: string }
@@ -34,7 +34,7 @@ export interface ToolScene {
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
   /**
-   * Returns when a person (or an earlier answer for the session) allowed it, with the text they put in the place of a proposed file's; throws
+   * Returns when a user (or an earlier answer for the session) allowed it, with the text they put in the place of a proposed file's; throws
    * Rejected otherwise.
    */
   permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<string | undefined>;
@@ -42,7 +42,7 @@ export interface ToolScene {
   readonly files: TextFiles;
   /** Runs a command line, where the client shows it if it can. */
   runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd>;
-  /** Text for the person to see at once, repeated in the outcome. */
+  /** Text for the user to see at once, repeated in the outcome. */
   output(text: string): void;
 }
 
@@ -58,7 +58,7 @@ export interface Tool extends ToolOffer {
 /** The tool says no, in words for the model. */
 export class ToolFailure extends Error {}
 
-/** The person says no. Without feedback there is nothing to go on with. */
+/** The user says no. Without feedback there is nothing to go on with. */
 export class Rejected extends Error {
   readonly feedback: string | undefined;
   constructor(feedback?: string) {

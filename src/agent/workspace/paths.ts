@@ -8,7 +8,7 @@ export interface Workspace {
 }
 
 export interface Place {
-  /** Absolute, as the person would write it. */
+  /** Absolute, as the user would write it. */
   readonly path: string;
   /** Absolute with every link of the existing part followed: what reads and writes use. */
   readonly real: string;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
-import type { Desk, DeskSession } from '../../live/surface.ts';
+import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, Option, Question, SessionId } from '../../session/model.ts';
 import { askTitle, rejection } from '../../session/select.ts';
@@ -12,21 +12,21 @@ import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.t
 import { Unread } from './unread.ts';
 
 export interface ApprovalsDeps {
-  readonly desk: Desk;
+  readonly desk: SessionHost;
   readonly inputs: QuickInputs;
   /** Whether asks appear by themselves. */
   readonly popUp: () => boolean;
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
-  /** Milliseconds until the person does not type any more; an ask that appears by itself waits for it. */
+  /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
   readonly restsIn: () => number;
   readonly openText: (title: string, text: string) => void;
   /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
   readonly wayBack: () => (() => Promise<void>) | undefined;
   /** Whether one of the picks is on the screen, and Esc therefore sets it aside. */
   readonly shown: (on: boolean) => void;
-  /** What the person made of the proposed text, when they changed it in the diff. */
+  /** What the user made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
 }
 
@@ -81,13 +81,13 @@ export class Approvals implements Disposable {
     return found;
   }
 
-  /** An answer given elsewhere, in the chat: what the person changed in the diff goes with it too. */
+  /** An answer given elsewhere, in the chat: what the user changed in the diff goes with it too. */
   answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
     const found = this.#find(sessionId, askId);
     if (found && !this.#unread.has(keyOfOpen(found))) void this.#answer(found, answer);
   }
 
-  /** Esc has closed the pick: the person goes on where they were, not in the text that was opened beside it. */
+  /** Esc has closed the pick: the user goes on where they were, not in the text that was opened beside it. */
   async setAside(): Promise<void> {
     const back = this.#aside;
     this.#aside = undefined;
@@ -122,7 +122,7 @@ export class Approvals implements Disposable {
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
     if (this.#view) return this.#view.update(next.ask, this.#titleOf(next));
-    // One of our own inputs is open: this one waits, it does not close what the person is doing.
+    // One of our own inputs is open: this one waits, it does not close what the user is doing.
     if (this.#deps.inputs.busy || this.#returning) return;
     const rest = this.#queue.isWanted(next) ? 0 : this.#deps.restsIn();
     if (rest > 0) this.#later(rest);
@@ -215,7 +215,7 @@ export class Approvals implements Disposable {
     }
   }
 
-  /** After an answer in a pick the person goes on where they were, unless the next pick is there. */
+  /** After an answer in a pick the user goes on where they were, unless the next pick is there. */
   async #goBack(): Promise<void> {
     const back = this.#back;
     if (!back || this.#view) return;
@@ -285,7 +285,7 @@ export class Approvals implements Disposable {
   }
 }
 
-function askerOf(session: DeskSession | undefined, ask: Approval | Question): string {
+function askerOf(session: HostedSession | undefined, ask: Approval | Question): string {
   const agent = session?.store.now.agent.name ?? '';
   if (ask.ours) return agent === '' ? 'Parley' : `Parley (${plainLabel(agent)})`;
   return ask.asker ? `${agent} › ${plainLabel(ask.asker)}` : agent;

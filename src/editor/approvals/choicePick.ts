@@ -9,7 +9,7 @@ export interface ChoicePickHost {
   take(values: readonly string[]): void;
   /** Keeps what is typed, so that going away loses nothing. */
   draft(text: string): void;
-  /** Asks for an answer in the person's own words in a box of its own. */
+  /** Asks for an answer in the user's own words in a box of its own. */
   other(): void;
   /** Shows the whole question. */
   openText(): void;

@@ -25,7 +25,7 @@ export function optionRows(ask: Approval): readonly OptionRow[] {
   }));
 }
 
-/** The option to take when a person accepts without choosing a row: only ever for this once. */
+/** The option to take when a user accepts without choosing a row: only ever for this once. */
 export function acceptance(ask: Approval): Option | undefined {
   if (ask.detail.type === 'text' && ask.detail.unknown) return undefined;
   return ask.options.find((one) => one.effect === 'allow_once');

@@ -26,7 +26,7 @@ export interface QuestionProgress {
 /** A question as native inputs, one field after another with a way back. Closing one of them answers nothing. */
 export function showQuestion(ask: Question, title: string, progress: QuestionProgress, host: QuestionPickHost): QuestionView {
   const outer = new Lifetime();
-  // A question without fields is one to go on from; it is not answered for the person.
+  // A question without fields is one to go on from; it is not answered for the user.
   const fields: readonly Field[] =
     ask.fields.length > 0 ? ask.fields : [{ id: '', label: ask.title, choices: [{ label: vscode.l10n.t('Continue') }] }];
   let shownTitle = title;

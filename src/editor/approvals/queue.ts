@@ -13,7 +13,7 @@ export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
 
 /**
  * Which open ask is shown, one after another, oldest first. It holds no facts of its own about asks: `update` tells it what is open. Being set aside
- * is not an answer; an ask that was set aside or answered comes back only when the person asks for it.
+ * is not an answer; an ask that was set aside or answered comes back only when the user asks for it.
  */
 export class AskQueue {
   #open: readonly OpenAsk[] = [];
@@ -47,7 +47,7 @@ export class AskQueue {
     return popUp ? this.#open.find((one) => !this.#aside.has(keyOfOpen(one))) : undefined;
   }
 
-  /** True when the person asked for this one; otherwise it appears by itself. */
+  /** True when the user asked for this one; otherwise it appears by itself. */
   isWanted(one: OpenAsk): boolean {
     return keyOfOpen(one) === this.#wanted;
   }
@@ -60,7 +60,7 @@ export class AskQueue {
 
   /**
    * The shown one left the screen without an answer. All that wait are set aside with it: showing the next one at once would close whatever the
-   * person has just opened instead.
+   * user has just opened instead.
    */
   dismissed(): void {
     this.#shown = undefined;
@@ -73,14 +73,14 @@ export class AskQueue {
     this.#aside.add(key);
   }
 
-  /** The person wants to see this one, now. False when it is not open any more. */
+  /** The user wants to see this one, now. False when it is not open any more. */
   want(key: AskKey): boolean {
     if (!this.#find(key)) return false;
     this.#wanted = key;
     return true;
   }
 
-  /** The person wants to see what waits, beginning with the oldest. False when nothing waits. */
+  /** The user wants to see what waits, beginning with the oldest. False when nothing waits. */
   wantAll(): boolean {
     this.#aside.clear();
     const first = this.#open[0];

@@ -7,7 +7,7 @@ import { changedFiles } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { mergedFiles } from './review.ts';
 
-/** Takes back what a turn did to one file. Throws with a sentence for the person when that would take away something else. */
+/** Takes back what a turn did to one file. Throws with a sentence for the user when that would take away something else. */
 export async function revertFile(session: Session, turnId: TurnId, file: string): Promise<void> {
   const turn = session.turns.find((one) => one.id === turnId);
   const wanted = path.resolve(session.cwd, file);

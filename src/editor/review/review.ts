@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import type { Desk } from '../../live/surface.ts';
+import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, AskId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
 import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts';
@@ -38,19 +38,19 @@ const MOST_TURN_DIFFS = 500;
 
 /** Opens the native diff of what is proposed or was done, and knows which diff is about what. */
 export class Review implements Disposable {
-  readonly #desk: Desk;
+  readonly #desk: SessionHost;
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #shown = new Map<string, Shown>();
-  /** Diffs of asks that are over, open for what the person has made of them. */
+  /** Diffs of asks that are over, open for what the user has made of them. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
   /** A diff has come to the front. */
   readonly onOpened = this.#opened.listen;
 
-  constructor(desk: Desk, documents: ReviewDocuments, log: Log) {
+  constructor(desk: SessionHost, documents: ReviewDocuments, log: Log) {
     this.#desk = desk;
     this.#documents = documents;
     this.#log = log;
@@ -85,7 +85,7 @@ export class Review implements Disposable {
 
   /**
    * Opens what a pending edit proposes: one file of it, or the first. The focus stays where it is, unless asked for. Never as a preview: that would
-   * take the place of the person's own.
+   * take the place of the user's own.
    */
   async openAsk(sessionId: SessionId, askId: AskId, file?: string, focus = false): Promise<void> {
     const session = this.#desk.get(sessionId)?.store.now;
@@ -104,7 +104,7 @@ export class Review implements Disposable {
     const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
     const id = idOf(left, this.#documents.address(`${key}/after`, name));
     const known = this.#shown.get(id)?.subject;
-    // Opened once more, it is as the person left it.
+    // Opened once more, it is as the user left it.
     const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
@@ -136,7 +136,7 @@ export class Review implements Disposable {
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes of the turn'), resources);
   }
 
-  /** The text of an editable proposal after the person has changed it; undefined when it is as it was proposed. */
+  /** The text of an editable proposal after the user has changed it; undefined when it is as it was proposed. */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
@@ -192,7 +192,7 @@ export class Review implements Disposable {
     };
   }
 
-  /** The text of a right side after the person has changed it; undefined when it is as it was proposed. */
+  /** The text of a right side after the user has changed it; undefined when it is as it was proposed. */
   #made({ subject, right }: Pick<Shown, 'subject' | 'right'>): string | undefined {
     if (subject.kind !== 'ask') return undefined;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
@@ -245,7 +245,7 @@ export class Review implements Disposable {
     return session !== undefined && findAsk(session, askId) !== undefined;
   }
 
-  /** Tabs of asks that are settled go; what they showed is forgotten. Only what the person has made of a proposal and not given with an answer stays. */
+  /** Tabs of asks that are settled go; what they showed is forgotten. Only what the user has made of a proposal and not given with an answer stays. */
   #settle(answered?: AskId): void {
     const over = [...this.#shown].filter(([, { subject }]) => subject.kind === 'ask' && !this.#stillOpen(subject.sessionId, subject.askId));
     const isKept = ({ subject, right }: Shown) =>

@@ -17,7 +17,7 @@ export function activeReview(): ReturnType<typeof reviewSides> {
   return reviewSides(vscode.window.tabGroups.activeTabGroup.activeTab);
 }
 
-/** Closes diff tabs of ours; tabs of the person are never touched. Changed text in them is saved into memory first, so that nothing asks. */
+/** Closes diff tabs of ours; tabs of the user are never touched. Changed text in them is saved into memory first, so that nothing asks. */
 export async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
   const closing = vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)

@@ -19,7 +19,7 @@ export function handTools({ cwd, terminals }: { readonly cwd: string; readonly t
       cwd,
       kind: 'read',
       name: 'read_file',
-      description: 'Read a text file as the person has it, unsaved changes included. Gives its lines with their 1-based numbers.',
+      description: 'Read a text file as the user has it, unsaved changes included. Gives its lines with their 1-based numbers.',
       input: z.strictObject({
         path: pathField,
         line: z.optional(lineField('First line to read.')),
@@ -63,7 +63,7 @@ function editTool(cwd: string): Tool {
     cwd,
     kind: 'edit',
     name: 'edit_file',
-    description: 'Replace one piece of text in a file, or make a new file. The person is shown the change and decides.',
+    description: 'Replace one piece of text in a file, or make a new file. The user is shown the change and decides.',
     input: edit,
     run: async (input) => {
       const diff = changeOf(cwd, input);
@@ -112,7 +112,7 @@ function changeOf(cwd: string, { path: file, old_text, new_text }: z.output<type
     : { path: target, before, after: before.slice(0, at) + fresh + before.slice(at + old.length) };
 }
 
-/** The text as the person has it now, read at once: null when there is no such file, undefined when it cannot be read. */
+/** The text as the user has it now, read at once: null when there is no such file, undefined when it cannot be read. */
 function textNow(file: string): string | null | undefined {
   try {
     return openDocument(file)?.getText() ?? readTextFileSync(file).replace(/^\uFEFF/, '');
@@ -129,7 +129,7 @@ function commandTool(cwd: string, terminals: Terminals): Tool {
     cwd,
     kind: 'execute',
     name: 'run_command',
-    description: 'Run a command in the workspace folder, up to a minute. The person decides. Gives its output and exit code.',
+    description: 'Run a command in the workspace folder, up to a minute. The user decides. Gives its output and exit code.',
     input,
     run: async ({ command }, signal) => {
       const terminal = await terminals.create({ command, cwd, limit: 64 * 1024 });

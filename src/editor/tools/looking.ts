@@ -8,7 +8,7 @@ import { fine, toolOf } from './toolOf.ts';
 const LONGEST_SELECTION = 32 * 1024;
 const MOST_EDITORS = 200;
 
-/** Tools that tell what the person has before them. */
+/** Tools that tell what the user has before them. */
 export function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
   return [
     toolOf({
@@ -16,7 +16,7 @@ export function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
       kind: 'read',
       name: 'get_selection',
       description:
-        'The selection of the editor that the person used last: path, LSP range (0-based lines and characters), text and language. The text is empty when only a cursor is there.',
+        'The selection of the editor that the user used last: path, LSP range (0-based lines and characters), text and language. The text is empty when only a cursor is there.',
       input: z.strictObject({}),
       run: async () => {
         const editor = vscode.window.activeTextEditor;

@@ -6,14 +6,14 @@ import { presentText } from '../files.ts';
 import type { ToolContext } from './context.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
-/** Tools that show something to the person. They change nothing. */
+/** Tools that show something to the user. They change nothing. */
 export function showingTools({ cwd, documents }: ToolContext): readonly Tool[] {
   return [
     toolOf({
       cwd,
       kind: 'read',
       name: 'open_in_ide',
-      description: 'Open a file in the editor for the person, optionally at a line or with a range of lines selected. Lines are 1-based.',
+      description: 'Open a file in the editor for the user, optionally at a line or with a range of lines selected. Lines are 1-based.',
       input: z.strictObject({
         path: pathField,
         line: z.optional(lineField('Line to show.')),
@@ -34,7 +34,7 @@ export function showingTools({ cwd, documents }: ToolContext): readonly Tool[] {
       kind: 'read',
       name: 'show_diff',
       description:
-        'Show the person how a file would change: its text now beside the proposed text. Only shows; nothing is written and no answer is awaited.',
+        'Show the user how a file would change: its text now beside the proposed text. Only shows; nothing is written and no answer is awaited.',
       input: z.strictObject({
         path: pathField,
         text: z.string().check(z.maxLength(1024 * 1024), z.describe('The whole proposed text of the file.')),

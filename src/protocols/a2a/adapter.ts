@@ -1,12 +1,12 @@
+import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, Remedy, SessionOption } from '../../session/model.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
-import type { Adapter, Launch, Scene } from '../adapter.ts';
-import type { LentTools } from '../door.ts';
-import { Growth } from '../growth.ts';
+import type { Adapter, AdapterContext, Launch } from '../adapter.ts';
+import type { OfferedTools } from '../offeredTools.ts';
+import { TextCoalescer } from '../textCoalescer.ts';
 import { Allowances } from './allowances.ts';
 import { type Peer, readCard, UnfitAgent } from './card.ts';
 import { runCommand } from './commandRun.ts';
@@ -30,14 +30,14 @@ import { TIMING, type Timing } from './timing.ts';
 import { Turn } from './turn.ts';
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and spoken to over loopback. */
-export function openA2a(launch: Launch, scene: Scene, timing: Timing = TIMING): Adapter {
-  const growth = new Growth(scene.emit);
+export function openA2a(launch: Launch, scene: AdapterContext, timing: Timing = TIMING): Adapter {
+  const growth = new TextCoalescer(scene.emit);
   return new A2aAdapter(launch, { ...scene, emit: (event) => growth.emit(event) }, timing);
 }
 
 class A2aAdapter implements Adapter {
   readonly ended: Promise<void>;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #timing: Timing;
   readonly #life = new Lifetime();
   readonly #plainText: PlainText;
@@ -47,14 +47,14 @@ class A2aAdapter implements Adapter {
   #memory: Memory | undefined;
   #turn: Turn | undefined;
   #tree: CommandTree | undefined;
-  #lent: LentTools | undefined;
+  #lent: OfferedTools | undefined;
   #folder: ExtensionFolder | undefined;
   #leaving = false;
   #versionChanged = false;
   #looking = false;
   #newsWaits = false;
 
-  constructor(launch: Launch, scene: Scene, timing: Timing) {
+  constructor(launch: Launch, scene: AdapterContext, timing: Timing) {
     this.#scene = scene;
     this.#timing = timing;
     this.#plainText = new PlainText(scene);
@@ -105,7 +105,7 @@ class A2aAdapter implements Adapter {
     const base = (launch.kind === 'http' ? launch.url : await this.#start(launch)).replace(/\/$/, '');
     if (this.#leaving) return;
     if (!(await this.#plainText.mayUse(new URL(base))))
-      throw new UnfitAgent(say('{0} was not spoken to: the connection is not encrypted.', base));
+      throw new UnfitAgent(t('{0} was not spoken to: the connection is not encrypted.', base));
     if (this.#leaving) return;
     const headers = launch.kind === 'http' ? launch.headers : {};
     const credentials = new Credentials(this.#scene, new URL(base).origin, headers);
@@ -179,7 +179,7 @@ class A2aAdapter implements Adapter {
     if (!memory.known.isIn(now)) return comeBack(memory);
     const { turn } = left;
     this.#scene.emit({ type: 'turns.removed', from: turn.id });
-    const again = this.#newTurn(this.#scene.newId(), turn.prompt, memory, { goesOn: true, at: turn.beganAt });
+    const again = this.#newTurn(this.#scene.newId(), turn.prompt, memory, { goesOn: true, at: turn.startedAt });
     again?.reopen(left);
     again?.catchUp(now);
   }
@@ -214,7 +214,7 @@ class A2aAdapter implements Adapter {
   }
 
   async #start(launch: Extract<Launch, { kind: 'process' }>): Promise<string> {
-    this.#scene.emit({ type: 'link.opening', note: say('Starting the agent') });
+    this.#scene.emit({ type: 'link.opening', note: t('Starting the agent') });
     this.#lent = await lend(this.#scene);
     if (this.#lent) this.#life.own(this.#lent);
     if (this.#leaving) throw new Error('left');
@@ -231,12 +231,12 @@ class A2aAdapter implements Adapter {
       // The shipped server's own words for it (a2a.md §1).
       const keyless = /provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr);
       if (!keyless) return this.#closed(closed.reason, detail, ['restart', 'showLog']);
-      const reason = say('The agent ended: it needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
+      const reason = t('The agent ended: it needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
       this.#closed(reason, detail, ['openSettings', 'restart']);
     });
     const address = await server.address;
     if (!server.onLoopback) {
-      this.#notice('warn', say('This agent may be reachable from the network: it could not be held to this machine.'));
+      this.#notice('warn', t('This agent may be reachable from the network: it could not be held to this machine.'));
     }
     return address;
   }
@@ -259,13 +259,10 @@ class A2aAdapter implements Adapter {
     const { peer } = memory;
     for (const remark of peer.remarks) this.#notice('warn', remark);
     if (peer.dialect === 'plain') {
-      this.#notice(
-        'info',
-        say('{0} is a plain A2A agent: you can talk to it, but its tools, approvals and diffs are not shown.', peer.name),
-      );
+      this.#notice('info', t('{0} is a plain A2A agent: you can talk to it, but its tools, approvals and diffs are not shown.', peer.name));
     }
     if (this.#server?.hasGit === false && peer.dialect === 'gemini' && !memory.newer) {
-      this.#notice('warn', say('Git was not found: this agent needs it to change files, and its task fails without it.'));
+      this.#notice('warn', t('Git was not found: this agent needs it to change files, and its task fails without it.'));
     }
     if (this.#tree) this.#scene.emit({ type: 'commands.set', commands: this.#tree.commands });
     this.#scene.emit({
@@ -288,9 +285,9 @@ class A2aAdapter implements Adapter {
   async #turnTools(on: boolean): Promise<void> {
     try {
       await this.#folder?.turn(on);
-      this.#notice('info', on ? say('The agent finds the editor’s tools with its next task.') : say('The folder was removed.'));
+      this.#notice('info', on ? t('The agent finds the editor’s tools with its next task.') : t('The folder was removed.'));
     } catch (error) {
-      this.#notice('warn', say('The folder could not be changed: {0}', messageOf(error)));
+      this.#notice('warn', t('The folder could not be changed: {0}', messageOf(error)));
     }
     this.#showOptions();
   }
@@ -318,7 +315,7 @@ class A2aAdapter implements Adapter {
       log.warn('A prompt came while a turn was running; it is left out.');
       return undefined;
     }
-    emit({ type: 'turn.began', turnId, at: how.at ?? now(), prompt: content });
+    emit({ type: 'turn.started', turnId, at: how.at ?? now(), prompt: content });
     if (!how.goesOn) memory.known.begin();
     this.#credentials?.freshen();
     const turn = new Turn(turnId, { scene: this.#scene, memory, timing: this.#timing });
@@ -364,5 +361,5 @@ interface HowItBegins {
 /** Seen, not chosen: the agent offers no other. */
 function modelOption(model: string): readonly SessionOption[] {
   if (model === '') return [];
-  return [{ id: 'model', name: say('Model'), about: 'model', kind: 'choice', current: model, choices: [{ value: model, name: model }] }];
+  return [{ id: 'model', name: t('Model'), about: 'model', kind: 'choice', current: model, choices: [{ value: model, name: model }] }];
 }

@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ApprovalDetail, SessionOption } from '../../session/model.ts';
 import type { Choice, Snapshot } from './snapshot.ts';
 
 /**
- * What the person allowed for the rest of the conversation, where the agent itself would not keep to it (a2a.md §9.3): the same tool with the
+ * What the user allowed for the rest of the conversation, where the agent itself would not keep to it (a2a.md §9.3): the same tool with the
  * same command, file or question. Each is one of the session's options, to be seen and taken back.
  */
 export class Allowances {
@@ -12,7 +12,7 @@ export class Allowances {
   #count = 0;
   readonly #cwd: string;
   readonly #changed: () => void;
-  /** Tools of ours that change nothing, by `server/tool`: the agent need not wait for a person. */
+  /** Tools of ours that change nothing, by `server/tool`: the agent need not wait for a user. */
   readonly #ours: ReadonlySet<string>;
 
   constructor(cwd: string, ours: ReadonlySet<string>, changed: () => void) {
@@ -27,7 +27,7 @@ export class Allowances {
     this.#changed();
   }
 
-  /** The answer that was given before, undefined when a person has to be asked. Nothing is remembered for files outside the folder. */
+  /** The answer that was given before, undefined when a user has to be asked. Nothing is remembered for files outside the folder. */
   answerTo(call: Snapshot): Choice | undefined {
     const detail = call.request?.detail;
     const options = call.request?.options ?? [];
@@ -57,8 +57,8 @@ export class Allowances {
     return [...this.#given.values()].map(({ id, title }) => ({
       kind: 'switch',
       id,
-      name: say('Always allowed: {0}', title),
-      description: say('Turn it off to be asked again.'),
+      name: t('Always allowed: {0}', title),
+      description: t('Turn it off to be asked again.'),
       on: true,
     }));
   }

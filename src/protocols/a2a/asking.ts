@@ -1,16 +1,16 @@
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, AskId, Field, TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 
-/** What is asked of the person in a turn by us, not by a call of the agent's: arguments, a confirmation, a sign-in. */
+/** What is asked of the user in a turn by us, not by a call of the agent's: arguments, a confirmation, a sign-in. */
 export class Asking {
-  readonly #scene: Pick<Scene, 'emit' | 'newId'>;
+  readonly #scene: Pick<AdapterContext, 'emit' | 'newId'>;
   readonly #turnId: TurnId;
   readonly #signal: AbortSignal;
   readonly #open = new Map<AskId, (answer: Answer | undefined) => void>();
 
   /** Everything open is withdrawn when the signal fires. */
-  constructor(scene: Pick<Scene, 'emit' | 'newId'>, turnId: TurnId, signal: AbortSignal) {
+  constructor(scene: Pick<AdapterContext, 'emit' | 'newId'>, turnId: TurnId, signal: AbortSignal) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#signal = signal;
@@ -28,13 +28,13 @@ export class Asking {
     return settle !== undefined;
   }
 
-  /** The values by field; undefined when the person does not want to. */
+  /** The values by field; undefined when the user does not want to. */
   async fields(title: string, fields: readonly Field[]): Promise<Readonly<Record<string, readonly string[]>> | undefined> {
     const answer = await this.#ask((id) => ({ kind: 'question', id, turnId: this.#turnId, ours: true, title, fields }));
     return answer?.kind === 'fields' ? answer.values : undefined;
   }
 
-  /** True only when the person chose `yes`; no rule chooses it. The question is taken back when `needless` fires. */
+  /** True only when the user chose `yes`; no rule chooses it. The question is taken back when `needless` fires. */
   async confirm(title: string, text: string, yes: string, no: string, needless?: AbortSignal): Promise<boolean> {
     const ask = (id: AskId): Ask => ({
       kind: 'approval',

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import { namedPaths } from '../namedPaths.ts';
 import type { Allowances } from './allowances.ts';
 import { tidy } from './geminiCalls.ts';
@@ -30,7 +30,7 @@ interface Held {
   again: number;
   /** It makes a file that was not there when it was first told. */
   makesFile?: boolean | undefined;
-  /** The call as it was when the person, or what they allowed before, was last asked about it. */
+  /** The call as it was when the user, or what they allowed before, was last asked about it. */
   asked?: Snapshot;
   /** It became another. */
   changed: boolean;
@@ -38,11 +38,11 @@ interface Held {
   lateSince: number | undefined;
   /** The agent was looked at for what it waits for. */
   looked?: true;
-  /** What the person made of the proposal. */
+  /** What the user made of the proposal. */
   edited?: string | undefined;
 }
 
-/** What a person decided about a call. */
+/** What a user decided about a call. */
 export interface Decision {
   readonly call: Snapshot;
   readonly dialect: Dialect;
@@ -53,24 +53,24 @@ export interface Decision {
 
 /**
  * The calls of one turn. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not
- * asked again (a2a.md §8) unless it has become another: what the person decides is what they saw.
+ * asked again (a2a.md §8) unless it has become another: what the user decides is what they saw.
  */
 export class Calls {
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #turnId: TurnId;
   readonly #remembered: Allowances;
   readonly #replaced: (id: string, edited: boolean) => void;
   readonly #held = new Map<string, Held>();
 
-  /** `replaced`: what was decided about the call of that id was something else; `edited`: about a text that the person had changed. */
-  constructor(scene: Scene, turnId: TurnId, remembered: Allowances, replaced: (id: string, edited: boolean) => void = () => {}) {
+  /** `replaced`: what was decided about the call of that id was something else; `edited`: about a text that the user had changed. */
+  constructor(scene: AdapterContext, turnId: TurnId, remembered: Allowances, replaced: (id: string, edited: boolean) => void = () => {}) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#remembered = remembered;
     this.#replaced = replaced;
   }
 
-  /** How many stand still until a person answers. */
+  /** How many stand still until a user answers. */
   get waiting(): number {
     return [...this.#held.values()].filter(({ askId, lateSince }) => askId !== undefined || lateSince !== undefined).length;
   }
@@ -107,7 +107,7 @@ export class Calls {
     if (held) held.adrift = true;
   }
 
-  /** The decision did not arrive: the person is asked once more, whatever rule there is. False when that has been tried too often. */
+  /** The decision did not arrive: the user is asked once more, whatever rule there is. False when that has been tried too often. */
   askAgain(id: string): boolean {
     const held = this.#held.get(id);
     if (!held || held.askId !== undefined || held.last.status !== 'waiting') return true;
@@ -151,7 +151,7 @@ export class Calls {
     });
   }
 
-  /** Takes one snapshot; gives back a decision that was made before, for calls of a kind the person always allows. */
+  /** Takes one snapshot; gives back a decision that was made before, for calls of a kind the user always allows. */
   take(call: Snapshot, dialect: Dialect): Decision | undefined {
     const held = this.#held.get(call.id);
     if (!held) return this.#begin(call, dialect);
@@ -289,9 +289,9 @@ export class Calls {
     held.askId = id;
     held.asked = held.last;
     const { edited } = held;
-    const title = edited === undefined ? held.last.title : say('{0} (with your changes)', held.last.title);
+    const title = edited === undefined ? held.last.title : t('{0} (with your changes)', held.last.title);
     const detail = edited === undefined ? request.detail : withText(request.detail, edited);
-    const warned = this.#remembered.isOutside(request.detail) ? say('{0} (outside the workspace)', title) : title;
+    const warned = this.#remembered.isOutside(request.detail) ? t('{0} (outside the workspace)', title) : title;
     const head = { id, turnId: this.#turnId, callId: held.id, title: warned };
     if (request.questions) return this.#scene.emit({ type: 'ask.opened', ask: { ...head, kind: 'question', fields: request.questions } });
     const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
@@ -326,13 +326,13 @@ function completed(call: Snapshot, before: Snapshot): Snapshot {
   return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
-/** What stands to be decided is not what the person was asked about. */
+/** What stands to be decided is not what the user was asked about. */
 function isAnother({ last, asked, askId, edited }: Held): boolean {
   if (!asked) return false;
   if (last.status === 'pending') return askId !== undefined;
   if (last.status !== 'waiting') return false;
   const { proposed } = last.request ?? {};
-  // An agent may tell the person's own text back.
+  // An agent may tell the user's own text back.
   if (askId === undefined && edited !== undefined && proposed !== undefined && lines(proposed) === lines(edited))
     return !isSame(outline(last), outline(asked));
   return !isSame(substance(last), substance(asked));

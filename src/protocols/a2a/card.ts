@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { type Card, COMMAND_CONTEXT, card } from './schema.ts';
 import { fits, isOurExtension, newest, OURS, versionIn, versionText } from './version.ts';
 
@@ -24,13 +24,13 @@ export interface Peer {
   readonly security: NonNullable<Card['security']>;
 }
 
-/** The agent cannot be talked to; the message is for a person. */
+/** The agent cannot be talked to; the message is for a user. */
 export class UnfitAgent extends Error {}
 
 /** Judges a card. `base` is the address it was fetched from. */
 export function readCard(value: unknown, base: string, more: readonly string[] = []): Peer {
   const parsed = card.safeParse(value);
-  if (!parsed.success) throw new UnfitAgent(say('What {0} says about itself is no agent card.', base));
+  if (!parsed.success) throw new UnfitAgent(t('What {0} says about itself is no agent card.', base));
   const facts = parsed.data;
   const offered = (facts.capabilities?.extensions ?? []).filter((one) => isOurExtension(one.uri, more));
   const usable = offered.filter((one) => fits(versionIn(one.uri)));
@@ -39,7 +39,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
   const theirs = versionText(unfit[0] && versionIn(unfit[0].uri));
   if (usable.length === 0 && required) {
     throw new UnfitAgent(
-      say(
+      t(
         '{0} requires version {1} of its development-tool extension, and this build speaks {2}.',
         facts.name,
         versionText(versionIn(required.uri)),
@@ -48,13 +48,13 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
     );
   }
   const foreign = (facts.capabilities?.extensions ?? []).find((one) => one.required && !isOurExtension(one.uri, more));
-  if (foreign) throw new UnfitAgent(say('{0} requires an extension that is not known here: {1}', facts.name, foreign.uri));
+  if (foreign) throw new UnfitAgent(t('{0} requires an extension that is not known here: {1}', facts.name, foreign.uri));
   const extension = newest(usable.map((one) => one.uri));
   const gemini = extension === undefined && facts.name === 'Gemini SDLC Agent';
   const remarks: string[] = [];
   if (extension === undefined && unfit.length > 0) {
     remarks.push(
-      say(
+      t(
         '{0} offers version {1} of its development-tool extension, and this build speaks {2}: it is only chatted with.',
         facts.name,
         theirs,
@@ -88,7 +88,7 @@ function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' 
   const direct = (facts.preferredTransport ?? 'JSONRPC').toUpperCase() === 'JSONRPC' ? facts.url : undefined;
   const url = direct ?? facts.additionalInterfaces?.find((one) => one.transport.toUpperCase() === 'JSONRPC')?.url;
   if (url) return { endpoint: endpointOf(url, base), wire: '0.3' };
-  throw new UnfitAgent(say('{0} does not speak JSON-RPC; the other ways of A2A are not known here.', facts.name));
+  throw new UnfitAgent(t('{0} does not speak JSON-RPC; the other ways of A2A are not known here.', facts.name));
 }
 
 /**
@@ -97,11 +97,11 @@ function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' 
  */
 function endpointOf(url: string, base: string): string {
   const ours = new URL(base);
-  if (!URL.canParse(url, base)) throw new UnfitAgent(say('The card names an address that is none: {0}', url));
+  if (!URL.canParse(url, base)) throw new UnfitAgent(t('The card names an address that is none: {0}', url));
   const theirs = new URL(url, base);
   if (isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
   if (theirs.origin === ours.origin) return theirs.href;
-  throw new UnfitAgent(say('The card at {0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
+  throw new UnfitAgent(t('The card at {0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
 }
 
 export function isLoopback(url: URL): boolean {

@@ -1,7 +1,7 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import { SseReader } from '../../transport/sse.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { CommandTree } from './commands.ts';
 import { type Memory, setAside } from './memory.ts';
 import { commandParams } from './messages.ts';
@@ -13,7 +13,7 @@ import { fields, isRecord, member } from './words.ts';
 export interface CommandScene {
   readonly memory: Memory;
   readonly tree: CommandTree | undefined;
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
 }
 
 /** Runs one of the agent's slash commands as a turn (a2a.md §13). Never rejects. */
@@ -32,7 +32,7 @@ export async function runCommand(turn: Turn, at: CommandScene, path: readonly st
   }
 }
 
-/** What a command cannot do without, asked of the person; empty when it needs nothing. */
+/** What a command cannot do without, asked of the user; empty when it needs nothing. */
 async function needed(turn: Turn, { tree }: CommandScene, path: readonly string[]): Promise<string | undefined> {
   const all = tree?.required.get(path.join(' ')) ?? [];
   if (all.length === 0) return '';
@@ -41,7 +41,7 @@ async function needed(turn: Turn, { tree }: CommandScene, path: readonly string[
     label: description ? `${name}: ${description}` : name,
     required: true as const,
   }));
-  const values = await turn.asking.fields(say('/{0} needs more', path.join(' ')), fields);
+  const values = await turn.asking.fields(t('/{0} needs more', path.join(' ')), fields);
   return values && all.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
 }
 
@@ -51,15 +51,15 @@ async function whichCheckpoint(turn: Turn, { memory }: CommandScene, given: stri
   if (name === '') {
     const answer = await memory.rpc.fetch('POST', `${memory.base}/executeCommand`, { body: { command: 'restore list', args: [] } });
     const known = checkpointsIn(parse(await answer.text(8 * 1024 * 1024)));
-    if (known.length === 0) throw new Error(say('There is nothing to restore.'));
-    const title = say('Which checkpoint?');
+    if (known.length === 0) throw new Error(t('There is nothing to restore.'));
+    const title = t('Which checkpoint?');
     const choices = known.map((label) => ({ label }));
     const values = await turn.asking.fields(title, [{ id: 'checkpoint', label: title, choices, required: true }]);
     name = values?.checkpoint?.[0] ?? '';
     if (name === '') return undefined;
   }
-  const text = say('Files are set back to how they were. Editors with unsaved text will differ from them.');
-  const sure = await turn.asking.confirm(say('Restore the checkpoint {0}?', name), text, say('Restore'), say('Leave things as they are'));
+  const text = t('Files are set back to how they were. Editors with unsaved text will differ from them.');
+  const sure = await turn.asking.confirm(t('Restore the checkpoint {0}?', name), text, t('Restore'), t('Leave things as they are'));
   return sure ? name : undefined;
 }
 
@@ -74,8 +74,8 @@ function checkpointsIn(value: unknown): readonly string[] {
 
 /** The shipped server's `init` runs on its own, and writes without asking. */
 function mayWrite(turn: Turn): Promise<boolean> {
-  const text = say('It looks through the folder and writes the file without asking again.');
-  return turn.asking.confirm(say('Let the agent write GEMINI.md?'), text, say('Write it'), say('Leave it'));
+  const text = t('It looks through the folder and writes the file without asking again.');
+  return turn.asking.confirm(t('Let the agent write GEMINI.md?'), text, t('Write it'), t('Leave it'));
 }
 
 async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly string[], args: string): Promise<void> {
@@ -92,7 +92,7 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
       if (said.id !== memory.aside?.task?.id) memory.known.ownTask();
     };
     await memory.rpc.stream('command/execute', commandParams(memory, path, args), heard, { leave: turn.untilOver });
-    if (first?.status === 'failed_to_start') throw new Error(first.message || say('The command could not be started.'));
+    if (first?.status === 'failed_to_start') throw new Error(first.message || t('The command could not be started.'));
     if (streamed > 1 || !first) return false;
     // Nothing but the answer came: the rest is told to those who subscribe.
     if (first.id !== undefined) {
@@ -100,8 +100,8 @@ async function overRpc(turn: Turn, { memory }: CommandScene, path: readonly stri
       return true;
     }
     const ran = first.status === 'started' || (first.status === 'unspecified' && first.message !== '');
-    if (!ran) throw new Error(first.message || say('The agent did not say whether the command was started.'));
-    turn.show(first.message || say('The command has run.'));
+    if (!ran) throw new Error(first.message || t('The agent did not say whether the command was started.'));
+    turn.show(first.message || t('The command has run.'));
     turn.finish({ status: 'done' });
     return false;
   });
@@ -135,7 +135,7 @@ async function overRest(turn: Turn, { memory }: CommandScene, path: readonly str
   }
   const value = parse(await answer.text(8 * 1024 * 1024));
   const { failed, text } = wordsIn(isRecord(value) ? value.data : value);
-  turn.show(text || say('The command has run.'));
+  turn.show(text || t('The command has run.'));
   turn.finish(failed ? { status: 'failed', error: { message: text } } : { status: 'done' });
 }
 

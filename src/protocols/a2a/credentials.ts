@@ -1,21 +1,21 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import { canBeSent, tidied } from './secretText.ts';
 import { type Wanted, type Way, wantedBy } from './signIn.ts';
 
-/** How often the person is asked before a request is given up: once, and once more after a slip. */
+/** How often the user is asked before a request is given up: once, and once more after a slip. */
 const ASKS = 2;
 const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
 
 /**
- * Secrets for one origin (a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the person enters is kept by
+ * Secrets for one origin (a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the user enters is kept by
  * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
  */
 export class Credentials {
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #origin: string;
   #wanted = BEARER;
@@ -29,10 +29,10 @@ export class Credentials {
   #edition = 0;
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
   #renewing: Promise<boolean> | undefined;
-  /** Requests that wait for the person. */
+  /** Requests that wait for the user. */
   #waiting = 0;
 
-  constructor(scene: Scene, origin: string, headers: Readonly<Record<string, string>>) {
+  constructor(scene: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
     this.#scene = scene;
     this.#origin = origin;
     this.#headers = headers;
@@ -57,7 +57,7 @@ export class Credentials {
     return { request: signed, edition };
   }
 
-  /** The person does something: they may be asked again. */
+  /** The user does something: they may be asked again. */
   freshen(): void {
     this.#asksLeft = ASKS;
   }
@@ -109,9 +109,9 @@ export class Credentials {
     if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
     if (this.#asksLeft <= 0 || this.#waiting === 0 || this.#scene.signal.aborted) return false;
     this.#asksLeft -= 1;
-    let entered = await this.#ask(before ? say('The last one was not accepted.') : '', words);
+    let entered = await this.#ask(before ? t('The last one was not accepted.') : '', words);
     while (entered && !this.#canBeSent(entered)) {
-      entered = await this.#ask(say('What was entered holds characters that cannot be sent. Was something else copied?'), words);
+      entered = await this.#ask(t('What was entered holds characters that cannot be sent. Was something else copied?'), words);
     }
     // Who does not want to is left alone until they do something themselves.
     if (!entered) this.#asksLeft = this.#waiting === 0 ? this.#asksLeft + 1 : 0;
@@ -141,7 +141,7 @@ export class Credentials {
   #ask(before: string, words: string): Promise<readonly string[] | undefined> {
     const { emit, newId, signal } = this.#scene;
     const id = newId();
-    const why = this.#unsupported ? say('Its own way to sign in is not supported here; a token can be pasted.') : '';
+    const why = this.#unsupported ? t('Its own way to sign in is not supported here; a token can be pasted.') : '';
     const body = [before, words, why].filter(Boolean).join('\n\n');
     const several = this.#wanted.length > 1;
     return new Promise((resolve) => {
@@ -160,7 +160,7 @@ export class Credentials {
           kind: 'question',
           id,
           ours: true,
-          title: say('{0} wants credentials', this.#origin),
+          title: t('{0} wants credentials', this.#origin),
           fields: this.#wanted.map(({ way, scheme }, at) => ({
             id: fieldId(at),
             label: several ? `${labelOf(way)} (${scheme})` : labelOf(way),
@@ -190,8 +190,8 @@ function fieldId(at: number): string {
 }
 
 function labelOf(way: Way): string {
-  if (way.how === 'basic') return say('User name and password, as name:password');
-  return way.how === 'key' ? say('API key') : say('Token');
+  if (way.how === 'basic') return t('User name and password, as name:password');
+  return way.how === 'key' ? t('API key') : t('Token');
 }
 
 function bearing(request: HttpRequest, way: Way, secret: string): HttpRequest {

@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { TurnId } from '../../session/model.ts';
 import type { Calls, Decision } from './calls.ts';
 import type { Hearing } from './hearing.ts';
@@ -44,7 +44,7 @@ interface DecisionScene extends TurnScene {
   readonly offline: () => boolean;
 }
 
-/** What the person decided on its way to the agent: sent once, never again by itself, and asked about anew where it did not arrive. */
+/** What the user decided on its way to the agent: sent once, never again by itself, and asked about anew where it did not arrive. */
 export class Decisions {
   readonly #deps: DecisionScene;
   readonly #posts: Posts;
@@ -74,7 +74,7 @@ export class Decisions {
   /** The call has become another: what was decided about it is not sent any more. */
   takeBack(callId: string, edited: boolean): void {
     this.#posts.recall([callId]);
-    if (edited) this.#deps.shown.notice('warn', say('The agent proposes something else now; what you had changed is not part of it.'));
+    if (edited) this.#deps.shown.notice('warn', t('The agent proposes something else now; what you had changed is not part of it.'));
     if (this.#posts.someDoubtful([callId])) this.#deps.shown.notice('warn', mayBeFollowed());
   }
 
@@ -115,7 +115,7 @@ export class Decisions {
   }
 
   /**
-   * Decisions of which nothing came: the task is looked at, and what it still waits for is asked of the person once more, never sent again by
+   * Decisions of which nothing came: the task is looked at, and what it still waits for is asked of the user once more, never sent again by
    * itself (a2a.md §9.3).
    */
   async doubt(why: string | undefined): Promise<void> {
@@ -185,22 +185,22 @@ export class Decisions {
     this.#posts.since(undefined);
     this.#posts.recall(callIds);
     streams.giveUp();
-    const told = why === undefined ? say('The agent still waits for your answer.') : say('Your answer did not reach the agent: {0}', why);
+    const told = why === undefined ? t('The agent still waits for your answer.') : t('Your answer did not reach the agent: {0}', why);
     const maybe = doubtful ? mayBeFollowed() : '';
     shown.notice('warn', [told, maybe].filter(Boolean).join(' '));
     if (callIds.every((id) => calls.askAgain(id))) return;
-    end({ status: 'failed', error: { message: say('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
+    end({ status: 'failed', error: { message: t('The agent takes no answer. {0}', why ?? ''), next: ['retry', 'showLog'] } });
   }
 
   #tellHeld(): void {
     const { scene, turnId, over } = this.#deps;
     if (over()) return;
     const { held } = this.#posts;
-    const text = held === undefined ? null : say('Your answer has not been sent yet. {0}', held);
+    const text = held === undefined ? null : t('Your answer has not been sent yet. {0}', held);
     scene.emit({ type: 'turn.activity', turnId, text });
   }
 }
 
 function mayBeFollowed(): string {
-  return say('The answer before was sent, and may still be followed.');
+  return t('The answer before was sent, and may still be followed.');
 }

@@ -1,11 +1,11 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionOption } from '../../session/model.ts';
-import type { Launch, Scene } from '../adapter.ts';
-import { type LentTools, lendTools } from '../door.ts';
+import type { AdapterContext, Launch } from '../adapter.ts';
+import { type OfferedTools, offerTools } from '../offeredTools.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -15,29 +15,29 @@ const OPTION = 'editorTools';
 const FOLDER = 'parley-editor-tools';
 
 /** Opens the door for an agent that is about to be started. undefined when there are no tools; never rejects: an agent works without them. */
-export async function lend(scene: Scene): Promise<LentTools | undefined> {
-  return lendTools(scene.ports.tools, scene).catch((error: unknown) => {
+export async function lend(scene: AdapterContext): Promise<OfferedTools | undefined> {
+  return offerTools(scene.ports.tools, scene).catch((error: unknown) => {
     scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
     return undefined;
   });
 }
 
 /** Tools that change nothing, as the agent names them when it asks. */
-export function harmless(scene: Scene, lent: LentTools | undefined): ReadonlySet<string> {
+export function harmless(scene: AdapterContext, lent: OfferedTools | undefined): ReadonlySet<string> {
   if (!lent) return new Set();
   return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${lent.name}/${tool.name}`));
 }
 
 /**
- * The shipped server takes tool servers from its own folders only. One folder in the person's home, put there when they turn the session's option
+ * The shipped server takes tool servers from its own folders only. One folder in the user's home, put there when they turn the session's option
  * on and taken away when they turn it off, starts the bridge to the window that started the agent.
  */
 export class ExtensionFolder {
   readonly #folder: string;
-  readonly #lent: LentTools;
+  readonly #lent: OfferedTools;
   #on = false;
 
-  constructor(launch: ProcessLaunch, lent: LentTools) {
+  constructor(launch: ProcessLaunch, lent: OfferedTools) {
     const home = launch.env.GEMINI_CLI_HOME ?? launch.env.HOME ?? homedir();
     this.#folder = path.join(home, '.gemini', 'extensions', FOLDER);
     this.#lent = lent;
@@ -62,8 +62,8 @@ export class ExtensionFolder {
     return {
       kind: 'switch',
       id: OPTION,
-      name: say('Editor tools'),
-      description: say(
+      name: t('Editor tools'),
+      description: t(
         'Lets this agent open files and read problems here, by the folder {0}. Turning it off removes the folder.',
         this.#folder,
       ),

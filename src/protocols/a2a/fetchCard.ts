@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { UnfitAgent } from './card.ts';
 import { parse, type Rpc, StatusError } from './rpc.ts';
 
@@ -17,12 +17,12 @@ export async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
       const value = parse(text);
       if (value !== undefined) return value;
       if (Buffer.byteLength(text) >= LONGEST)
-        throw new UnfitAgent(say('The card of the agent at {0} is longer than {1} bytes.', base, LONGEST));
-      last = new UnfitAgent(say('There is no A2A agent at {0}: its card is not JSON.', base));
+        throw new UnfitAgent(t('The card of the agent at {0} is longer than {1} bytes.', base, LONGEST));
+      last = new UnfitAgent(t('There is no A2A agent at {0}: its card is not JSON.', base));
     } catch (error) {
       last =
         error instanceof StatusError && error.status === 404
-          ? new UnfitAgent(say('There is no A2A agent at {0} (status {1}).', base, error.status))
+          ? new UnfitAgent(t('There is no A2A agent at {0} (status {1}).', base, error.status))
           : error;
       if (!(last instanceof UnfitAgent) || last === error) throw last;
     }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ApprovalDetail, Diff, Field } from '../../session/model.ts';
 import { type Confirmation, fileChange, type GeminiCall, geminiCall, textChange, wordsIn } from './schema.ts';
 import { type Choice, kindOf, lines, type Request, type Snapshot } from './snapshot.ts';
@@ -27,7 +27,7 @@ export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boo
     ...(request.args === undefined ? {} : { input: request.args }),
     ...(text === undefined ? {} : { text }),
     ...(diff ? { diff } : {}),
-    ...(status === 'failed' ? { error: { message: text || response?.errorType || say('The tool failed.') } } : {}),
+    ...(status === 'failed' ? { error: { message: text || response?.errorType || t('The tool failed.') } } : {}),
     ...(status === 'waiting' && asked ? { request: requestOf(call, asked) } : {}),
   };
 }
@@ -115,8 +115,8 @@ export function tidy(text: string): string {
 const ONCE: Choice = { id: 'once', label: '', effect: 'allow_once', sends: 'proceed_once' };
 
 function requestOf(call: GeminiCall, asked: Confirmation): Request {
-  const allow = { ...ONCE, label: say('Allow once') };
-  const reject: Choice = { id: 'reject', label: say('Reject'), effect: 'reject_once', sends: 'cancel' };
+  const allow = { ...ONCE, label: t('Allow once') };
+  const reject: Choice = { id: 'reject', label: t('Reject'), effect: 'reject_once', sends: 'cancel' };
   const questions = asked.type === 'ask_user' ? questionsOf(asked) : [];
   if (questions.length > 0) return { detail: { type: 'text', text: asked.title ?? '' }, options: [allow, reject], questions };
   const detail = detailOf(call, asked);
@@ -125,13 +125,13 @@ function requestOf(call: GeminiCall, asked: Confirmation): Request {
       ? []
       : asked.type === 'mcp'
         ? [
-            { id: 'always-tool', label: say('Always allow this tool'), effect: 'allow_always', sends: 'proceed_always_tool' },
-            { id: 'always-server', label: say('Always allow this server'), effect: 'allow_always', sends: 'proceed_always_server' },
+            { id: 'always-tool', label: t('Always allow this tool'), effect: 'allow_always', sends: 'proceed_always_tool' },
+            { id: 'always-server', label: t('Always allow this server'), effect: 'allow_always', sends: 'proceed_always_server' },
           ]
         : [
             {
               id: 'always',
-              label: say('Always allow this in this conversation'),
+              label: t('Always allow this in this conversation'),
               effect: 'allow_always',
               sends: 'proceed_once',
               remembered: true,

@@ -1,6 +1,6 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Calls, Decision } from './calls.ts';
 import { OUTPUT } from './known.ts';
 import { type EventFacts, eventOf, meaningOf, type Said } from './meaning.ts';
@@ -10,7 +10,7 @@ import type { Part } from './schema.ts';
 import type { Shown } from './shown.ts';
 
 interface HearingScene {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly memory: Memory;
   readonly turnId: TurnId;
   readonly calls: Calls;
@@ -271,13 +271,13 @@ export class Hearing {
     return taskId !== undefined && task !== undefined && taskId !== task.id;
   }
 
-  /** An answer would go to a task that the person has not seen; nothing is approved there. */
+  /** An answer would go to a task that the user has not seen; nothing is approved there. */
   #refuseForeign(callId: string, title: string, taskId: string | undefined): void {
     const { scene, shown } = this.#deps;
     if (this.#refused.has(callId)) return;
     this.#refused.add(callId);
     scene.log.warn(`A confirmation for the task ${taskId ?? ''} came on the stream of another; it was not asked.`);
-    shown.notice('warn', say('The agent asked to allow something in another task, and was not answered: {0}', title));
+    shown.notice('warn', t('The agent asked to allow something in another task, and was not answered: {0}', title));
   }
 
   #show(said: Said, words: boolean, messageId: string | undefined, of?: string): void {

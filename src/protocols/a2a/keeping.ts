@@ -1,10 +1,10 @@
 import type { TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Kept } from './kept.ts';
 
 /** Leaves behind what a later window needs to go on with a turn: at once when something new is named, else now and then. */
 export class Keeping {
-  readonly #scene: Pick<Scene, 'emit'>;
+  readonly #scene: Pick<AdapterContext, 'emit'>;
   readonly #turnId: TurnId;
   readonly #value: () => Omit<Kept, 'running'>;
   readonly #every: number;
@@ -12,7 +12,7 @@ export class Keeping {
   #over = false;
 
   /** `every`: milliseconds that mere growth may wait. */
-  constructor(scene: Pick<Scene, 'emit'>, turnId: TurnId, value: () => Omit<Kept, 'running'>, every: number) {
+  constructor(scene: Pick<AdapterContext, 'emit'>, turnId: TurnId, value: () => Omit<Kept, 'running'>, every: number) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#value = value;
@@ -42,6 +42,6 @@ export class Keeping {
   #write(running: boolean): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#scene.emit({ type: 'turn.kept', turnId: this.#turnId, value: { running, ...this.#value() } });
+    this.#scene.emit({ type: 'turn.adapterState', turnId: this.#turnId, value: { running, ...this.#value() } });
   }
 }

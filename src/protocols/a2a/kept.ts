@@ -5,7 +5,7 @@ import type { Turn } from '../../session/model.ts';
 
 const statuses = ['pending', 'waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 const known = z.object({
-  /** The ids of what the person said. */
+  /** The ids of what the user said. */
   prompts: z.array(z.string()),
   prompt: z.string(),
   /** Kind and id of a message, how much of it was shown, and where the last of that stands among all words of the kind; UTF-16 units. */
@@ -39,6 +39,6 @@ export interface LeftTurn {
 
 /** undefined when the journal holds nothing usable for that turn. */
 export function leftTurn(turn: Turn): LeftTurn | undefined {
-  const parsed = shape.safeParse(turn.kept);
+  const parsed = shape.safeParse(turn.adapterState);
   return parsed.success ? { turn, kept: parsed.data } : undefined;
 }

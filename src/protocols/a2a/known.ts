@@ -70,7 +70,7 @@ export class Known {
     this.#own = true;
   }
 
-  /** What the person says in this turn: the agent's record of the turn comes after it. */
+  /** What the user says in this turn: the agent's record of the turn comes after it. */
   prompted(message: unknown): void {
     if (!isRecord(message)) return;
     if (typeof message.messageId === 'string') this.#prompts.add(message.messageId);
@@ -147,7 +147,7 @@ export class Known {
     for (const { starts } of [this.#words.text, this.#words.thought]) starts.sort((a, b) => a - b);
   }
 
-  /** The record holds this turn, as far as can be told: what the person said arrived. */
+  /** The record holds this turn, as far as can be told: what the user said arrived. */
   isIn(record: Incoming): boolean {
     if (this.#calls.size > 0 || this.#words.text.whole !== '' || this.#words.thought.whole !== '') return true;
     return this.#since(record, false).anchored || !(record.history ?? []).some(isUsers);

@@ -1,18 +1,18 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Calls } from './calls.ts';
 import type { Memory } from './memory.ts';
 import type { Shown } from './shown.ts';
 
 interface EditScene {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly memory: Memory;
   readonly calls: Calls;
   readonly shown: Shown;
 }
 
-/** Proposals the person changed, for a server that cannot be told: their text is written once the call is done (a2a.md §9.4). */
+/** Proposals the user changed, for a server that cannot be told: their text is written once the call is done (a2a.md §9.4). */
 export class LateEdits {
   readonly #deps: EditScene;
   readonly #edits = new Map<string, { readonly path: string; readonly text: string }>();
@@ -26,7 +26,7 @@ export class LateEdits {
     this.#edits.set(callId, { path, text });
   }
 
-  /** What the person decides now counts. */
+  /** What the user decides now counts. */
   forget(callId: string): void {
     this.#edits.delete(callId);
   }
@@ -49,10 +49,10 @@ export class LateEdits {
         memory.notes.push(`(The user changed your proposal for ${path} before accepting it; the file holds the user's version.)`);
         shown.notice(
           'info',
-          say('Your version of {0} was written after the agent’s: this agent cannot be told of changes beforehand.', path),
+          t('Your version of {0} was written after the agent’s: this agent cannot be told of changes beforehand.', path),
         );
       } catch (error) {
-        shown.notice('error', say('Your version of {0} could not be written: {1}', path, messageOf(error)));
+        shown.notice('error', t('Your version of {0} could not be written: {1}', path, messageOf(error)));
       }
     }
   }

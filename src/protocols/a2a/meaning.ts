@@ -23,7 +23,7 @@ export function meaningOf(record: Incoming, event = eventOf(record.metadata)): r
 export interface EventFacts {
   readonly kind: (typeof eventKinds)[number] | 'citation';
   readonly model?: string;
-  /** What the person has with the agent's maker: free, paid. */
+  /** What the user has with the agent's maker: free, paid. */
   readonly tier?: string;
   readonly error?: string;
   readonly retry: boolean;

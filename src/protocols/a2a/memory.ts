@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Turn } from '../../session/model.ts';
 import type { Allowances } from './allowances.ts';
 import type { Peer } from './card.ts';
@@ -27,7 +27,7 @@ export interface Memory {
   tellPast: boolean;
   /** What the agent has to be told with the next prompt. */
   readonly notes: string[];
-  /** What the person allowed for the rest of the conversation. */
+  /** What the user allowed for the rest of the conversation. */
   readonly remembered: Allowances;
   /** Where the agent may say that there is news. */
   readonly push?: PushDoor;
@@ -104,13 +104,13 @@ export class Past {
   }
 }
 
-/** The task is gone or takes nothing more: the next prompt begins another. Returns what to tell the person. */
+/** The task is gone or takes nothing more: the next prompt begins another. Returns what to tell the user. */
 export function leaveTask(memory: Memory): string {
   memory.task = undefined;
   memory.completed = false;
   memory.settled = false;
   memory.tellPast = !memory.past.empty;
-  return say('The agent begins a new task with the next message; it is told what was said so far.');
+  return t('The agent begins a new task with the next message; it is told what was said so far.');
 }
 
 /** What a later window finds the conversation by. */

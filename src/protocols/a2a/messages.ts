@@ -76,7 +76,7 @@ export function commandParams({ peer, contextId, cwd }: Memory, path: readonly s
   return { ...rfc, ...(contextId ? { contextId } : {}), metadata: { [peer.extension]: { workspace_path: cwd } } };
 }
 
-/** The person's decision about one call. */
+/** The user's decision about one call. */
 export function confirmation(
   memory: Memory,
   call: Pick<Snapshot, 'id'>,

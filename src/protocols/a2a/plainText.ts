@@ -1,17 +1,17 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import { isLoopback } from './card.ts';
 
 const AGREED = 'yes';
 
-/** Before anything goes readable over a network the person is asked, once for each origin; what they agreed to is kept by the editor (a2a.md §18). */
+/** Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (a2a.md §18). */
 export class PlainText {
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #asks = new Map<AskId, (agreed: boolean) => void>();
 
-  constructor(scene: Scene) {
+  constructor(scene: AdapterContext) {
     this.#scene = scene;
   }
 
@@ -53,15 +53,15 @@ export class PlainText {
           id,
           wordless: true,
           ours: true,
-          title: say('Talk to {0} without encryption?', url.host),
+          title: t('Talk to {0} without encryption?', url.host),
           detail: {
             type: 'text',
-            text: say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host),
+            text: t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host),
           },
           // Never chosen by a rule.
           options: [
-            { id: AGREED, label: say('Connect'), effect: 'allow_always' },
-            { id: 'no', label: say('Do not connect'), effect: 'reject_once' },
+            { id: AGREED, label: t('Connect'), effect: 'allow_always' },
+            { id: 'no', label: t('Do not connect'), effect: 'reject_once' },
           ],
         },
       });

@@ -4,7 +4,7 @@ import { RpcError, StatusError, type Way } from './rpc.ts';
 /** One decision on its way. */
 interface Post {
   readonly cut: AbortController;
-  /** Why it has not left, for a person; undefined when it has. */
+  /** Why it has not left, for a user; undefined when it has. */
   held: string | undefined;
   /** When it left, as long as nothing was heard since. */
   sentAt: number | undefined;
@@ -26,7 +26,7 @@ export class Posts {
     this.#changed = changed;
   }
 
-  /** Why decisions have not left, for a person; undefined when all have. */
+  /** Why decisions have not left, for a user; undefined when all have. */
   get held(): string | undefined {
     return [...this.#all.values()].find((post) => post.held !== undefined)?.held;
   }

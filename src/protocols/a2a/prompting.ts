@@ -11,7 +11,7 @@ interface PromptScene {
   /** Nothing has been heard in this turn. */
   readonly unheard: () => boolean;
   readonly over: () => boolean;
-  /** Tells the person. */
+  /** Tells the user. */
   readonly tell: (text: string) => void;
 }
 
@@ -42,7 +42,7 @@ async function inEitherVersion({ memory, open, unheard, over }: PromptScene, par
   const unknown = error instanceof RpcError && error.code === -32601 && unheard();
   if (!unknown || over() || !(await memory.changeVersion())) return error;
   memory.settled = settled;
-  // What the person said is spelled otherwise there.
+  // What the user said is spelled otherwise there.
   const spelled = parts.map((part) => (typeof part.text === 'string' ? textPart(memory, part.text) : part));
   return open(toMessage(memory, spelled));
 }

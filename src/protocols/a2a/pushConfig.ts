@@ -1,9 +1,9 @@
 import { messageOf } from '../../base/log.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Memory } from './memory.ts';
 
 /** The door stands in the first message of a task. Where that was not said here (taken up, or made by a command), it is registered late (a2a.md §12). */
-export async function registerPush(memory: Memory, { log }: Pick<Scene, 'log'>): Promise<void> {
+export async function registerPush(memory: Memory, { log }: Pick<AdapterContext, 'log'>): Promise<void> {
   const { push, task, rpc, peer } = memory;
   if (!push || !task) return;
   if (memory.pushSent) {

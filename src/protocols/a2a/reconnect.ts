@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { TurnId } from '../../session/model.ts';
 import type { Asking } from './asking.ts';
 import { BackOff } from './backOff.ts';
@@ -46,7 +46,7 @@ export class Reconnect {
   async run(error: unknown, how: 'lost' | 'follow'): Promise<TurnEnd | 'resting' | undefined> {
     if (this.#running) return undefined;
     const { memory, hearing } = this.#deps;
-    const why = error === undefined ? say('The connection was lost.') : messageOf(error);
+    const why = error === undefined ? t('The connection was lost.') : messageOf(error);
     if (!memory.task || hearing.records === 0) return { status: 'failed', error: { message: why, next: ['retry'] } };
     this.#running = true;
     this.#offline = true;
@@ -64,7 +64,7 @@ export class Reconnect {
     const { memory } = this.#deps;
     const state = await lookUp(memory).catch(() => undefined);
     const told = state === undefined || memory.newer || isOver(state.state) ? leaveTask(memory) : '';
-    const message = [say('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
+    const message = [t('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
     return { status: 'failed', error: { message, next: ['retry', 'continue'] } };
   }
 
@@ -87,11 +87,11 @@ export class Reconnect {
       scene.emit({ type: 'turn.activity', turnId: this.#deps.turnId, text: null });
       if (end === 'resting') return end;
       if (end === 'gone') return gone(memory);
-      const told = say('The agent was not reached again. {0} It may still be at work.', why);
+      const told = t('The agent was not reached again. {0} It may still be at work.', why);
       const { next } = this.#backOff;
       // What was said while the last try was under way is as good as an answer.
       if (next.aborted) continue;
-      const again = await asking.confirm(say('Connection lost'), told, say('Reconnect'), say('Stop waiting'), next);
+      const again = await asking.confirm(t('Connection lost'), told, t('Reconnect'), t('Stop waiting'), next);
       if (!again && (signal.aborted || !next.aborted))
         return signal.aborted ? undefined : { status: 'failed', error: { message: told, next: ['continue'] } };
     }
@@ -103,6 +103,6 @@ export class Reconnect {
     const quiet = this.#first;
     this.#first = false;
     if (quiet || signal.aborted) return;
-    scene.emit({ type: 'turn.activity', turnId, text: on ? null : say('The connection was lost; trying to reconnect') });
+    scene.emit({ type: 'turn.activity', turnId, text: on ? null : t('The connection was lost; trying to reconnect') });
   }
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/log.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { BackOff } from './backOff.ts';
 import type { Memory } from './memory.ts';
 import { type Incoming, isAtRest, toIncoming } from './records.ts';
@@ -22,7 +22,7 @@ export async function lookUp(memory: Memory, how: Parameters<Rpc['call']>[2] = {
 }
 
 export interface Recovery {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly memory: Memory;
   /** Milliseconds. */
   readonly timing: Pick<Timing, 'retries' | 'giveUp' | 'answer'>;

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ApprovalDetail, Diff } from '../../session/model.ts';
 import { effectsOf, type Offered } from './rfcOptions.ts';
 import { callStates, type RfcFileDiff, type RfcToolCall, toolCall } from './schema.ts';
@@ -24,14 +24,14 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
   return {
     id: call.tool_call_id,
     name,
-    title: call.description || name || say('Tool call'),
+    title: call.description || name || t('Tool call'),
     kind,
     status,
     ...(call.input_parameters === undefined ? {} : { input: call.input_parameters }),
     ...(typeof text === 'string' ? { text } : {}),
     ...(call.output?.structured_data === undefined ? {} : { json: call.output.structured_data }),
     ...(diff ? { diff: toDiff(diff) } : {}),
-    ...(call.error ? { error: { message: call.error.message || call.error.type || say('The tool failed.') } } : {}),
+    ...(call.error ? { error: { message: call.error.message || call.error.type || t('The tool failed.') } } : {}),
     ...(status === 'waiting' && request ? { request } : {}),
   };
 }
@@ -96,8 +96,8 @@ function requestOf(call: RfcToolCall, asked: Asked): Request {
     given.length > 0
       ? given
       : [
-          { id: 'proceed_once', name: say('Allow') },
-          { id: 'cancel', name: say('Reject') },
+          { id: 'proceed_once', name: t('Allow') },
+          { id: 'cancel', name: t('Reject') },
         ];
   const edit = asked.file_edit_details;
   return {
@@ -135,7 +135,7 @@ function detailOf(call: RfcToolCall, asked: Asked): ApprovalDetail {
   }
   const words = asked.generic_details?.description || call.description;
   const isSaid = words || call.tool_name || isFilled(call.input_parameters);
-  if (!isSaid) return { type: 'text', text: say('The agent does not say what this would do.'), unknown: true };
+  if (!isSaid) return { type: 'text', text: t('The agent does not say what this would do.'), unknown: true };
   return { type: 'text', text: words || JSON.stringify(call.input_parameters ?? {}, null, 2) };
 }
 
@@ -143,7 +143,7 @@ function isFilled(input: unknown): boolean {
   return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
 }
 
-/** A person's answer, told back: it is no call (a2a.md §6). */
+/** A user's answer, told back: it is no call (a2a.md §6). */
 export function isConfirmation(data: unknown): boolean {
   const said = fields(data, ['tool_call_id', 'selected_option_id', 'status', 'tool_name', 'confirmation_request']);
   return (

@@ -1,12 +1,12 @@
 import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { SseReader } from '../../transport/sse.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Credentials } from './credentials.ts';
 import { answer as rpcAnswer } from './schema.ts';
 import { isRecord } from './words.ts';
@@ -20,7 +20,7 @@ export class RpcError extends Error {
     this.code = code;
   }
 }
-/** The server answered with a status that is no success. The message is for a person. */
+/** The server answered with a status that is no success. The message is for a user. */
 export class StatusError extends Error {
   readonly status: number;
 
@@ -46,7 +46,7 @@ const FAREWELL = 1_000;
 const SIGN_AT_MOST = 500;
 const HEAD = 500;
 
-/** Where a request stands: on its way, held back before it is sent (again), for a reason a person may read, or taken. */
+/** Where a request stands: on its way, held back before it is sent (again), for a reason a user may read, or taken. */
 export type Way = 'sent' | 'answered' | { readonly waits: string };
 interface Departure {
   /** Nothing is sent any more once it fires; what is on its way is left alone. */
@@ -92,7 +92,7 @@ export interface RpcTarget {
  * may tie the running turn to it, and a second pool for what has to be said meanwhile.
  */
 export class Rpc {
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #credentials: Credentials;
   #turn = turnPool();
   #side = new HttpClient({ holdIdle: true });
@@ -102,7 +102,7 @@ export class Rpc {
   target: RpcTarget | undefined;
   readonly timing: Limits;
 
-  constructor(scene: Scene, credentials: Credentials, timing: Limits) {
+  constructor(scene: AdapterContext, credentials: Credentials, timing: Limits) {
     this.#scene = scene;
     this.timing = timing;
     this.#credentials = credentials;
@@ -285,14 +285,14 @@ export class Rpc {
     } else {
       const text = await answer.text(32 * 1024 * 1024, silence);
       if (parse(text) === undefined && text.trim() !== '') {
-        throw new StatusError(answer.status, say('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
+        throw new StatusError(answer.status, t('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
       }
       if (text.trim() !== '') one(text);
     }
     if (error) throw error;
   }
 
-  /** With the person's credentials once the server wants them, and once more when it asks to wait. */
+  /** With the user's credentials once the server wants them, and once more when it asks to wait. */
   async #send(client: HttpClient, request: HttpRequest, { leave, way }: Departure = {}): Promise<HttpAnswer> {
     const gone = request.signal ?? this.#scene.signal;
     const stopped = leave ? AbortSignal.any([gone, leave]) : gone;
@@ -300,7 +300,7 @@ export class Rpc {
     let renewed = false;
     for (;;) {
       // While it waited, what it says may have been taken back.
-      if (stopped.aborted) throw new HttpFailure('aborted', say('The request was stopped.'));
+      if (stopped.aborted) throw new HttpFailure('aborted', t('The request was stopped.'));
       const signed = this.#credentials.sign(request);
       way?.('sent');
       const answer = await client.request({ signal: gone, ...signed.request });
@@ -311,7 +311,7 @@ export class Rpc {
       }
       if (answer.status === 401) {
         const words = head(await answer.text(undefined, this.timing.answer));
-        way?.({ waits: say('{0} wants credentials', originOf(request.url)) });
+        way?.({ waits: t('{0} wants credentials', originOf(request.url)) });
         renewed = await this.#credentials.renew(words, signed.edition, stopped);
         if (renewed || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
@@ -320,7 +320,7 @@ export class Rpc {
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
         waited = true;
         answer.dispose();
-        way?.({ waits: say('{0} is busy and asks to wait {1} s.', originOf(request.url), Math.ceil(wait / 1000)) });
+        way?.({ waits: t('{0} is busy and asks to wait {1} s.', originOf(request.url), Math.ceil(wait / 1000)) });
         await pause(wait, stopped);
         continue;
       }
@@ -339,14 +339,14 @@ function turnPool(): { readonly client: HttpClient; uses: number; sign: Promise<
 
 function whyRefused(url: string, status: number, words: string): string {
   const origin = originOf(url);
-  if (status === 401) return say('{0} did not accept the credentials: {1}', origin, words);
-  if (status === 403) return say('{0} does not allow this: {1}', origin, words);
-  if (status === 404) return say('{0} knows no such address: {1}', origin, new URL(url).pathname);
-  return say('{0} answered with status {1}: {2}', origin, status, words);
+  if (status === 401) return t('{0} did not accept the credentials: {1}', origin, words);
+  if (status === 403) return t('{0} does not allow this: {1}', origin, words);
+  if (status === 404) return t('{0} knows no such address: {1}', origin, new URL(url).pathname);
+  return t('{0} answered with status {1}: {2}', origin, status, words);
 }
 
 function tooBusy(url: string, wait: number, words: string): string {
-  return say('{0} is busy and asks to wait {1} s: {2}', originOf(url), Math.round(wait / 1000), words);
+  return t('{0} is busy and asks to wait {1} s: {2}', originOf(url), Math.round(wait / 1000), words);
 }
 
 function head(text: string): string {
@@ -375,7 +375,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What went wrong, in words for a person. */
+/** What went wrong, in words for a user. */
 export function wordsOf(error: unknown): string {
-  return error instanceof RpcError ? say('The agent says: {0}', error.message) : messageOf(error);
+  return error instanceof RpcError ? t('The agent says: {0}', error.message) : messageOf(error);
 }

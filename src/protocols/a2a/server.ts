@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
 import type { Launch } from '../adapter.ts';
@@ -13,7 +13,7 @@ import { watched } from './watched.ts';
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 export interface Server extends Disposable {
-  /** Settles with the address once it is said; rejects with a sentence for a person when the process ends before. */
+  /** Settles with the address once it is said; rejects with a sentence for a user when the process ends before. */
   readonly address: Promise<string>;
   readonly ended: Promise<Closed>;
   /** False when it listens wherever it likes. */
@@ -38,7 +38,7 @@ const GUARD = `data:text/javascript,${encodeURIComponent(
     "const gone=()=>{kill('SIGTERM');setTimeout(kill,3000,'SIGKILL')};process.stdin.resume().on('end',gone).on('error',gone).unref?.();",
 )}`;
 
-/** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. `name`: what the person calls it. */
+/** Starts an agent that serves on this machine, on loopback only, working in the launch's folder. `name`: what the user calls it. */
 export async function startServer(launch: ProcessLaunch, log: Log, name?: string): Promise<Server> {
   const guarded = guard(launch);
   const git = await askGit(launch);
@@ -59,7 +59,7 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
   });
   const address = new Promise<string>((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(say('The agent was started but did not say where it listens within {0} s.', STARTS_WITHIN / 1000))),
+      () => reject(new Error(t('The agent was started but did not say where it listens within {0} s.', STARTS_WITHIN / 1000))),
       STARTS_WITHIN,
     );
     channel.onMessage((line) => {

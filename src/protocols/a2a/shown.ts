@@ -1,16 +1,16 @@
 import type { Content, PartId, TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Known } from './known.ts';
 
 /** The words of one turn, in the order they came. */
 export class Shown {
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #turnId: TurnId;
   #open: { readonly kind: 'text' | 'thought'; readonly id: PartId; readonly of: string | undefined } | undefined;
   readonly #known: Known;
   readonly #whole: string[] = [];
 
-  constructor(scene: Scene, turnId: TurnId, known: Known) {
+  constructor(scene: AdapterContext, turnId: TurnId, known: Known) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#known = known;
@@ -32,7 +32,7 @@ export class Shown {
     const before = this.#open;
     if (this.#open?.kind !== kind || this.#open.of !== of || kind === 'thought') this.#open = { kind, id: this.#scene.newId(), of };
     if (messageId === undefined && of !== undefined && this.#open !== before) this.#known.apart(this.#open.id, of);
-    this.#scene.emit({ type: 'text.grew', turnId: this.#turnId, kind, partId: this.#open.id, text });
+    this.#scene.emit({ type: 'text.delta', turnId: this.#turnId, kind, partId: this.#open.id, text });
   }
 
   /** What was shown last is that part, and may grow. */

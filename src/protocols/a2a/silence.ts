@@ -1,16 +1,16 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 
-/** Tells the person how long the agent has said nothing. */
+/** Tells the user how long the agent has said nothing. */
 export class Silence {
-  readonly #scene: Pick<Scene, 'emit' | 'now'>;
+  readonly #scene: Pick<AdapterContext, 'emit' | 'now'>;
   readonly #turnId: TurnId;
   readonly #after: number;
   #heardAt: number;
 
   /** `after`: milliseconds until it is told. */
-  constructor(scene: Pick<Scene, 'emit' | 'now'>, turnId: TurnId, after: number) {
+  constructor(scene: Pick<AdapterContext, 'emit' | 'now'>, turnId: TurnId, after: number) {
     this.#scene = scene;
     this.#turnId = turnId;
     this.#after = after;
@@ -36,7 +36,7 @@ export class Silence {
   tell(): void {
     const silent = this.#scene.now() - this.#heardAt;
     if (silent < this.#after) return;
-    const text = say('Waiting for the agent ({0} s)', Math.round(silent / 1000));
+    const text = t('Waiting for the agent ({0} s)', Math.round(silent / 1000));
     this.#scene.emit({ type: 'turn.activity', turnId: this.#turnId, text });
   }
 }

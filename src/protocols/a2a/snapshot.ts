@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly request?: Request;
 }
 
-/** What a person has to decide before the call may run. */
+/** What a user has to decide before the call may run. */
 export interface Request {
   readonly detail: ApprovalDetail;
   readonly options: readonly Choice[];
@@ -54,7 +54,7 @@ export function lines(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** The person's text with the line ends of the proposal. */
+/** The user's text with the line ends of the proposal. */
 export function likeProposal(edited: string, proposed: string): string {
   return proposed.includes('\r\n') ? lines(edited).replaceAll('\n', '\r\n') : edited;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import { leaveTask } from './memory.ts';
 import { isOver } from './records.ts';
 import { lookUp } from './recover.ts';
@@ -11,7 +11,7 @@ const NOT_FOUND = -32001;
 const NOT_CANCELABLE = -32002;
 
 /**
- * Stops the running task (a2a.md §10); `heard`: something came in this turn. Settles when it has stopped, or when the agent's time for that is over, with what the person should know.
+ * Stops the running task (a2a.md §10); `heard`: something came in this turn. Settles when it has stopped, or when the agent's time for that is over, with what the user should know.
  * Never rejects for what the agent does.
  */
 export async function stopTask(
@@ -39,7 +39,7 @@ export async function stopTask(
     if (why === undefined || (streamed && !hungUp)) return undefined;
     // Nobody knows whether it goes on: what is said next would be lost on a task that does.
     leaveTask(memory);
-    return say('The agent did not say that it has stopped; it may still be at work. {0}', why).trim();
+    return t('The agent did not say that it has stopped; it may still be at work. {0}', why).trim();
   }
   // Closing the socket is what ends the turn, and with it a command.
   const told = await rpc.takeLeave();
@@ -47,7 +47,7 @@ export async function stopTask(
     const now = await lookUp(memory, { signal: late }).catch(() => undefined);
     if (!now || isOver(now.state)) leaveTask(memory);
   } else leaveTask(memory);
-  return commandRuns && !(held && told) ? say('A command of the agent may still be running; restarting the agent ends it.') : undefined;
+  return commandRuns && !(held && told) ? t('A command of the agent may still be running; restarting the agent ends it.') : undefined;
 
   async function cancel(): Promise<void> {
     try {

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { type Incoming, toIncoming } from './records.ts';
 
 /** Opens one body of records; it is let go of when the signal fires. */
@@ -96,7 +96,7 @@ export class Streams {
     clearTimeout(stream.resting);
     // After the last word the fate of the connection means nothing.
     if (done) return undefined;
-    return error ?? (stream.records === 0 ? new Error(say('The agent answered with nothing.')) : undefined);
+    return error ?? (stream.records === 0 ? new Error(t('The agent answered with nothing.')) : undefined);
   }
 
   #take(result: unknown, stream: Stream, mine: number): void {

@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Turn } from '../../session/model.ts';
 import { type LeftTurn, leftTurn } from './kept.ts';
 import { comeBack, leaveTask, type Memory, setAside } from './memory.ts';
@@ -22,7 +22,7 @@ export function recall(memory: Memory, past: readonly Turn[]): LeftTurn | undefi
 }
 
 /**
- * Goes on with the task of an earlier time, where the agent still knows it: how it stands now, or what to tell the person when it is gone. A
+ * Goes on with the task of an earlier time, where the agent still knows it: how it stands now, or what to tell the user when it is gone. A
  * turn that was left is looked for in its own task, which for a command is another than the conversation's.
  */
 export async function takeUp(memory: Memory, resumeKey: string, left: LeftTurn | undefined): Promise<Incoming | string | undefined> {
@@ -42,7 +42,7 @@ export async function takeUp(memory: Memory, resumeKey: string, left: LeftTurn |
   // It may well go on with the next message; only the agent itself can say that it is gone.
   if (typeof now === 'string') {
     comeBack(memory);
-    return say('How the task stands could not be learned: {0}', now);
+    return t('How the task stands could not be learned: {0}', now);
   }
   if (now && (left || !isOver(now.state) || now.state === 'completed')) return now;
   if (memory.aside) return void comeBack(memory);

@@ -1,9 +1,9 @@
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Memory } from './memory.ts';
 import type { Limits } from './rpc.ts';
 
 export interface TurnScene {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly memory: Memory;
   readonly timing: Timing;
 }
@@ -11,7 +11,7 @@ export interface TurnScene {
 export interface Timing extends Limits {
   /** Between signs of life on the turn connection while an approval waits. */
   readonly ping: number;
-  /** Of silence until the person is told that the agent is waited for. */
+  /** Of silence until the user is told that the agent is waited for. */
   readonly silence: number;
   /** That an agent has to end a stream after it was told to stop, and to say that it was. */
   readonly patience: number;

@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, TurnId } from '../../session/model.ts';
 import { Asking } from './asking.ts';
@@ -27,7 +27,7 @@ import { gone, refusal, type TurnEnd, unhappyEnd } from './turnEnd.ts';
 import type { Fields } from './words.ts';
 
 /**
- * From a prompt to the moment the task rests with nothing left to decide, over as many streams as that takes: every decision of the person is a
+ * From a prompt to the moment the task rests with nothing left to decide, over as many streams as that takes: every decision of the user is a
  * new stream of the same task (a2a.md §9).
  */
 export class Turn {
@@ -41,7 +41,7 @@ export class Turn {
   /** What has not been sent when it fires never is. */
   untilOver: AbortSignal = this.#stop.signal;
   readonly #edits: LateEdits;
-  /** What the person said to a call, by its id: said once the turn rests. */
+  /** What the user said to a call, by its id: said once the turn rests. */
   readonly #followUps = new Map<string, string>();
   readonly #clock: NodeJS.Timeout;
   readonly #streams: Streams;
@@ -325,11 +325,11 @@ export class Turn {
       if (!isOver(state)) return;
       // A task that is over takes no answer.
       this.#calls.withdraw();
-      if (state === 'completed') this.#shown.notice('warn', say('The agent ended its task without waiting for your answer.'));
+      if (state === 'completed') this.#shown.notice('warn', t('The agent ended its task without waiting for your answer.'));
     }
     if (state === 'input-required' && failure === undefined && !this.#stop.signal.aborted && this.#calls.unheard.length > 0) {
       if (memory.peer.dialect !== 'gemini') return void this.#decisions.doubt(undefined);
-      this.#shown.notice('warn', say('The agent did not say what became of what you allowed; it may not have been done.'));
+      this.#shown.notice('warn', t('The agent did not say what became of what you allowed; it may not have been done.'));
     }
     if (this.#mayAsk && !this.#stop.signal.aborted && this.#decisions.looks()) return;
     if (state === 'auth-required' && !this.#stop.signal.aborted) return void this.#askSignIn();
@@ -341,19 +341,19 @@ export class Turn {
     const followUp = [...this.#followUps.values()].join('\n');
     this.#followUps.clear();
     if (followUp) return this.#sayText(followUp);
-    if (this.#shown.empty && !this.#hearing.anything) this.#shown.notice('info', say('The agent returned nothing.'));
+    if (this.#shown.empty && !this.#hearing.anything) this.#shown.notice('info', t('The agent returned nothing.'));
     this.#end({ status: 'done' });
   }
 
-  /** It rests for the person, and has not said what it waits for. */
+  /** It rests for the user, and has not said what it waits for. */
   get #mayAsk(): boolean {
     const { peer } = this.#deps.memory;
     return this.#hearing.state === 'input-required' && peer.dialect === 'rfc' && this.#calls.waiting === 0;
   }
 
   async #askSignIn(): Promise<void> {
-    const title = say('The agent wants you to sign in');
-    const done = await this.asking.confirm(title, this.#hearing.lastWords, say('I have signed in'), say('Stop here'));
+    const title = t('The agent wants you to sign in');
+    const done = await this.asking.confirm(title, this.#hearing.lastWords, t('I have signed in'), t('Stop here'));
     if (done) this.#sayText('done');
     else this.stop();
   }

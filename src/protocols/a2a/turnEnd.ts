@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Fault, Remedy } from '../../session/model.ts';
 import { leaveTask, type Memory } from './memory.ts';
 import type { TaskState } from './records.ts';
@@ -28,14 +28,14 @@ export function refusal(error: RpcError | StatusError): TurnEnd {
 export function gone(memory: Memory): TurnEnd {
   // The conversation has its own task, and keeps it.
   const message = memory.aside
-    ? say('The agent does not know what it runs for this command.')
-    : say('The agent does not know its task any more; it may have been restarted. {0}', leaveTask(memory));
+    ? t('The agent does not know what it runs for this command.')
+    : t('The agent does not know its task any more; it may have been restarted. {0}', leaveTask(memory));
   return { status: 'failed', error: { message, next: memory.aside ? ['retry'] : ['retry', 'continue'] } };
 }
 
 /** The end that the task's state tells; undefined when nothing is wrong with it. */
 export function unhappyEnd(state: TaskState | undefined, failure: string | undefined): TurnEnd | undefined {
-  if (state === 'canceled') return { status: 'cancelled', stop: say('The agent stopped.') };
+  if (state === 'canceled') return { status: 'cancelled', stop: t('The agent stopped.') };
   if (state !== 'failed' && state !== 'rejected' && failure === undefined) return undefined;
-  return { status: 'failed', error: { message: advised(failure) ?? say('The agent failed without saying why.'), next: ['retry'] } };
+  return { status: 'failed', error: { message: advised(failure) ?? t('The agent failed without saying why.'), next: ['retry'] } };
 }

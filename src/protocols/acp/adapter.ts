@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content, Notice, TurnId } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
-import type { Adapter, Past, Scene } from '../adapter.ts';
-import { Growth } from '../growth.ts';
+import type { Adapter, AdapterContext, Past } from '../adapter.ts';
+import { TextCoalescer } from '../textCoalescer.ts';
 import { type Agent, readyEvent } from './agent.ts';
 import { OpenAsks } from './asks.ts';
 import { commandsSet } from './codec.ts';
@@ -35,7 +35,7 @@ import { Vigil } from './vigil.ts';
 export class AcpAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #launch: ProcessLaunch;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #asks: OpenAsks;
   readonly #turns: Turns;
   readonly #settings = new Settings((value) => this.#dialect.optionValue(value));
@@ -55,18 +55,18 @@ export class AcpAdapter implements Adapter {
   #sessionId: string | undefined;
   #tools: ToolServer | undefined;
   #env: Readonly<Record<string, string>> = {};
-  /** The process runs with something the person entered. */
+  /** The process runs with something the user entered. */
   #keyed = false;
   /** The process is a new one, and the conversation has not been opened in it. */
   #renewed = false;
   /** Stops the sign-in that is under way. */
   #signing: AbortController | undefined;
 
-  constructor(launch: ProcessLaunch, scene: Scene) {
+  constructor(launch: ProcessLaunch, scene: AdapterContext) {
     this.#launch = launch;
     this.#scene = scene;
     const { ports } = scene;
-    const growth = new Growth(scene.emit);
+    const growth = new TextCoalescer(scene.emit);
     const emit = (event: SessionEvent) => growth.emit(event);
     this.#emit = emit;
     this.ended = new Promise((resolve) => {
@@ -101,7 +101,7 @@ export class AcpAdapter implements Adapter {
       roots: () => this.#roots,
       quirks: () => this.#agent?.quirks ?? {},
       turns: this.#turns,
-      wrote: (diff) => this.#traces.wrote(diff, say('Write {0}', diff.path)),
+      wrote: (diff) => this.#traces.wrote(diff, t('Write {0}', diff.path)),
     });
     this.#terminals = new TerminalRequests({
       terminals: ports.terminals,
@@ -171,20 +171,19 @@ export class AcpAdapter implements Adapter {
   }
 
   async forget(key: string, signal = this.#stop.signal): Promise<void> {
-    if (!this.#agent?.can.delete || !this.#line) throw new Error(say('This agent cannot delete conversations.'));
+    if (!this.#agent?.can.delete || !this.#line) throw new Error(t('This agent cannot delete conversations.'));
     await deleteSession(this.#line.connection, key, this.#stop.signal, signal);
   }
 
   async fork(signal = this.#stop.signal): Promise<string> {
-    if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined)
-      throw new Error(say('This agent cannot copy conversations.'));
+    if (!this.#agent?.can.fork || !this.#line || this.#sessionId === undefined) throw new Error(t('This agent cannot copy conversations.'));
     return forkSession(this.#line.connection, this.#sessionId, foldersOf(this.#roots), this.#stop.signal, signal);
   }
 
   async signOut(): Promise<void> {
     const { agent, line } = { agent: this.#agent, line: this.#line };
-    if (!agent || !line || !(agent.can.logout || this.#keyed)) throw new Error(say('This agent has nothing to sign out of.'));
-    if (this.#turns.current?.sort === 'prompt') throw new Error(say('The agent is working. Stop it first.'));
+    if (!agent || !line || !(agent.can.logout || this.#keyed)) throw new Error(t('This agent has nothing to sign out of.'));
+    if (this.#turns.current?.sort === 'prompt') throw new Error(t('The agent is working. Stop it first.'));
     if (agent.can.logout) await line.connection.request(this.#dialect.logout, {}, z.unknown(), this.#stop.signal);
     if (!this.#keyed) return;
     await forgetVariables(agent.authMethods, this.#scene.ports, this.#launch);
@@ -250,7 +249,7 @@ export class AcpAdapter implements Adapter {
     if (first && Object.keys(await knownVariables(this.#agent.authMethods, ports, this.#launch)).length > 0) await this.#restart();
   }
 
-  /** Ends the process without a word to the person and starts it anew. */
+  /** Ends the process without a word to the user and starts it anew. */
   async #restart(): Promise<void> {
     const line = this.#line;
     this.#line = undefined;
@@ -260,8 +259,8 @@ export class AcpAdapter implements Adapter {
     await this.#start();
   }
 
-  async #openSession(resume: Scene['resume']): Promise<OpenedSession> {
-    if (!this.#agent || !this.#line) throw new Error(say('The agent is gone.'));
+  async #openSession(resume: AdapterContext['resume']): Promise<OpenedSession> {
+    if (!this.#agent || !this.#line) throw new Error(t('The agent is gone.'));
     const { agent, line } = { agent: this.#agent, line: this.#line };
     this.#tools ??= await toolServer(this.#scene, agent);
     return openSession(resume, {
@@ -305,7 +304,7 @@ export class AcpAdapter implements Adapter {
           await this.#restart();
         }
       } finally {
-        // In the middle of a conversation the person can go on with it, whatever became of the sign-in.
+        // In the middle of a conversation the user can go on with it, whatever became of the sign-in.
         if (this.#sessionId !== undefined && !this.#stop.signal.aborted) {
           this.#updates.live();
           this.#announce();
@@ -344,7 +343,7 @@ export class AcpAdapter implements Adapter {
 
   /** A request about the session, to whichever process stands now. */
   #request<T extends z.ZodMiniType>(method: string, params: object, answer: T, signal?: AbortSignal): Promise<z.output<T>> {
-    if (!this.#line || this.#sessionId === undefined) throw new Error(say('The agent is gone.'));
+    if (!this.#line || this.#sessionId === undefined) throw new Error(t('The agent is gone.'));
     return this.#line.connection.request(method, { sessionId: this.#sessionId, ...params }, answer, signal);
   }
 
@@ -361,8 +360,7 @@ export class AcpAdapter implements Adapter {
       const answer = await limited((signal) => this.#request(request.method, request.params, schema, signal), this.#stop.signal);
       for (const event of this.#settings.answered(request, answer)) this.#emit(event);
     } catch (error) {
-      if (!this.#stop.signal.aborted)
-        this.#notice(say('The agent did not take the setting: {0}', faultOf(error).message), { passing: true });
+      if (!this.#stop.signal.aborted) this.#notice(t('The agent did not take the setting: {0}', faultOf(error).message), { passing: true });
     }
   }
 

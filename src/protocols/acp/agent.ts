@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Offers } from '../../session/model.ts';
 import type { Ports, Tool } from '../ports.ts';
@@ -83,7 +83,7 @@ export function agentOf(answer: InitializeAnswer, dialect: Dialect): Agent {
   };
 }
 
-/** What the person can do with this agent beyond talking to it. */
+/** What the user can do with this agent beyond talking to it. */
 function offersOf({ accepts, can }: Agent, { tools, lent, keyed }: ReadyScene): Offers {
   return {
     ...(accepts.image ? { images: true } : {}),
@@ -93,7 +93,7 @@ function offersOf({ accepts, can }: Agent, { tools, lent, keyed }: ReadyScene): 
     ...(can.logout || keyed ? { signOut: true } : {}),
     tools: lent
       ? { accepted: tools.map((tool) => tool.name), rejected: [] }
-      : { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: say('The agent takes no tools from the editor.') })) },
+      : { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: t('The agent takes no tools from the editor.') })) },
   };
 }
 
@@ -101,7 +101,7 @@ export interface ReadyScene {
   readonly tools: readonly Tool[];
   /** The tools were lent to it. */
   readonly lent: boolean;
-  /** It runs with something the person entered. */
+  /** It runs with something the user entered. */
   readonly keyed: boolean;
 }
 

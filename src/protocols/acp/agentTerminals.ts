@@ -29,8 +29,8 @@ export class AgentTerminals {
           ...(stops === undefined ? {} : { stops }),
           ...(exit === undefined ? {} : { exit }),
         },
-        ...(grew === '' ? {} : { grew }),
-        ...(output === undefined ? {} : { anew: true as const }),
+        ...(grew === '' ? {} : { delta: grew }),
+        ...(output === undefined ? {} : { reset: true as const }),
       },
     ];
   }

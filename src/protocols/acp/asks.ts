@@ -1,8 +1,8 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
+import { MOST_ASKS, tooManyAsked } from '../../session/askLimit.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask } from '../../session/model.ts';
-import { MOST_ASKS, tooManyAsked } from '../../session/mostAsks.ts';
 
 interface Open {
   /** What is wrong with an answer that does not fit, then the ask stays open. */
@@ -15,12 +15,12 @@ export interface Wanted<T> {
   readonly ask: (id: string) => Ask | Promise<Ask>;
   /** What the agent is told; undefined when the answer does not fit, then the ask stays open. */
   readonly reply: (answer: Answer) => T | undefined;
-  /** What is wrong with an answer that does not fit, for the person. */
+  /** What is wrong with an answer that does not fit, for the user. */
   readonly misfit?: (answer: Answer) => string | undefined;
   readonly cancelled: T;
 }
 
-/** Everything this agent waits for a person for. Each is answered exactly once: by the person, or "cancelled" when its time is over. */
+/** Everything this agent waits for a user for. Each is answered exactly once: by the user, or "cancelled" when its time is over. */
 export class OpenAsks {
   readonly #emit: (event: SessionEvent) => void;
   readonly #newId: () => string;
@@ -37,7 +37,7 @@ export class OpenAsks {
     return this.#open.size;
   }
 
-  /** True when nothing more can be asked; the person is told once. */
+  /** True when nothing more can be asked; the user is told once. */
   get full(): boolean {
     if (this.#open.size < MOST_ASKS) return false;
     if (!this.#saidFull) this.#emit(tooManyAsked());
@@ -64,7 +64,7 @@ export class OpenAsks {
       this.#open.set(id, {
         settle: (answer) => {
           const value = answer.kind === 'cancelled' ? wanted.cancelled : wanted.reply(answer);
-          if (value === undefined) return wanted.misfit?.(answer) ?? say('This answer does not fit what was asked.');
+          if (value === undefined) return wanted.misfit?.(answer) ?? t('This answer does not fit what was asked.');
           close(value, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
           return undefined;
         },

@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './content.ts';
@@ -20,7 +20,7 @@ export interface CallState {
   meta: Readonly<Record<string, unknown>>;
   /** What the agent last said about the edit of a path, and what that was found to mean. Kept when the agent replaces it by a sentence. */
   readonly edits: Map<string, Edit>;
-  /** True once the person has refused it: nothing the agent says afterwards changes that. */
+  /** True once the user has refused it: nothing the agent says afterwards changes that. */
   refused: boolean;
   /** How many permissions for it are open. */
   asking: number;
@@ -32,12 +32,12 @@ export interface CallState {
   told: Shown | undefined;
   /** The terminals it has shown, also those it shows no more. */
   readonly terminals: Set<string>;
-  /** Told what the agent says of it, by whoever asks a person about it. */
+  /** Told what the agent says of it, by whoever asks a user about it. */
   readonly watchers: Set<(news: WireCall, from: From) => void>;
 }
 /** Where news of a call comes from. */
 export type From = 'tool_call' | 'tool_call_update' | 'permission';
-/** What the person has stopped: the turn, and commands by their terminals. */
+/** What the user has stopped: the turn, and commands by their terminals. */
 export interface Stops {
   readonly stopping: boolean;
   readonly stopped: ReadonlySet<string>;
@@ -74,7 +74,7 @@ export function newCall(id: string): CallState {
 }
 
 /**
- * Once the person asked to stop, a failure is the stop, and a command they have ended is not done, whatever the agent says. Null and absent
+ * Once the user asked to stop, a failure is the stop, and a command they have ended is not done, whatever the agent says. Null and absent
  * members are unchanged; lists replace.
  */
 export function mergeCall(call: CallState, news: WireCall, from: From, { stopping, stopped }: Stops): void {
@@ -259,10 +259,10 @@ function exitCodeIn(raw: unknown): number | undefined {
 
 function failureOf(call: CallState): string {
   const exit = exitCodeIn(call.rawOutput);
-  if (exit !== undefined && exit !== 0) return say('Exit code {0}', exit);
+  if (exit !== undefined && exit !== 0) return t('Exit code {0}', exit);
   const raw = call.rawOutput as { readonly error?: unknown } | undefined;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
-  return typeof error === 'string' && error ? error.slice(0, 2000) : say('The agent reports a failure.');
+  return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports a failure.');
 }
 
 function titleOf(call: CallState): string {

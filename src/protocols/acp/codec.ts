@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Command, Notice } from '../../session/model.ts';
 import { type Rows, decode as row } from '../rows.ts';
@@ -97,17 +97,17 @@ const rows: Rows<Update, 'sessionUpdate', Memory> = {
   compaction_update: ({ status, error }, { turn }) => {
     if (!turn) return [];
     if (status === 'completed')
-      return [activity(turn, null), passing({ level: 'info', text: say('The conversation was summed up to make room.') }, turn)];
+      return [activity(turn, null), passing({ level: 'info', text: t('The conversation was summed up to make room.') }, turn)];
     if (status === 'failed') {
-      const text = say('Summing up the conversation failed: {0}', typeof error === 'string' ? error.slice(0, 500) : '?');
+      const text = t('Summing up the conversation failed: {0}', typeof error === 'string' ? error.slice(0, 500) : '?');
       return [activity(turn, null), passing({ level: 'warn', text }, turn)];
     }
-    return [activity(turn, status === 'cancelled' ? null : say('Summing up the conversation'))];
+    return [activity(turn, status === 'cancelled' ? null : t('Summing up the conversation'))];
   },
-  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, say('Summing up the conversation'))] : []),
+  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, t('Summing up the conversation'))] : []),
 };
 
-/** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the person says next. */
+/** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the user says next. */
 function passing(notice: Notice, turn: TurnMemory | undefined): SessionEvent {
   if (!turn) return { type: 'notice', notice: { ...notice, passing: true } };
   turn.growing = undefined;

@@ -15,7 +15,7 @@ export function displayTerminal(meta: Meta): readonly SessionEvent[] {
   }
   const output = part(meta, 'terminal_output');
   if (output && typeof output.data === 'string') {
-    events.push({ type: 'terminal.changed', terminal: { id: output.terminal_id }, grew: output.data });
+    events.push({ type: 'terminal.changed', terminal: { id: output.terminal_id }, delta: output.data });
   }
   const exit = part(meta, 'terminal_exit');
   if (exit) {

@@ -1,7 +1,7 @@
 import { ResponseError } from 'vscode-jsonrpc/node';
 import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Fault } from '../../session/model.ts';
 
 /** Errors both ways (acp.md §2). */
@@ -17,12 +17,12 @@ export function codeOf(error: unknown): number | undefined {
   return error instanceof ResponseError ? error.code : undefined;
 }
 
-/** An agent's error as a sentence for a person. Details sit in several places, and one agent puts JSON into the message. */
+/** An agent's error as a sentence for a user. Details sit in several places, and one agent puts JSON into the message. */
 export function faultOf(error: unknown): Fault {
   if (!(error instanceof ResponseError)) return { message: messageOf(error) };
   const data: unknown = error.data;
   const details = ['details', 'message'].map((key) => stringAt(data, key)).find(Boolean);
-  const message = innerMessage(error.message) || say('The agent reports an error.');
+  const message = innerMessage(error.message) || t('The agent reports an error.');
   const text = details && !message.includes(details) ? `${message}: ${details}` : message;
   return {
     message: text.slice(0, 4000),
@@ -61,7 +61,7 @@ export function unreadable(method: string, error: { readonly issues: readonly { 
   const where = error.issues[0]?.path.map(String).join('.');
   return new Error(
     where
-      ? say('The agent answered "{0}" with something the protocol does not have there, at "{1}".', method, where)
-      : say('The agent answered "{0}" with something the protocol does not have there.', method),
+      ? t('The agent answered "{0}" with something the protocol does not have there, at "{1}".', method, where)
+      : t('The agent answered "{0}" with something the protocol does not have there.', method),
   );
 }

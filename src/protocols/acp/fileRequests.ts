@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import { InTurn } from '../../base/inTurn.ts';
+import { KeyedQueue } from '../../base/keyedQueue.ts';
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { Approval, Diff } from '../../session/model.ts';
 import { looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
@@ -20,19 +20,19 @@ export interface FileScene {
   /** The session's folders. */
   readonly roots: () => readonly string[];
   readonly quirks: () => Quirks;
-  /** What the person has allowed, rejected and stopped. */
+  /** What the user has allowed, rejected and stopped. */
   readonly turns: Pick<Turns, 'current' | 'stopped'>;
   /** A file was written: the call that did it may show it. */
   readonly wrote: (diff: Diff) => void;
 }
 
-/** fs/read_text_file and fs/write_text_file (acp.md §10.1-§10.3). Outside the session's folders a person is asked first. */
+/** fs/read_text_file and fs/write_text_file (acp.md §10.1-§10.3). Outside the session's folders a user is asked first. */
 export class FileRequests {
   readonly #scene: FileScene;
-  /** Folders outside that the person let the agent read in, or not. */
+  /** Folders outside that the user let the agent read in, or not. */
   readonly #outside = new Map<string, boolean>();
   readonly #read = new ReadTexts();
-  readonly #inTurn = new InTurn();
+  readonly #inTurn = new KeyedQueue();
 
   constructor(scene: FileScene) {
     this.#scene = scene;
@@ -43,9 +43,9 @@ export class FileRequests {
     signal: AbortSignal,
   ): Promise<{ content: string }> {
     const place = await this.#place(request.path);
-    // Nothing is read before the person has answered. That a file is missing is told at once: agents look for one name after the other (acp.md §10.1).
+    // Nothing is read before the user has answered. That a file is missing is told at once: agents look for one name after the other (acp.md §10.1).
     if (place === 'outside' && (await isThere(request.path)) && !(await this.#mayRead(request.path, signal))) {
-      throw refusal(INTERNAL, `The person did not allow reading outside the workspace: ${request.path}`);
+      throw refusal(INTERNAL, `The user did not allow reading outside the workspace: ${request.path}`);
     }
     const text = await this.#text(request.path);
     if (text === null) {
@@ -80,7 +80,7 @@ export class FileRequests {
     const mustAsk = refusedPath !== undefined || (place !== 'inside' && !this.#wasShown(target, place, content));
     if (mustAsk && !(await this.#mayWrite(target, refusedPath === undefined ? place : 'refused', before, content, signal))) {
       refused?.addWrite(target);
-      throw refusal(INTERNAL, `The person did not allow writing ${request.path}`);
+      throw refusal(INTERNAL, `The user did not allow writing ${request.path}`);
     }
     if (refusedPath !== undefined) refused?.remove([{ type: 'edit', diffs: [{ path: refusedPath, before, after: content }] }], target);
     const text = await this.#merged(target, before, content, signal);
@@ -98,12 +98,12 @@ export class FileRequests {
   #refuseWhenStopped(target: string): void {
     // What such an agent mirrors it has written already.
     if (this.#scene.turns.stopped && !this.#scene.quirks().mirrorsWrites)
-      throw refusal(INTERNAL, `The person has stopped this: ${target} was not written.`);
+      throw refusal(INTERNAL, `The user has stopped this: ${target} was not written.`);
   }
 
   /**
-   * The agent sends the whole file as it wants it. What the person has changed since the agent saw it stays; where both changed the same lines,
-   * the person decides (acp.md §10.2).
+   * The agent sends the whole file as it wants it. What the user has changed since the agent saw it stays; where both changed the same lines,
+   * the user decides (acp.md §10.2).
    */
   async #merged(target: string, present: string | null, wanted: string, signal: AbortSignal): Promise<string> {
     if (present === null) return wanted;
@@ -115,17 +115,17 @@ export class FileRequests {
     const merged = base === undefined ? undefined : mergedInto(now, base, then);
     if (merged !== undefined) return merged;
     if (await this.#mayReplace(target, now, then, signal)) return wanted;
-    throw refusal(INTERNAL, `The person has changed ${target} meanwhile and kept that. Read it again.`);
+    throw refusal(INTERNAL, `The user has changed ${target} meanwhile and kept that. Read it again.`);
   }
 
-  /** The person saw that exactly this goes outside. What a link leads outside, and what steers the editor, is always asked about by its own. */
+  /** The user saw that exactly this goes outside. What a link leads outside, and what steers the editor, is always asked about by its own. */
   #wasShown(target: string, place: Place, content: string): boolean {
     const allowed =
       place === 'outside' && looksOutside(target, this.#scene.roots()) ? this.#scene.turns.current?.allowed.get(target) : undefined;
     return allowed !== undefined && plain(allowed) === plain(content);
   }
 
-  /** True when one of these paths plainly goes outside: what the person is to be told with it, for allowing it allows that. */
+  /** True when one of these paths plainly goes outside: what the user is to be told with it, for allowing it allows that. */
   async goOutside(paths: readonly string[]): Promise<boolean> {
     const roots = this.#scene.roots();
     for (const one of paths) {
@@ -161,12 +161,12 @@ export class FileRequests {
     if (known !== undefined) return known;
     const allowed = await this.#ask(
       {
-        title: say('Read a file outside the workspace'),
+        title: t('Read a file outside the workspace'),
         toolKind: 'read',
         detail: { type: 'text', text: target },
         options: [
-          { id: 'allow', label: say('Allow reading in this folder'), effect: 'allow_always' },
-          { id: 'reject', label: say('Reject'), effect: 'reject_once' },
+          { id: 'allow', label: t('Allow reading in this folder'), effect: 'allow_always' },
+          { id: 'reject', label: t('Reject'), effect: 'reject_once' },
         ],
       },
       signal,
@@ -178,25 +178,25 @@ export class FileRequests {
   async #mayWrite(target: string, why: Place | 'refused', before: string | null, after: string, signal: AbortSignal): Promise<boolean> {
     const title =
       why === 'refused'
-        ? say('Write a file whose change you have rejected before')
+        ? t('Write a file whose change you have rejected before')
         : why === 'guarded'
-          ? say('Write a file that steers the editor or the version control')
-          : say('Write a file outside the workspace');
+          ? t('Write a file that steers the editor or the version control')
+          : t('Write a file outside the workspace');
     const diffs = [{ path: target, before: before === null ? null : plain(before), after: plain(after) }];
     const options = [
-      // Not an option that rules of the person may choose: those are about the workspace.
-      { id: 'allow', label: say('Allow this write'), effect: 'allow_always' },
-      { id: 'reject', label: say('Reject'), effect: 'reject_once' },
+      // Not an option that rules of the user may choose: those are about the workspace.
+      { id: 'allow', label: t('Allow this write'), effect: 'allow_always' },
+      { id: 'reject', label: t('Reject'), effect: 'reject_once' },
     ] as const;
     return (await this.#ask({ title, toolKind: 'edit', detail: { type: 'edit', diffs }, options }, signal)) ?? false;
   }
 
   async #mayReplace(target: string, before: string, after: string, signal: AbortSignal): Promise<boolean> {
     const options = [
-      { id: 'allow', label: say("Take the agent's text"), effect: 'allow_always' },
-      { id: 'reject', label: say('Keep what is there'), effect: 'reject_once' },
+      { id: 'allow', label: t("Take the agent's text"), effect: 'allow_always' },
+      { id: 'reject', label: t('Keep what is there'), effect: 'reject_once' },
     ] as const;
-    const title = say('This file was changed where the agent changes it, too');
+    const title = t('This file was changed where the agent changes it, too');
     const detail = { type: 'edit', diffs: [{ path: target, before, after }] } as const;
     return (await this.#ask({ title, toolKind: 'edit', detail, options }, signal)) ?? false;
   }

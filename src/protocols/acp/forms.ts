@@ -1,10 +1,10 @@
 import { runInNewContext } from 'node:vm';
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Field, Question } from '../../session/model.ts';
 
-/** elicitation/create to an ask, and the person's answer back (acp.md §11). */
+/** elicitation/create to an ask, and the user's answer back (acp.md §11). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
 const property = z.looseObject({
@@ -128,8 +128,8 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
     const label = one.title || one.description || name;
     const given = answer.kind === 'fields' ? (answer.values[name]?.[0] ?? '') : '';
     return one.pattern != null && !matches(given, one.pattern)
-      ? say('"{0}" does not have the form the agent asks for: {1}', label, one.pattern)
-      : say('The answer to "{0}" does not fit what was asked.', label);
+      ? t('"{0}" does not have the form the agent asks for: {1}', label, one.pattern)
+      : t('The answer to "{0}" does not fit what was asked.', label);
   }
   return undefined;
 }
@@ -139,11 +139,11 @@ export function linkAsk(id: string, request: LinkRequest, turnId: string | undef
   const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
   const warnings = [
     ...(url && (url.username || url.password)
-      ? [say('What stands before the "@" in this address is a user name, not the place it leads to.')]
+      ? [t('What stands before the "@" in this address is a user name, not the place it leads to.')]
       : []),
-    ...(url && url.protocol !== 'https:' ? [say('This address is not encrypted (https).')] : []),
+    ...(url && url.protocol !== 'https:' ? [t('This address is not encrypted (https).')] : []),
     ...(url?.hostname.split('.').some((label) => label.startsWith('xn--'))
-      ? [say('Its host name is written with look-alike characters.')]
+      ? [t('Its host name is written with look-alike characters.')]
       : []),
   ];
   return {
@@ -151,10 +151,10 @@ export function linkAsk(id: string, request: LinkRequest, turnId: string | undef
     id,
     ...(turnId === undefined ? {} : { turnId }),
     title: request.message,
-    detail: { type: 'text', text: [...(url ? [say('Host: {0}', url.host)] : []), ...warnings, request.url].join('\n') },
+    detail: { type: 'text', text: [...(url ? [t('Host: {0}', url.host)] : []), ...warnings, request.url].join('\n') },
     options: [
-      { id: 'open', label: say('Open'), effect: 'allow_once' },
-      { id: 'decline', label: say('Decline'), effect: 'reject_once' },
+      { id: 'open', label: t('Open'), effect: 'allow_once' },
+      { id: 'decline', label: t('Decline'), effect: 'reject_once' },
     ],
   };
 }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { toContent } from './content.ts';
 import { chunk, isReminder, newPart } from './messages.ts';
@@ -6,8 +6,8 @@ import type { ContentBlock } from './schema.ts';
 import type { TurnMemory, Turns } from './turns.ts';
 
 /**
- * What an agent says in the person's name while a turn runs (acp.md §7). An echo of the prompt is there already, and reminders to itself concern
- * nobody; the rest the person did not say, so it is shown as the agent's. Only the task of a sub-agent stands as it is: that is shown as a task.
+ * What an agent says in the user's name while a turn runs (acp.md §7). An echo of the prompt is there already, and reminders to itself concern
+ * nobody; the rest the user did not say, so it is shown as the agent's. Only the task of a sub-agent stands as it is: that is shown as a task.
  */
 export function injected(
   blocks: readonly ContentBlock[],
@@ -32,7 +32,7 @@ export function injected(
   return news.flatMap((block) => {
     const heading = turn.parts.has(key)
       ? []
-      : chunk(turn, 'text', { type: 'text', text: `*${say('Said in your name by the agent:')}*\n\n` }, id);
+      : chunk(turn, 'text', { type: 'text', text: `*${t('Said in your name by the agent:')}*\n\n` }, id);
     return [...heading, ...chunk(turn, 'text', block, id)];
   });
 }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 
 /** How long an agent may take to answer what is no work. Milliseconds. */
 export const ANSWER_LIMIT = 30_000;
@@ -10,7 +10,7 @@ export function limited<T>(run: (signal: AbortSignal) => Promise<T>, ...signals:
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => late.abort(), ANSWER_LIMIT);
     const stop = () => {
-      const text = late.signal.aborted ? say('The agent did not answer within {0} s.', ANSWER_LIMIT / 1000) : say('Cancelled.');
+      const text = late.signal.aborted ? t('The agent did not answer within {0} s.', ANSWER_LIMIT / 1000) : t('Cancelled.');
       reject(new Error(text));
     };
     signal.addEventListener('abort', stop, { once: true });

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { processChannel } from '../../transport/process.ts';
-import type { Launch, Scene } from '../adapter.ts';
+import type { AdapterContext, Launch } from '../adapter.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { type Agent, agentOf, clientCapabilities, clientCapabilities2 } from './agent.ts';
 import { type Connection, connect, type Served } from './connection.ts';
@@ -37,7 +37,7 @@ export function openLine(
   launch: ProcessLaunch,
   env: Readonly<Record<string, string>>,
   served: Served,
-  scene: Scene,
+  scene: AdapterContext,
   onClosed: (line: Line, closed: Closed) => void,
 ): Line {
   const channel = processChannel({ ...launch, env: { ...launch.env, ...env } }, { log: scene.log, patience: PATIENCE });
@@ -73,7 +73,7 @@ export async function leaveLine({ connection, channel }: Line, sessionId: string
 }
 
 /** Says hello, offering version 2 as well where the profile says so. Rejects when the agent takes too long or speaks another version. */
-export async function initialize(line: Line, launch: ProcessLaunch, scene: Scene, signal: AbortSignal): Promise<Agent> {
+export async function initialize(line: Line, launch: ProcessLaunch, scene: AdapterContext, signal: AbortSignal): Promise<Agent> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(INITIALIZE_LIMIT)]);
   const hello = (newest: number) => orAborted(line.connection.request('initialize', helloOf(newest, scene), anyHello), limit);
   const newest = launch.options?.version === '2' ? 2 : 1;
@@ -86,7 +86,7 @@ export async function initialize(line: Line, launch: ProcessLaunch, scene: Scene
   const { protocolVersion } = answer;
   if (protocolVersion === 2 && newest === 2) return agentOf(readHello(initializeAnswer2, answer), v2);
   if (protocolVersion === 1) return agentOf(readHello(initializeAnswer, answer), v1);
-  throw new Error(say('The agent speaks version {0} of the protocol; this client speaks version {1}.', protocolVersion, newest));
+  throw new Error(t('The agent speaks version {0} of the protocol; this client speaks version {1}.', protocolVersion, newest));
 }
 
 const anyHello = z.looseObject({ protocolVersion: z.number() });
@@ -98,7 +98,7 @@ function readHello<T extends z.ZodMiniType>(schema: T, answer: unknown): z.outpu
 }
 
 /** Both versions are told at once: an agent reads the members of the one it speaks. */
-function helloOf(newest: number, { client, ports }: Scene): object {
+function helloOf(newest: number, { client, ports }: AdapterContext): object {
   const info = { name: client.name, version: client.version };
   return {
     protocolVersion: newest,
@@ -113,7 +113,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const stop = () => {
       const late = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
-      reject(new Error(late ? say('The agent did not answer within {0} s of its start.', INITIALIZE_LIMIT / 1000) : say('Cancelled.')));
+      reject(new Error(late ? t('The agent did not answer within {0} s of its start.', INITIALIZE_LIMIT / 1000) : t('Cancelled.')));
     };
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });

@@ -12,7 +12,7 @@ export function grow(
   kind: 'text' | 'thought',
   text: string,
   messageId: string | null | undefined,
-): Extract<SessionEvent, { type: 'text.grew' }> | undefined {
+): Extract<SessionEvent, { type: 'text.delta' }> | undefined {
   // Empty pieces only carry figures; they make no bubble.
   if (text === '') return undefined;
   const id = messageId ?? undefined;
@@ -23,7 +23,7 @@ export function grow(
     if (id !== undefined) turn.parts.set(`${kind} ${id}`, growing.partId);
     turn.growing = growing;
   }
-  return { type: 'text.grew', turnId: turn.id, kind, partId: growing.partId, text };
+  return { type: 'text.delta', turnId: turn.id, kind, partId: growing.partId, text };
 }
 
 export function chunk(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ResponseError } from 'vscode-jsonrpc/node';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Turn } from '../../session/model.ts';
 import type { Resume } from '../adapter.ts';
@@ -35,11 +35,11 @@ export async function openSession(resume: Resume | undefined, scene: OpeningScen
       return await goOn(resume, scene);
     } catch (error) {
       if (codeOf(error) === AUTH_REQUIRED || signal.aborted || !(error instanceof ResponseError)) throw error;
-      const why = codeOf(error) === NOT_FOUND ? say('It does not know it any more.') : faultOf(error).message;
+      const why = codeOf(error) === NOT_FOUND ? t('It does not know it any more.') : faultOf(error).message;
       // Agents keep no record of a conversation in which nothing was said.
-      if (!nothingSaid) notice(say('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
+      if (!nothingSaid) notice(t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
     }
-  } else if (resume) notice(say('This agent keeps no conversations. It goes on without the agent remembering it.'));
+  } else if (resume) notice(t('This agent keeps no conversations. It goes on without the agent remembering it.'));
   updates.live();
   const answer = await ask('session/new', {}, scene);
   if (!answer.sessionId) throw new Error('The agent named no session.');
@@ -59,15 +59,15 @@ async function goOn(resume: Resume, scene: OpeningScene): Promise<OpenedSession>
 
 const MINUTE = 60_000;
 
-/** Settles once the clock minute is over in which the conversation may have been begun; the person is told why it takes that long. */
+/** Settles once the clock minute is over in which the conversation may have been begun; the user is told why it takes that long. */
 async function oldEnough(resume: Resume, { past, now, signal, notice }: OpeningScene): Promise<void> {
   // When it was begun nobody knows; it cannot have been after its first turn.
-  const begunBy = past[0]?.beganAt ?? (resume.history ? now() : undefined);
+  const begunBy = past[0]?.startedAt ?? (resume.history ? now() : undefined);
   if (begunBy === undefined) return;
   const safeAt = (Math.floor(begunBy / MINUTE) + 1) * MINUTE;
   const seconds = Math.ceil((safeAt - now()) / 1000);
   if (seconds <= 0) return;
-  notice(say('This agent would lose a conversation that is taken up in the minute it was begun in. It is taken up in {0} s.', seconds));
+  notice(t('This agent would lose a conversation that is taken up in the minute it was begun in. It is taken up in {0} s.', seconds));
   // Rejects with the signal's reason. A clock that jumped is read again.
   for (let left = safeAt - now(); left > 0 && left <= MINUTE; left = safeAt - now()) await delay(left, undefined, { signal });
 }
@@ -83,7 +83,7 @@ async function ask(method: string, more: object, { line, agent, params, signal, 
         timer = watch();
         return;
       }
-      const note = say('The agent has not answered for {0} s. Wait, or restart it.', ANSWER_LIMIT / 1000);
+      const note = t('The agent has not answered for {0} s. Wait, or restart it.', ANSWER_LIMIT / 1000);
       emit({ type: 'link.opening', note, next: ['restart', 'showLog'] });
     }, ANSWER_LIMIT);
   };

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Ask } from '../../session/model.ts';
 import type { OpenAsks } from './asks.ts';
 import { askedCall, type CallState, type From, hearAsked, NOTHING_STOPPED } from './calls.ts';
@@ -24,11 +24,11 @@ export interface AskingScene {
 
 export interface Answered {
   readonly outcome: Outcome;
-  /** What the person saw when they answered. */
+  /** What the user saw when they answered. */
   readonly shown: Ask | undefined;
 }
 
-/** What the person answers is what they see: when the call turns out to be another while they are asked, the question is withdrawn and put anew. */
+/** What the user answers is what they see: when the call turns out to be another while they are asked, the question is withdrawn and put anew. */
 export async function askAsItIs(request: PermissionRequest, scene: AskingScene, signal: AbortSignal): Promise<Answered> {
   const { asks, memory } = scene;
   const running = memory.turns.current;
@@ -93,7 +93,7 @@ async function askNow(id: string, request: PermissionRequest, { placing, files, 
   const ask = permissionAsk(id, request, call ?? memory.turns.stray(request.toolCall), { turnId: memory.turn?.id, asker });
   if (ask.kind !== 'approval' || ask.detail.type !== 'edit') return ask;
   const outside = await files.goOutside(ask.detail.diffs.map((diff) => diff.path));
-  return outside ? { ...ask, title: say('{0} (outside the workspace)', ask.title) } : ask;
+  return outside ? { ...ask, title: t('{0} (outside the workspace)', ask.title) } : ask;
 }
 
 /** The call has got another title since: that is the one to show. */

@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Field, Option, Question } from '../../session/model.ts';
 import { namedPaths } from '../namedPaths.ts';
@@ -8,7 +8,7 @@ import { commandInput, namesAnother } from './commandInput.ts';
 import { toContent } from './content.ts';
 import type { PermissionRequest } from './schema.ts';
 
-/** session/request_permission to an ask, and the person's answer back (acp.md §9). */
+/** session/request_permission to an ask, and the user's answer back (acp.md §9). */
 
 export interface Outcome {
   readonly outcome: { readonly outcome: 'selected'; readonly optionId: string } | { readonly outcome: 'cancelled' };
@@ -39,7 +39,7 @@ export function permissionAsk(id: string, request: PermissionRequest, call: Call
     toolKind: call.kind,
     ...detailsOf(request, call),
     ...pathsIn(call),
-    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: say('Dismiss'), effect: 'reject_once' }],
+    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: t('Dismiss'), effect: 'reject_once' }],
   } satisfies Approval;
 }
 
@@ -97,7 +97,7 @@ function pathsIn({ kind, rawInput, locations, edits }: CallState): Pick<Approval
   return namedPaths(kind, rawInput, [...locations.map((one) => one.path), ...edits.keys()]);
 }
 
-/** Nothing the person allows may be hidden behind something else of the same call (acp.md §9). */
+/** Nothing the user allows may be hidden behind something else of the same call (acp.md §9). */
 function detailsOf(request: PermissionRequest, call: CallState): Pick<Approval, 'detail' | 'beside'> {
   const detail = detailOf(request, call);
   if (detail.type === 'text') return { detail };
@@ -181,7 +181,7 @@ function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined
     return [
       {
         id: String(at),
-        label: typeof label === 'string' ? label : say('Question {0}', at + 1),
+        label: typeof label === 'string' ? label : t('Question {0}', at + 1),
         ...(choices.length > 0 ? { choices } : {}),
         ...(multiSelect === true ? { many: true as const } : {}),
         free: true,

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { PlanEntry } from '../../session/model.ts';
 import { toContent } from './content.ts';
@@ -20,7 +20,7 @@ export class Plans {
         return this.#set(plan.planId, listItems(plan.content));
       case 'file': {
         const file = toContent({ type: 'resource_link', uri: plan.uri, name: plan.uri });
-        return this.#set(plan.planId, [{ text: say('Plan: {0}', file.type === 'file' ? file.path : plan.uri), status: 'pending' }]);
+        return this.#set(plan.planId, [{ text: t('Plan: {0}', file.type === 'file' ? file.path : plan.uri), status: 'pending' }]);
       }
     }
   }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { refusal } from './faults.ts';
 import type { Activity } from './schema.ts';
 
@@ -25,7 +25,7 @@ export class PromptEnds {
     this.#idle = undefined;
     const end = new Promise<PromptEnd>((resolve, reject) => {
       this.#waiting = { resolve, reject };
-      closed?.then(() => reject(new Error(say('The agent is gone.'))));
+      closed?.then(() => reject(new Error(t('The agent is gone.'))));
     });
     // Looked at only when the prompt has been taken.
     end.catch(() => undefined);

@@ -5,7 +5,7 @@ import { realPath } from '../paths.ts';
 /** Why a command is asked about: it holds one that was rejected, or names a file whose change was. */
 export type Against = 'command' | 'file';
 
-/** What the person has rejected in a turn: doing it by another way is asked about again, not simply served (acp.md §10). */
+/** What the user has rejected in a turn: doing it by another way is asked about again, not simply served (acp.md §10). */
 export class Refused {
   readonly #paths = new Set<string>();
   readonly #commands = new Set<string>();
@@ -28,7 +28,7 @@ export class Refused {
     this.#written.add(target);
   }
 
-  /** The person has allowed it, before or after all. */
+  /** The user has allowed it, before or after all. */
   remove(details: readonly ApprovalDetail[], cwd: string): void {
     for (const one of pathsIn(details)) this.#paths.delete(path.resolve(cwd, one));
     for (const one of commandsIn(details)) {
@@ -46,7 +46,7 @@ export class Refused {
   }
 
   /**
-   * What of it the person has rejected; undefined when they know of nothing. What they have allowed is left out first. A file counts by its bare
+   * What of it the user has rejected; undefined when they know of nothing. What they have allowed is left out first. A file counts by its bare
    * name: a command can reach it from any folder.
    */
   against(line: string): Against | undefined {

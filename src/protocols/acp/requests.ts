@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Approval, ApprovalDetail } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { OpenAsks } from './asks.ts';
 import { type CallState, isFinal, untold } from './calls.ts';
 import { callNews } from './codec.ts';
@@ -20,7 +20,7 @@ import type { TurnMemory } from './turns.ts';
 import type { Updates } from './updates.ts';
 
 export interface RequestScene {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly asks: OpenAsks;
   readonly files: FileRequests;
   readonly terminals: TerminalRequests;
@@ -108,7 +108,7 @@ async function permission(parts: RequestScene, given: PermissionRequest, signal:
 
 const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 
-/** What the person saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
+/** What the user saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
 function allow(turn: TurnMemory, shown: Approval, cwd: string): void {
   turn.refused.remove(detailsIn(shown), cwd);
   if (shown.detail.type !== 'edit' || !CHANGING.has(shown.toolKind)) return;

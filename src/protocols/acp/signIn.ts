@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Approval, Option } from '../../session/model.ts';
 import type { Launch } from '../adapter.ts';
@@ -26,16 +26,16 @@ export type SignedIn =
   | { readonly how: 'restart'; readonly env: Readonly<Record<string, string>> }
   | { readonly how: 'declined'; readonly why: string };
 
-/** Lets the person choose one of the agent's ways to sign in, and goes it (acp.md §4). Rejects when the way fails. */
+/** Lets the user choose one of the agent's ways to sign in, and goes it (acp.md §4). Rejects when the way fails. */
 export async function signIn(methods: readonly AuthMethod[], scene: SignInScene): Promise<SignedIn> {
   const ways = methods.filter((method) => wayOf(method, scene.ports) !== undefined);
   if (ways.length === 0) {
-    return { how: 'declined', why: say('The agent wants you to sign in. Set it up with its own program first, then start it again.') };
+    return { how: 'declined', why: t('The agent wants you to sign in. Set it up with its own program first, then start it again.') };
   }
   const method = await choose(ways, scene);
-  if (!method) return { how: 'declined', why: say('The agent wants you to sign in, and no way was chosen.') };
+  if (!method) return { how: 'declined', why: t('The agent wants you to sign in, and no way was chosen.') };
   const way = wayOf(method, scene.ports);
-  scene.emit({ type: 'link.opening', note: say('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
+  scene.emit({ type: 'link.opening', note: t('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
   switch (way) {
     case 'terminal':
       return inTerminal(method, scene);
@@ -46,18 +46,18 @@ export async function signIn(methods: readonly AuthMethod[], scene: SignInScene)
   }
 }
 
-/** The agent has it done, in a browser perhaps, which may take minutes; the person may stop waiting for it. */
+/** The agent has it done, in a browser perhaps, which may take minutes; the user may stop waiting for it. */
 async function byAgent({ id }: AuthMethod, { authenticate, signal }: SignInScene): Promise<SignedIn> {
   try {
     await orAborted(authenticate(id, signal), signal);
     return { how: 'here' };
   } catch (error) {
     if (!signal.aborted) throw error;
-    return { how: 'declined', why: say('The sign-in was stopped.') };
+    return { how: 'declined', why: t('The sign-in was stopped.') };
   }
 }
 
-/** The variables a person entered for this agent before. */
+/** The variables a user entered for this agent before. */
 export async function knownVariables(methods: readonly AuthMethod[], ports: Ports, launch: ProcessLaunch): Promise<Record<string, string>> {
   const known: Record<string, string> = {};
   for (const { name } of methods.flatMap((method) => method.vars ?? [])) {
@@ -67,7 +67,7 @@ export async function knownVariables(methods: readonly AuthMethod[], ports: Port
   return known;
 }
 
-/** Nothing a person entered for this agent is kept any more. */
+/** Nothing a user entered for this agent is kept any more. */
 export async function forgetVariables(methods: readonly AuthMethod[], ports: Ports, launch: ProcessLaunch): Promise<void> {
   for (const { name } of methods.flatMap((method) => method.vars ?? [])) await ports.secrets?.set(secretName(launch, name), undefined);
 }
@@ -89,14 +89,14 @@ function choose(methods: readonly AuthMethod[], scene: SignInScene): Promise<Aut
     effect: 'allow_always',
     ...(method.description ? { description: method.description } : {}),
   }));
-  options.push({ id: '', label: say('Not now'), effect: 'reject_once' });
+  options.push({ id: '', label: t('Not now'), effect: 'reject_once' });
   const ask = (id: string): Approval => ({
     kind: 'approval',
     id,
     wordless: true,
     ours: true,
-    title: say('Sign in'),
-    detail: { type: 'text', text: say('The agent wants you to sign in. Choose how.') },
+    title: t('Sign in'),
+    detail: { type: 'text', text: t('The agent wants you to sign in. Choose how.') },
     options,
   });
   return scene.asks
@@ -128,7 +128,7 @@ async function inTerminal(method: AuthMethod, scene: SignInScene): Promise<Signe
     cwd: launch.cwd,
   };
   const exit = await ports.runVisibly?.(program);
-  if (exit?.code !== 0) return { how: 'declined', why: say('The login "{0}" did not end well.', program.title) };
+  if (exit?.code !== 0) return { how: 'declined', why: t('The login "{0}" did not end well.', program.title) };
   return { how: 'restart', env: {} };
 }
 
@@ -163,14 +163,14 @@ async function byVariables(method: AuthMethod, scene: SignInScene): Promise<Sign
     },
     scene.signal,
   );
-  if (!values) return { how: 'declined', why: say('The agent wants you to sign in, and nothing was entered.') };
+  if (!values) return { how: 'declined', why: t('The agent wants you to sign in, and nothing was entered.') };
   for (const [name, value] of Object.entries(values)) await scene.ports.secrets?.set(secretName(scene.launch, name), value);
   return { how: 'restart', env: values };
 }
 
 /** What the variable is called, and by the first one where to get what is asked for. */
 function bodyOf({ name, label }: NonNullable<AuthMethod['vars']>[number], method: AuthMethod | undefined): { readonly body?: string } {
-  const link = method?.link && isWebAddress(method.link) ? say('Get it here: {0}', method.link.slice(0, 1000)) : '';
+  const link = method?.link && isWebAddress(method.link) ? t('Get it here: {0}', method.link.slice(0, 1000)) : '';
   const body = [label ? name : '', link].filter(Boolean).join('\n\n');
   return body === '' ? {} : { body };
 }

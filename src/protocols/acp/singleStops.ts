@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { faultOf } from './faults.ts';
 import type { TerminalRequests } from './terminalRequests.ts';
 import type { Turns } from './turns.ts';
@@ -35,7 +35,7 @@ export class SingleStops {
     try {
       await this.#scene.request(method, params, z.unknown());
     } catch (error) {
-      this.#scene.notice(say('The agent did not stop it: {0}', faultOf(error).message));
+      this.#scene.notice(t('The agent did not stop it: {0}', faultOf(error).message));
     }
   }
 }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Fault } from '../../session/model.ts';
 
 export interface Stop {
@@ -13,14 +13,14 @@ export function stopOf(reason: string): Stop {
     case 'cancelled':
       return { status: 'cancelled' };
     case 'max_tokens':
-      return limit(say('The answer reached its largest length.'));
+      return limit(t('The answer reached its largest length.'));
     case 'max_turn_requests':
-      return limit(say('The agent reached its largest number of steps.'));
+      return limit(t('The agent reached its largest number of steps.'));
     case 'refusal':
       return {
         status: 'failed',
         forgotten: true,
-        error: { message: say('The agent refused. It has forgotten this message and all it did about it.') },
+        error: { message: t('The agent refused. It has forgotten this message and all it did about it.') },
       };
     default:
       return { status: 'done' };

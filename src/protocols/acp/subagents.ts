@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, ToolCall } from '../../session/model.ts';
 import type { Activity, Update, WireCall } from './schema.ts';
@@ -25,7 +25,7 @@ export class Subagents {
     const child: Child = this.#children.get(sessionId) ?? { title: '', status: 'running', shown: undefined };
     this.#children.set(sessionId, child);
     if (title !== undefined || description != null || child.title === '')
-      child.title = title || description || child.title || say('Sub-agent');
+      child.title = title || description || child.title || t('Sub-agent');
     child.status = statusOf(state, child.status);
     return turn ? this.#show(sessionId, child, turn) : [];
   }
@@ -44,7 +44,7 @@ export class Subagents {
     if (parent === undefined) return events;
     return events.map((event) => {
       if (event.type === 'part.added') return { ...event, part: { ...event.part, parent } };
-      return event.type === 'text.grew' ? { ...event, parent } : event;
+      return event.type === 'text.delta' ? { ...event, parent } : event;
     });
   }
 
@@ -59,7 +59,7 @@ export class Subagents {
   }
 }
 
-/** Ids of calls are each session's own; to stop one by itself is only offered for the session the person talks to. */
+/** Ids of calls are each session's own; to stop one by itself is only offered for the session the user talks to. */
 export function ofSubagent<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
   return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
 }

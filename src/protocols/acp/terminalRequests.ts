@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { ApprovalDetail, TurnId } from '../../session/model.ts';
 import { placeOf } from '../paths.ts';
@@ -19,16 +19,16 @@ const MOST = 64;
 const MOST_ENDED = 256;
 
 const REJECTED: Readonly<Record<Against, (line: string) => string>> = {
-  command: (line) => `The person has rejected this command: ${line}`,
-  file: (line) => `The person has rejected a change of a file this command names, and did not allow the command: ${line}`,
+  command: (line) => `The user has rejected this command: ${line}`,
+  file: (line) => `The user has rejected a change of a file this command names, and did not allow the command: ${line}`,
 };
-const STOPPED = 'The person has stopped this: the command was not run.';
+const STOPPED = 'The user has stopped this: the command was not run.';
 
 export interface TerminalScene {
   readonly terminals: Terminals;
   readonly asks: OpenAsks;
   readonly roots: () => readonly string[];
-  /** What the person has rejected and stopped. */
+  /** What the user has rejected and stopped. */
   readonly turns: Pick<Turns, 'current' | 'stopped'>;
   /** A command runs: it is to be seen, whether a call shows it or not. */
   readonly started: (id: string, command: string, exited: Promise<Exit>) => void;
@@ -54,9 +54,9 @@ export class TerminalRequests {
   readonly #released = new Set<string>();
   /** In which turn an open one was asked for, by its id. */
   readonly #madeIn = new Map<string, TurnId>();
-  /** Those the person has stopped. */
+  /** Those the user has stopped. */
   readonly #stopped = new Set<string>();
-  /** Folders outside the workspace that the person let commands run in, or not. */
+  /** Folders outside the workspace that the user let commands run in, or not. */
   readonly #outside = new Map<string, boolean>();
   #ended = false;
 
@@ -78,7 +78,7 @@ export class TerminalRequests {
       refused?.remove([{ type: 'command', command: line }], cwd ?? '');
     }
     if (isOutside && !(await this.#mayRun(line, cwd, signal))) {
-      throw refusal(INTERNAL, `The person did not allow commands outside the workspace, in ${cwd}`);
+      throw refusal(INTERNAL, `The user did not allow commands outside the workspace, in ${cwd}`);
     }
     const spec: TerminalSpec = {
       command: request.command,
@@ -124,7 +124,7 @@ export class TerminalRequests {
     return {};
   }
 
-  /** The person wants this command ended. False: it is none of the client's. */
+  /** The user wants this command ended. False: it is none of the client's. */
   stop(id: string): boolean {
     const handle = this.#open.get(id);
     if (handle && !this.#done.has(id)) {
@@ -135,7 +135,7 @@ export class TerminalRequests {
     return handle !== undefined;
   }
 
-  /** The person has stopped this turn: its commands end, in case the agent leaves them running. Those of earlier turns were left running with their leave. */
+  /** The user has stopped this turn: its commands end, in case the agent leaves them running. Those of earlier turns were left running with their leave. */
   stopTurn(turnId: TurnId): void {
     for (const id of this.#open.keys()) if (this.#madeIn.get(id) === turnId && !this.#done.has(id)) this.stop(id);
   }
@@ -170,20 +170,20 @@ export class TerminalRequests {
     const folder = path.resolve(cwd);
     const known = this.#outside.get(folder);
     if (known !== undefined) return known;
-    const title = say('Run a command outside the workspace');
-    const allowed = await this.#ask(title, say('Allow commands in this folder'), { type: 'command', command, cwd: folder }, signal);
+    const title = t('Run a command outside the workspace');
+    const allowed = await this.#ask(title, t('Allow commands in this folder'), { type: 'command', command, cwd: folder }, signal);
     if (allowed !== undefined) this.#outside.set(folder, allowed);
     return allowed ?? false;
   }
 
-  /** What the person has rejected is asked about anew, not run by another way. */
+  /** What the user has rejected is asked about anew, not run by another way. */
   async #mayRunAfterAll(against: Against, command: string, cwd: string | undefined, signal: AbortSignal): Promise<boolean> {
     const title =
       against === 'command'
-        ? say('Run a command you have rejected before')
-        : say('Run a command that names a file whose change you have rejected');
+        ? t('Run a command you have rejected before')
+        : t('Run a command that names a file whose change you have rejected');
     const detail = { type: 'command', command, ...(cwd === undefined ? {} : { cwd }) } as const;
-    return (await this.#ask(title, say('Allow this command'), detail, signal)) ?? false;
+    return (await this.#ask(title, t('Allow this command'), detail, signal)) ?? false;
   }
 
   /** undefined when nobody answered. */
@@ -201,9 +201,9 @@ export class TerminalRequests {
           toolKind: 'execute',
           detail,
           options: [
-            // Not an option that rules of the person may choose: those are about the workspace.
+            // Not an option that rules of the user may choose: those are about the workspace.
             { id: 'allow', label: allowing, effect: 'allow_always' },
-            { id: 'reject', label: say('Reject'), effect: 'reject_once' },
+            { id: 'reject', label: t('Reject'), effect: 'reject_once' },
           ],
         }),
         reply: (answer) => answer.kind === 'option' && answer.optionId === 'allow',
@@ -225,7 +225,7 @@ export class TerminalRequests {
     } catch (error) {
       const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
       if (spec.cwd !== undefined && !existsSync(spec.cwd)) {
-        return notStarted(this.#scene.newId(), `${say('The folder {0} does not exist.', spec.cwd)}\n`, 127);
+        return notStarted(this.#scene.newId(), `${t('The folder {0} does not exist.', spec.cwd)}\n`, 127);
       }
       // A whole command line in the place of a program.
       if (missing && spec.args !== undefined && /\s/.test(spec.command)) {
@@ -242,7 +242,7 @@ export class TerminalRequests {
     handle.onOutput?.((text) => {
       if (text === undefined) return;
       heard = true;
-      this.#scene.emit({ type: 'terminal.changed', terminal: { id }, grew: text });
+      this.#scene.emit({ type: 'terminal.changed', terminal: { id }, delta: text });
     });
     void handle.exited().then((exit) => {
       const whole = handle.output().text;

@@ -1,7 +1,7 @@
 import type { Disposable } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import type { Scene } from '../adapter.ts';
-import { lendTools } from '../door.ts';
+import type { AdapterContext } from '../adapter.ts';
+import { offerTools } from '../offeredTools.ts';
 import type { Agent } from './agent.ts';
 import type { Pair } from './dialect.ts';
 
@@ -11,11 +11,11 @@ export interface ToolServer extends Disposable {
 }
 
 /** undefined when there are no tools, or the agent takes them in no way we have. Never rejects: an agent works without our tools, too. */
-export async function toolServer(scene: Scene, agent: Agent): Promise<ToolServer | undefined> {
+export async function toolServer(scene: AdapterContext, agent: Agent): Promise<ToolServer | undefined> {
   const { httpTools, processTools } = agent.can;
   if (!httpTools && (!processTools || agent.quirks.noProcessTools)) return undefined;
   try {
-    const lent = await lendTools(scene.ports.tools, scene);
+    const lent = await offerTools(scene.ports.tools, scene);
     if (!lent) return undefined;
     const { name, http, process } = lent;
     const server = agent.dialect.server(

@@ -21,9 +21,9 @@ export interface TurnMemory {
   /** What the names of its parts begin with. */
   readonly prefix: string;
   stopping: boolean;
-  /** Terminals whose commands the person has ended. */
+  /** Terminals whose commands the user has ended. */
   readonly stopped: Set<string>;
-  /** Files and the texts the person saw and allowed for them. */
+  /** Files and the texts the user saw and allowed for them. */
   readonly allowed: Map<string, string>;
   readonly refused: Refused;
 }
@@ -50,7 +50,7 @@ export class Turns {
     return this.#current;
   }
 
-  /** True from the person's stop until they say something again: whatever the agent still does, it does against their word. */
+  /** True from the user's stop until they say something again: whatever the agent still does, it does against their word. */
   get stopped(): boolean {
     return this.#current?.sort === 'prompt' ? this.#current.stopping : this.#stopped;
   }
@@ -72,7 +72,7 @@ export class Turns {
       refused: new Refused(),
     };
     this.#current = turn;
-    this.#emit({ type: 'turn.began', turnId: id, at: this.#now(), prompt });
+    this.#emit({ type: 'turn.started', turnId: id, at: this.#now(), prompt });
     return turn;
   }
 

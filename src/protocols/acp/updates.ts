@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content } from '../../session/model.ts';
-import type { Growth } from '../growth.ts';
+import type { TextCoalescer } from '../textCoalescer.ts';
 import { AgentTerminals } from './agentTerminals.ts';
 import type { CallState } from './calls.ts';
 import { decodeUpdate, isOfTurn, type Memory } from './codec.ts';
@@ -23,7 +23,7 @@ const RECORD_QUIET = 300;
 const BACKGROUND_QUIET = 2000;
 
 export interface UpdatesScene {
-  readonly growth: Growth;
+  readonly growth: TextCoalescer;
   readonly turns: Turns;
   readonly settings: Settings;
   readonly dialect: () => Dialect;

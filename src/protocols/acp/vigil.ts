@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { TurnId } from '../../session/model.ts';
 
@@ -29,7 +29,7 @@ export class Vigil implements Disposable {
       const heardAt = this.#heardAt();
       const silent = heardAt === undefined ? 0 : performance.now() - heardAt;
       if (silent < SILENCE && !said) return;
-      const text = silent < SILENCE ? null : say('Nothing heard from the agent for {0} s', Math.floor(silent / 1000));
+      const text = silent < SILENCE ? null : t('Nothing heard from the agent for {0} s', Math.floor(silent / 1000));
       said = text !== null;
       this.#emit({ type: 'turn.activity', turnId, text });
     }, STEP);
@@ -39,7 +39,7 @@ export class Vigil implements Disposable {
   stopping(turnId: TurnId): void {
     clearTimeout(this.#stopping);
     this.#stopping = setTimeout(() => {
-      const text = say('The agent has not stopped yet. Restarting it stops it; the conversation goes on from here.');
+      const text = t('The agent has not stopped yet. Restarting it stops it; the conversation goes on from here.');
       this.#emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId } });
     }, STOPPING);
   }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Content } from '../../session/model.ts';
 import { HttpClient } from '../../transport/http.ts';
-import type { Adapter, Launch, Scene } from '../adapter.ts';
+import type { Adapter, AdapterContext, Launch } from '../adapter.ts';
 import { Conversation } from './conversation.ts';
 import { HUMAN_TOOL } from './humanTool.ts';
 import { kept } from './keep.ts';
@@ -15,7 +15,7 @@ import { resumed } from './resume.ts';
 import { type Memory, Server } from './server.ts';
 import { Turn, type TurnEnd } from './turn.ts';
 
-type PastTurn = NonNullable<Scene['past']>[number];
+type PastTurn = NonNullable<AdapterContext['past']>[number];
 interface Failed {
   readonly turnId: string;
   readonly retry: NonNullable<TurnEnd['retry']>;
@@ -23,13 +23,13 @@ interface Failed {
 type HttpLaunch = Extract<Launch, { kind: 'http' }>;
 
 /** A conversation with a chat server that speaks the UI message stream. There is no connection to open: each turn brings its own. */
-export function openAiSdk(launch: HttpLaunch, scene: Scene, memory: Memory = new Map(), timing: Timing = TIMING): Adapter {
+export function openAiSdk(launch: HttpLaunch, scene: AdapterContext, memory: Memory = new Map(), timing: Timing = TIMING): Adapter {
   return new AiSdkAdapter(launch, scene, memory, timing);
 }
 
 class AiSdkAdapter implements Adapter {
   readonly ended: Promise<void>;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #timing: Timing;
   readonly #server: Server;
   readonly #conversation: Conversation;
@@ -42,7 +42,7 @@ class AiSdkAdapter implements Adapter {
   /** The last turn failed, and what trying it again does. */
   #failed: Failed | undefined;
 
-  constructor(launch: HttpLaunch, scene: Scene, memory: Memory, timing: Timing) {
+  constructor(launch: HttpLaunch, scene: AdapterContext, memory: Memory, timing: Timing) {
     this.#scene = scene;
     this.#timing = timing;
     this.#server = new Server(launch, this.#life.own(new HttpClient()), scene, memory);
@@ -50,7 +50,7 @@ class AiSdkAdapter implements Adapter {
     const id = scene.resume?.key ?? randomUUID();
     this.#conversation = new Conversation(id, this.#server, randomUUID, scene.past ?? []);
     const last = scene.past?.at(-1);
-    if (last?.status === 'failed') this.#failed = { turnId: last.id, retry: kept(last.kept)?.unsent ?? 'regenerate' };
+    if (last?.status === 'failed') this.#failed = { turnId: last.id, retry: kept(last.adapterState)?.unsent ?? 'regenerate' };
     for (const turn of scene.past ?? []) for (const part of turn.parts) if (part.kind === 'call') this.#conversation.started.add(part.id);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -119,10 +119,10 @@ class AiSdkAdapter implements Adapter {
     const { learned } = this.#server;
     if (learned.told) return;
     learned.told = true;
-    const found = say('What is said here goes to {0}, and so does what the editor’s tools find: files, selections, problems.', url.host);
+    const found = t('What is said here goes to {0}, and so does what the editor’s tools find: files, selections, problems.', url.host);
     this.#scene.emit({ type: 'notice', notice: { level: 'info', text: found } });
     if (url.protocol === 'https:') return;
-    const open = say('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
+    const open = t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host);
     this.#scene.emit({ type: 'notice', notice: { level: 'warn', text: open } });
   }
 
@@ -144,16 +144,16 @@ class AiSdkAdapter implements Adapter {
       emit({ type: 'turns.removed', from: last.id });
     }
     const prompt = whole ? last.prompt : [];
-    emit({ type: 'turn.began', turnId, at: now(), prompt });
+    emit({ type: 'turn.started', turnId, at: now(), prompt });
     this.#run(turnId, (turn) => turn.run({ trigger: 'submit-message', continues: false }, found.answer));
   }
 
-  /** The person had not answered when the window closed: the same turn waits for them again. */
+  /** The user had not answered when the window closed: the same turn waits for them again. */
   #askAgain(last: PastTurn): void {
     const turnId = this.#scene.newId();
     this.#conversation.renamed(last.id, turnId);
     this.#scene.emit({ type: 'turns.removed', from: last.id });
-    this.#scene.emit({ type: 'turn.began', turnId, at: this.#scene.now(), prompt: last.prompt });
+    this.#scene.emit({ type: 'turn.started', turnId, at: this.#scene.now(), prompt: last.prompt });
     this.#run(turnId, (turn) => turn.goOn());
   }
 
@@ -169,7 +169,7 @@ class AiSdkAdapter implements Adapter {
     this.#failed = undefined;
     const instead = failed ? this.#tryAgain(failed, turnId, content) : replaced && this.#conversation.sayInstead(replaced, turnId, content);
     if (instead) emit({ type: 'turns.removed', from: replaced ?? '' });
-    emit({ type: 'turn.began', turnId, at: now(), prompt: content });
+    emit({ type: 'turn.started', turnId, at: now(), prompt: content });
     const post = instead || this.#conversation.say(turnId, content);
     this.#run(turnId, (turn) => turn.run(post));
   }

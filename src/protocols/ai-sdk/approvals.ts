@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ToolCall } from '../../session/model.ts';
 import type { ToolPart } from './schema.ts';
@@ -8,7 +8,7 @@ const ALLOW = 'allow';
 const ALWAYS = 'always';
 const REJECT = 'reject';
 
-/** The ask for a call the server will not make without a person's word (ai-sdk.md §9). */
+/** The ask for a call the server will not make without a user's word (ai-sdk.md §9). */
 export function approvalAsk(
   part: ToolPart,
   at: { readonly askId: string; readonly turnId: string; readonly callId: ToolCall['id'] },
@@ -22,9 +22,9 @@ export function approvalAsk(
     title: part.title ?? name,
     detail: { type: 'text', text: detailOf(part) },
     options: [
-      { id: ALLOW, label: say('Allow'), effect: 'allow_once' },
-      { id: ALWAYS, label: say('Always allow {0} in this conversation', name), effect: 'allow_always' },
-      { id: REJECT, label: say('Reject'), effect: 'reject_once' },
+      { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
+      { id: ALWAYS, label: t('Always allow {0} in this conversation', name), effect: 'allow_always' },
+      { id: REJECT, label: t('Reject'), effect: 'reject_once' },
     ],
   };
 }
@@ -33,8 +33,8 @@ function detailOf(part: ToolPart): string {
   const { approval } = part;
   const lines = [pretty(part.input)];
   if (approval && 'inputSchemaInput' in approval && pretty(approval.inputSchemaInput) !== lines[0]) {
-    lines.unshift(say('What will run:'));
-    lines.push(say('What the model wrote:'), pretty(approval.inputSchemaInput));
+    lines.unshift(t('What will run:'));
+    lines.push(t('What the model wrote:'), pretty(approval.inputSchemaInput));
   }
   return [...(approval?.requestReason ? [approval.requestReason] : []), ...lines].join('\n\n');
 }
@@ -68,19 +68,19 @@ export function answerApproval(part: ToolPart, verdict: Verdict): void {
   };
 }
 
-/** The continue question after many requests without a person. */
+/** The continue question after many requests without a user. */
 export function continueAsk(askId: string, turnId: string, posts: number): Approval {
   return {
     kind: 'approval',
     id: askId,
     turnId,
-    title: say('Continue?'),
+    title: t('Continue?'),
     wordless: true,
     ours: true,
-    detail: { type: 'text', text: say('The agent has gone on by itself {0} times in this turn.', posts) },
+    detail: { type: 'text', text: t('The agent has gone on by itself {0} times in this turn.', posts) },
     options: [
-      { id: ALLOW, label: say('Continue'), effect: 'allow_once' },
-      { id: REJECT, label: say('Stop here'), effect: 'reject_once' },
+      { id: ALLOW, label: t('Continue'), effect: 'allow_once' },
+      { id: REJECT, label: t('Stop here'), effect: 'reject_once' },
     ],
   };
 }

@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, AskId } from '../../session/model.ts';
 
-/** The questions one turn has put to the person. Each is settled once: answered, or taken back. */
+/** The questions one turn has put to the user. Each is settled once: answered, or taken back. */
 export class Asks {
   readonly #emit: (event: SessionEvent) => void;
   readonly #open = new Map<AskId, (answer: Answer | undefined) => void>();

@@ -10,7 +10,7 @@ interface Told {
   readonly id: string;
   /** UTF-16 units of its text, or of its input. */
   text: number;
-  /** The person saw our own result; what the server makes of it changes nothing (ai-sdk.md §6.4). */
+  /** The user saw our own result; what the server makes of it changes nothing (ai-sdk.md §6.4). */
   own?: true;
 }
 
@@ -41,8 +41,8 @@ export class Telling implements Watcher {
     this.#grown = undefined;
     const { part, text } = grown;
     const { id } = this.#tell(part);
-    if (isTool(part)) this.#emitGrowth({ type: 'call.inputGrew', turnId: this.#turnId, callId: id, text });
-    else this.#emitGrowth({ type: 'text.grew', turnId: this.#turnId, kind: part.type === 'text' ? 'text' : 'thought', partId: id, text });
+    if (isTool(part)) this.#emitGrowth({ type: 'call.inputDelta', turnId: this.#turnId, callId: id, text });
+    else this.#emitGrowth({ type: 'text.delta', turnId: this.#turnId, kind: part.type === 'text' ? 'text' : 'thought', partId: id, text });
   }
 
   /** The session's name for a call. */

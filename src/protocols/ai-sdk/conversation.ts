@@ -19,11 +19,11 @@ export class Conversation {
   readonly started = new Set<string>();
   /** Calls and approvals of this turn whose outcome the server has been told. */
   readonly delivered = new Set<string>();
-  /** Tools of the server's that the person allowed for the whole conversation. */
+  /** Tools of the server's that the user allowed for the whole conversation. */
   readonly allowed = new Set<string>();
   readonly #server: Server;
   readonly #newId: () => string;
-  /** Turn -> the message of the person's that began it. */
+  /** Turn -> the message of the user's that began it. */
   readonly #users = new Map<string, string>();
   #warned = false;
 
@@ -34,7 +34,7 @@ export class Conversation {
     this.#newId = newId;
   }
 
-  /** Adds what the person said; open calls of earlier messages are closed first. */
+  /** Adds what the user said; open calls of earlier messages are closed first. */
   say(turnId: string, content: readonly Content[]): Post {
     closeOpenCalls(this.messages);
     this.delivered.clear();
@@ -44,7 +44,7 @@ export class Conversation {
     return { trigger: 'submit-message', continues: false };
   }
 
-  /** Takes back an earlier turn of the person's and everything after it, and says this in its place. undefined: there is no such turn. */
+  /** Takes back an earlier turn of the user's and everything after it, and says this in its place. undefined: there is no such turn. */
   sayInstead(replaced: string, turnId: string, content: readonly Content[]): Post | undefined {
     const id = this.#users.get(replaced);
     const at = this.messages.findIndex((message) => message.id === id);
@@ -61,7 +61,7 @@ export class Conversation {
     return { trigger: again ? 'regenerate-message' : 'submit-message', messageId: again ? answer.id : id, continues: false };
   }
 
-  /** The same message of the person's, under another turn. */
+  /** The same message of the user's, under another turn. */
   renamed(turnId: string, now: string): void {
     const id = this.#users.get(turnId);
     this.#users.delete(turnId);
@@ -78,7 +78,7 @@ export class Conversation {
   }
 
   /**
-   * What the turn has to leave behind, so that its messages can be posted as they were. `from`: where they begin when the person said nothing;
+   * What the turn has to leave behind, so that its messages can be posted as they were. `from`: where they begin when the user said nothing;
    * `unsent`: the request that failed and told something.
    */
   keep(turnId: string, from: number, unsent?: Post): Kept | null {
@@ -87,7 +87,7 @@ export class Conversation {
     return toKeep(user, this.messages.slice(begin), unsent);
   }
 
-  /** The last message waits for a person: its approvals can be asked for again. */
+  /** The last message waits for a user: its approvals can be asked for again. */
   get asks(): boolean {
     const last = this.messages.at(-1);
     return last?.role === 'assistant' && last.parts.some((part) => isTool(part) && part.state === 'approval-requested');

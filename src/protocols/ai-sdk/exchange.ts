@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
 import type { Log } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { Remedy } from '../../session/model.ts';
 import { type HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
@@ -15,7 +15,7 @@ export interface Exchange {
   readonly now: () => number;
 }
 
-/** The server answered, but not with what was asked for. The message is for a person. */
+/** The server answered, but not with what was asked for. The message is for a user. */
 export class Refusal extends Error {
   readonly status: number;
   readonly next: readonly Remedy[];
@@ -50,15 +50,15 @@ export async function openStream(
   if (answer.type === 'text/event-stream' && !older) return answer;
   const body = await bodyOf(answer);
   if (older || /^\w:["[{]/.test(body)) throw new Refusal(answer.status, olderProtocol(), ['openSettings']);
-  const type = answer.type === '' ? say('no content type') : answer.type;
-  throw new Refusal(answer.status, say('{0} did not answer with a stream (status {1}, {2}).', originOf(request.url), answer.status, type), [
+  const type = answer.type === '' ? t('no content type') : answer.type;
+  throw new Refusal(answer.status, t('{0} did not answer with a stream (status {1}, {2}).', originOf(request.url), answer.status, type), [
     'retry',
     'openSettings',
   ]);
 }
 
 export function olderProtocol(): string {
-  return say(
+  return t(
     'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.',
   );
 }
@@ -66,13 +66,13 @@ export function olderProtocol(): string {
 export async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<Refusal> {
   const said = messageIn(await bodyOf(answer), answer.type);
   const { status } = answer;
-  const short = say('{0} answered with status {1}', originOf(url), status);
+  const short = t('{0} answered with status {1}', originOf(url), status);
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return new Refusal(status, say('{0}. Set its key in the headers of the agent.', text), ['openSettings', 'retry'], text);
-  if (status === 404 || status === 405) return new Refusal(status, say('{0}. Is the address right?', text), ['openSettings', 'retry']);
+    return new Refusal(status, t('{0}. Set its key in the headers of the agent.', text), ['openSettings', 'retry'], text);
+  if (status === 404 || status === 405) return new Refusal(status, t('{0}. Is the address right?', text), ['openSettings', 'retry']);
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
-  return new Refusal(status, wait === undefined ? text : say('{0} It asks to wait {1} s.', text, Math.ceil(wait / 1000)));
+  return new Refusal(status, wait === undefined ? text : t('{0} It asks to wait {1} s.', text, Math.ceil(wait / 1000)));
 }
 
 /** The body of an error as far as it is there; one that breaks off is as good as none. */

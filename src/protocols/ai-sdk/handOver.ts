@@ -1,6 +1,6 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Notice } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { HeldResults, Refused } from './heldResults.ts';
 import { jsonOf, type OwnCall } from './ownCalls.ts';
 import type { Timing } from './pause.ts';
@@ -8,12 +8,12 @@ import type { ChatResponse } from './response.ts';
 import type { Server } from './server.ts';
 
 interface HandOverDeps {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly server: Server;
   readonly timing: Timing;
   readonly held: HeldResults;
   readonly response: () => ChatResponse | undefined;
-  /** Asks the person for a key; false when there is none. Never rejects. */
+  /** Asks the user for a key; false when there is none. Never rejects. */
   readonly newKey: (why: string, signal: AbortSignal) => Promise<boolean>;
   /** The server took an answer while its response was open. */
   readonly accepted: () => void;
@@ -51,5 +51,5 @@ export async function handOver(call: OwnCall, deps: HandOverDeps): Promise<void>
 }
 
 function refusalNotice(why: string): Notice {
-  return { level: 'error', text: say('The result was not taken: {0}', why), next: ['openSettings'] };
+  return { level: 'error', text: t('The result was not taken: {0}', why), next: ['openSettings'] };
 }

@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { refusalOf } from './exchange.ts';
 import { pause, type Timing } from './pause.ts';
@@ -79,7 +79,7 @@ export class HeldResults {
       if (answer.ok) {
         answer.dispose();
         // What shows a page at every address has not taken anything.
-        if (answer.type === 'text/html') return { how: 'refused', why: say('{0} answered with a page.', url) };
+        if (answer.type === 'text/html') return { how: 'refused', why: t('{0} answered with a page.', url) };
         this.#server.learned.resultUrl = url;
         return { how: 'accepted' };
       }

@@ -5,7 +5,7 @@ import { isRecord } from './metadata.ts';
 import type { TextPart, ToolPart, UiMessage, UiPart } from './schema.ts';
 import { isTerminal, isTool, setError, toolNameOf } from './toolParts.ts';
 
-const CANCELLED_BY_MESSAGE = 'Cancelled: the person sent a new message.';
+const CANCELLED_BY_MESSAGE = 'Cancelled: the user sent a new message.';
 /** Files from the assistant stay whole this many turns. */
 const FILES_KEPT = 3;
 const STEP: UiPart = { type: 'step-start' };
@@ -77,7 +77,7 @@ function asVersion5(part: UiPart): UiPart {
   if (!newer && part.approval === undefined && part.type !== 'dynamic-tool') return part;
   const { approval, toolName: _, ...rest } = part;
   const old: ToolPart = { ...rest, type: `tool-${toolNameOf(part)}` };
-  if (newer) setError(old, approval?.reason ?? 'The person declined this action.');
+  if (newer) setError(old, approval?.reason ?? 'The user declined this action.');
   return old;
 }
 
@@ -120,13 +120,13 @@ function userPart(content: Content): readonly UiPart[] {
 }
 
 /**
- * A conversation as its turns left it behind; `users` learns which turn each message of the person's began. A turn that left nothing, because
+ * A conversation as its turns left it behind; `users` learns which turn each message of the user's began. A turn that left nothing, because
  * the window closed in the middle of it, is made up from what the session shows, without thoughts: models refuse them without signatures.
  */
 export function fromTurns(turns: readonly Turn[], newId: () => string, users: Map<string, string> = new Map()): UiMessage[] {
   const messages: UiMessage[] = [];
   for (const turn of turns) {
-    const before = kept(turn.kept);
+    const before = kept(turn.adapterState);
     if (turn.prompt.length > 0) {
       const message = userMessage(before?.user ?? newId(), turn.prompt);
       users.set(turn.id, message.id);

@@ -14,11 +14,11 @@ const asked = z.object({
 /** undefined: the question was taken back before anybody answered. */
 export type AskPerson = (field: Field, signal: AbortSignal) => Promise<readonly string[] | 'declined' | undefined>;
 
-/** A tool whose whole work is one question to the person (ai-sdk.md §6.3). The answer goes back as `{"answer": …}`. */
+/** A tool whose whole work is one question to the user (ai-sdk.md §6.3). The answer goes back as `{"answer": …}`. */
 export function humanTool(ask: AskPerson): Tool {
   return {
     name: HUMAN_TOOL,
-    description: 'Ask the person in front of the editor a question and wait for the answer. Offer options when there are obvious ones.',
+    description: 'Ask the user in front of the editor a question and wait for the answer. Offer options when there are obvious ones.',
     parameters: {
       type: 'object',
       properties: {
@@ -40,7 +40,7 @@ export function humanTool(ask: AskPerson): Tool {
       };
       const answer = await ask(field, signal);
       if (answer === undefined) return { ok: false, text: 'The question was withdrawn.' };
-      if (answer === 'declined') return { ok: false, text: 'The person declined this action.' };
+      if (answer === 'declined') return { ok: false, text: 'The user declined this action.' };
       return { ok: true, text: JSON.stringify({ answer: multiple === true ? answer : (answer[0] ?? '') }) };
     },
   };

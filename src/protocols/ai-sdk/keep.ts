@@ -6,7 +6,7 @@ import type { UiMessage } from './schema.ts';
 // that sign their thoughts, and servers that sign their approvals, refuse a history without them.
 
 export interface Kept {
-  /** The id of the person's message; what they said is in the session. */
+  /** The id of the user's message; what they said is in the session. */
   readonly user?: string;
   /** The messages behind it. */
   readonly messages: UiMessage[];

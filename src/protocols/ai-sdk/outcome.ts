@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Assembly } from './assembly.ts';
 import type { StreamEnd } from './chunkStream.ts';
 import { olderProtocol } from './exchange.ts';
@@ -23,7 +23,7 @@ export function outcomeOf(assembly: Assembly, end: StreamEnd, stopped: boolean, 
   const [error] = errors;
   if (error !== undefined) {
     const text = error.trim();
-    return { kind: 'failed', message: text === '' || text === MASKED ? say('The server reported an error without details.') : text };
+    return { kind: 'failed', message: text === '' || text === MASKED ? t('The server reported an error without details.') : text };
   }
   if (assembly.aborted) return { kind: 'aborted', reason: assembly.aborted.reason };
   const said = end.done || assembly.finished || errors.length < assembly.errors.length;

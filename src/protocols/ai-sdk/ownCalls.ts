@@ -30,7 +30,7 @@ export interface OwnCall {
 const AT_ONCE = 8;
 /** What goes back to a server of one answer, in UTF-16 units. */
 const ANSWER_LIMIT = 256 * 1024;
-/** Questions wait for a person, however long it takes. */
+/** Questions wait for a user, however long it takes. */
 const NO_LIMIT = 2 ** 31 - 1;
 
 export interface OwnCallsDeps {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/log.ts';
 import type { HttpClient } from '../../transport/http.ts';
-import type { Launch, Scene } from '../adapter.ts';
+import type { AdapterContext, Launch } from '../adapter.ts';
 import type { Tool } from '../ports.ts';
 import type { Exchange } from './exchange.ts';
 import { readSettings, type Settings, toolResultUrls } from './settings.ts';
@@ -15,7 +15,7 @@ export interface Learned {
   v5: boolean;
   /** Where it took a result. */
   resultUrl?: string;
-  /** The person was told what goes there. */
+  /** The user was told what goes there. */
   told?: true;
 }
 /** By address. */
@@ -27,13 +27,13 @@ export class Server {
   /** What cannot be used of the profile, a sentence each. */
   problems: readonly string[];
   readonly #client: HttpClient;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #memory: Memory;
   #launch: HttpLaunch;
-  /** What a person entered for this server, from the editor's secret storage. */
+  /** What a user entered for this server, from the editor's secret storage. */
   #key: string | undefined;
 
-  constructor(launch: HttpLaunch, client: HttpClient, scene: Scene, memory: Memory) {
+  constructor(launch: HttpLaunch, client: HttpClient, scene: AdapterContext, memory: Memory) {
     this.#launch = launch;
     this.#client = client;
     this.#scene = scene;
@@ -50,8 +50,8 @@ export class Server {
 
   /** The editor's tools that this server gets. */
   get lent(): readonly Tool[] {
-    const { tools, hands = [] } = this.#scene.ports;
-    return this.settings.hands ? [...tools, ...hands] : tools;
+    const { tools, remoteFileTools = [] } = this.#scene.ports;
+    return this.settings.hands ? [...tools, ...remoteFileTools] : tools;
   }
 
   /** The profile names no authorization of its own, and there is a safe place for one. */

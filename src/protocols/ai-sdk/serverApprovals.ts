@@ -1,5 +1,5 @@
 import type { Answer } from '../../session/intents.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import { answerApproval, approvalAsk, type Verdict, verdictOf } from './approvals.ts';
 import type { Asks } from './asks.ts';
 import type { Assembly } from './assembly.ts';
@@ -11,7 +11,7 @@ import { findTool, isTerminal, toolNameOf } from './toolParts.ts';
 
 interface ApprovalDeps {
   readonly turnId: string;
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly conversation: Conversation;
   readonly asks: Asks;
   readonly telling: Telling;
@@ -24,7 +24,7 @@ interface Waiting {
   readonly settled: Promise<void>;
 }
 
-/** The server's calls that wait for a person's word (ai-sdk.md §9). */
+/** The server's calls that wait for a user's word (ai-sdk.md §9). */
 export class ServerApprovals {
   readonly #deps: ApprovalDeps;
   /** One of our own tools was allowed: it may begin. */
@@ -43,7 +43,7 @@ export class ServerApprovals {
     return this.#open.size > 0 || [...this.#answered].some((id) => !delivered.has(id));
   }
 
-  /** A person is being asked. */
+  /** A user is being asked. */
   get asking(): boolean {
     return this.#open.size > 0;
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Launch, LaunchOptions } from '../adapter.ts';
 import { isRecord } from './metadata.ts';
 
@@ -21,11 +21,11 @@ export interface Settings {
   readonly replay: boolean;
   readonly stopUrl?: string;
   readonly compat: 'auto' | 'v5';
-  /** Requests in one turn without a person having done anything. */
+  /** Requests in one turn without a user having done anything. */
   readonly maxAutoPosts: number;
   /** For servers that lose results which are errors. */
   readonly errorsAsOutput: boolean;
-  /** The server may read files, and change them and run commands when the person allows it. */
+  /** The server may read files, and change them and run commands when the user allows it. */
   readonly hands: boolean;
   readonly system?: string;
 }
@@ -55,19 +55,19 @@ export function readSettings(launch: Extract<Launch, { kind: 'http' }>): {
   const given: LaunchOptions = launch.options ?? {};
   const problems = Object.keys(given)
     .filter((name) => !Object.hasOwn(options, name))
-    .map((name) => say('There is no option "{0}"; known are {1}.', name, Object.keys(options).join(', ')));
+    .map((name) => t('There is no option "{0}"; known are {1}.', name, Object.keys(options).join(', ')));
   const read = <K extends keyof typeof options>(name: K): z.infer<(typeof options)[K]> | undefined => {
     const value = given[name];
     if (value === undefined) return undefined;
     const parsed = options[name].safeParse(value);
-    if (!parsed.success) problems.push(say('The option {0} cannot be "{1}".', name, value.slice(0, 100)));
+    if (!parsed.success) problems.push(t('The option {0} cannot be "{1}".', name, value.slice(0, 100)));
     return parsed.success ? (parsed.data as z.infer<(typeof options)[K]>) : undefined;
   };
   const address = (name: 'toolResultUrl' | 'stopUrl'): { [P in typeof name]?: string } => {
     const value = read(name);
     if (value === undefined) return {};
     if (URL.canParse(value, launch.url)) return { [name]: new URL(value, launch.url).href };
-    problems.push(say('The option {0} is no address.', name));
+    problems.push(t('The option {0} is no address.', name));
     return {};
   };
   const resumeUrl = read('resumeUrl');
@@ -98,7 +98,7 @@ function bodyOf(text: string | undefined, problems: string[]): Readonly<Record<s
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch {}
-  problems.push(say('The option body is no JSON object.'));
+  problems.push(t('The option body is no JSON object.'));
   return {};
 }
 

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Output, ToolCall, Usage } from '../../session/model.ts';
 import { isRecord } from './metadata.ts';
@@ -25,7 +25,7 @@ export function contentOf(part: UiPart): Content | undefined {
   }
 }
 
-/** The content of a message a person or the server wrote into the run. */
+/** The content of a message a user or the server wrote into the run. */
 export function contentsOf(parts: unknown): readonly Content[] {
   if (!Array.isArray(parts)) return [];
   return parts.flatMap((part: unknown): readonly Content[] => {
@@ -88,7 +88,7 @@ function statusOf(part: ToolPart): ToolCall['status'] {
 }
 
 function errorOf(part: ToolPart): string | undefined {
-  if (part.state === 'output-error') return part.errorText || say('The tool failed.');
+  if (part.state === 'output-error') return part.errorText || t('The tool failed.');
   const refused = part.state === 'output-denied' || (part.state === 'approval-responded' && part.approval?.approved === false);
   return refused ? part.approval?.reason : undefined;
 }

@@ -1,5 +1,5 @@
-import { say } from '../../base/say.ts';
-import type { Scene } from '../adapter.ts';
+import { t } from '../../base/l10n.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Tool } from '../ports.ts';
 import type { Asks } from './asks.ts';
 import type { Telling } from './codec.ts';
@@ -18,7 +18,7 @@ import { findTool, isTerminal, setError, setOutput, toolNameOf } from './toolPar
 
 export interface StepDeps {
   readonly turnId: string;
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly server: Server;
   readonly conversation: Conversation;
   readonly timing: Timing;
@@ -32,7 +32,7 @@ export interface StepDeps {
   readonly newKey: (why: string, signal: AbortSignal) => Promise<boolean>;
   /** The server has gone on by itself in a response it holds open, and calls again: may it? */
   readonly mayCallAgain: () => Promise<boolean>;
-  /** A person is waited for, which a closed window need not end; or no longer. */
+  /** A user is waited for, which a closed window need not end; or no longer. */
   readonly waits: (on: boolean) => void;
 }
 
@@ -80,7 +80,7 @@ export class StepCalls {
     took: (chunk, part) => this.#take(chunk, part),
     caughtUp: () => this.#caughtUp(),
     awaits: (toolCallId) => this.#awaits(toolCallId),
-    tooLong: () => this.#notice(say('A part of the answer was too large and has been left out.')),
+    tooLong: () => this.#notice(t('A part of the answer was too large and has been left out.')),
   };
 
   /** The server took a result while its response was open, and has not said so in the stream yet. */
@@ -198,7 +198,7 @@ export class StepCalls {
     this.#own.start(part, this.#nextRound());
   }
 
-  /** A response that is held open may call for ever: from its second round on each is counted, and at the bound the person is asked. */
+  /** A response that is held open may call for ever: from its second round on each is counted, and at the bound the user is asked. */
   #nextRound(): Promise<boolean> | undefined {
     if (!this.#took) return this.#round;
     this.#took = false;

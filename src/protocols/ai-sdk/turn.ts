@@ -1,11 +1,11 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId, Fault, Field } from '../../session/model.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Tool } from '../ports.ts';
 import { continueAsk, verdictOf } from './approvals.ts';
 import { Asks } from './asks.ts';
@@ -26,7 +26,7 @@ import type { Server } from './server.ts';
 import { StepCalls } from './stepCalls.ts';
 
 export interface TurnDeps {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly server: Server;
   readonly conversation: Conversation;
   readonly timing: Timing;
@@ -39,7 +39,7 @@ export interface TurnEnd {
   readonly retry?: Post | 'regenerate';
 }
 
-/** From the person's message to the moment they may write again, however many requests that takes. */
+/** From the user's message to the moment they may write again, however many requests that takes. */
 export class Turn {
   readonly id: string;
   readonly #deps: TurnDeps;
@@ -47,15 +47,15 @@ export class Turn {
   readonly #telling: Telling;
   readonly #calls: StepCalls;
   readonly #tools: readonly Tool[];
-  /** The person wants no more. */
+  /** The user wants no more. */
   readonly #stopped = new AbortController();
   /** The sockets are closed. */
   readonly #cut = new AbortController();
   #response: ChatResponse | undefined;
-  /** How often the agent has gone on by itself since a person last did something. */
+  /** How often the agent has gone on by itself since a user last did something. */
   #rounds = 0;
   #key: Promise<boolean> | undefined;
-  /** Where its messages begin when the person said nothing. */
+  /** Where its messages begin when the user said nothing. */
   readonly #from: number;
 
   constructor(id: string, deps: TurnDeps) {
@@ -116,7 +116,7 @@ export class Turn {
       for (let next = await begin(post); ; next = await this.#respond(post)) {
         if ('status' in next) return next;
         if (!(await this.#mayGoOn()))
-          return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: say('Stopped here.') };
+          return this.#stopped.signal.aborted ? this.#cancelled() : { status: 'done', stop: t('Stopped here.') };
         post = next;
       }
     } catch (error) {
@@ -228,10 +228,10 @@ export class Turn {
         return { status: 'failed', error: { message: outcome.message, next: ['retry'], code: 'error' }, retry: 'regenerate' };
       case 'aborted':
         if (outcome.reason) this.#notice('info', outcome.reason);
-        return { status: 'cancelled', stop: say('The server stopped.') };
+        return { status: 'cancelled', stop: t('The server stopped.') };
       case 'cut':
         if (this.#calls.accepted || !this.#calls.waiting) {
-          const why = end.cut?.message ?? say('The connection was lost.');
+          const why = end.cut?.message ?? t('The connection was lost.');
           return {
             status: 'failed',
             error: { message: why, next: ['retry'], code: 'cut' },
@@ -258,7 +258,7 @@ export class Turn {
       this.#stopped.signal.throwIfAborted();
       const body = conversation.body(post, this.#tools);
       if (conversation.grownLarge(body))
-        this.#notice('warn', say('This conversation has grown beyond 5 MB, and all of it is sent with each message.'));
+        this.#notice('warn', t('This conversation has grown beyond 5 MB, and all of it is sent with each message.'));
       exchange.trace('out', JSON.parse(body));
       return openStream(exchange, { method: 'POST', url: settings.url, body, signal: this.#cut.signal });
     };
@@ -285,12 +285,12 @@ export class Turn {
     return this.#key;
   }
 
-  /** The server wants a key: the person may enter one, which the editor keeps. */
+  /** The server wants a key: the user may enter one, which the editor keeps. */
   async #newKey(why: string, wanted = this.#stopped.signal): Promise<boolean> {
     const { server, scene } = this.#deps;
     if (!server.mayHaveKey) return false;
-    const field: Field = { id: 'key', label: say('API key'), body: why, kind: 'secret', required: true };
-    const ask = { kind: 'question', id: scene.newId(), turnId: this.id, ours: true, title: say('API key'), fields: [field] } as const;
+    const field: Field = { id: 'key', label: t('API key'), body: why, kind: 'secret', required: true };
+    const ask = { kind: 'question', id: scene.newId(), turnId: this.id, ours: true, title: t('API key'), fields: [field] } as const;
     const answer = await this.#asks.ask(ask, AbortSignal.any([wanted, this.#stopped.signal]));
     const key = answer?.kind === 'fields' ? answer.values.key?.[0]?.trim() : undefined;
     if (!key) return false;
@@ -298,7 +298,7 @@ export class Turn {
     return true;
   }
 
-  /** The agent goes on by itself once more. Many times in a row without a person having done anything: then the person decides. */
+  /** The agent goes on by itself once more. Many times in a row without a user having done anything: then the user decides. */
   async #mayGoOn(): Promise<boolean> {
     if (this.#rounds >= this.#deps.server.settings.maxAutoPosts) {
       const ask = continueAsk(this.#deps.scene.newId(), this.id, this.#rounds);
@@ -320,7 +320,7 @@ export class Turn {
   async #askPerson(field: Field, signal: AbortSignal) {
     const both = AbortSignal.any([signal, this.#stopped.signal]);
     const answer = await this.#asks.ask(
-      { kind: 'question', id: this.#deps.scene.newId(), turnId: this.id, title: say('Question'), fields: [field] },
+      { kind: 'question', id: this.#deps.scene.newId(), turnId: this.id, title: t('Question'), fields: [field] },
       both,
     );
     if (answer === undefined) return undefined;
@@ -331,20 +331,20 @@ export class Turn {
   /** Leaves behind what the next window needs to post these messages again; or nothing, while they are about to change. */
   #keep(on: boolean, unsent?: Post): void {
     const { conversation, scene } = this.#deps;
-    scene.emit({ type: 'turn.kept', turnId: this.id, value: on ? conversation.keep(this.id, this.#from, unsent) : null });
+    scene.emit({ type: 'turn.adapterState', turnId: this.id, value: on ? conversation.keep(this.id, this.#from, unsent) : null });
   }
 
   #cancelled(): TurnEnd {
     const last = this.#deps.conversation.messages.at(-1);
-    if (last?.role === 'assistant') closeOpenCalls([last], 'Cancelled by the person.');
+    if (last?.role === 'assistant') closeOpenCalls([last], 'Cancelled by the user.');
     return { status: 'cancelled' };
   }
 
   #done(reason: string | undefined, empty: boolean): TurnEnd {
-    if (reason === 'length') this.#notice('warn', say('The answer was cut at its greatest length.'), true);
-    else if (reason === 'interrupted') this.#notice('warn', say('The answer was interrupted.'), true);
-    else if (reason === 'content-filter') this.#notice('warn', say('The answer was cut by a content filter.'));
-    else if (empty) this.#notice('info', say('The server sent an empty answer.'));
+    if (reason === 'length') this.#notice('warn', t('The answer was cut at its greatest length.'), true);
+    else if (reason === 'interrupted') this.#notice('warn', t('The answer was interrupted.'), true);
+    else if (reason === 'content-filter') this.#notice('warn', t('The answer was cut by a content filter.'));
+    else if (empty) this.#notice('info', t('The server sent an empty answer.'));
     return { status: 'done' };
   }
 

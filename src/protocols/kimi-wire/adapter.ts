@@ -1,10 +1,10 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
-import type { Adapter, Past, Scene } from '../adapter.ts';
+import type { Adapter, AdapterContext, Past } from '../adapter.ts';
 import { startsWithoutAsking } from './asksOff.ts';
 import { Conversation, type Limits } from './conversation.ts';
 import { pastSessions } from './history.ts';
@@ -30,7 +30,7 @@ export interface World {
 export class WireAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #launch: ProcessLaunch;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #world: World;
   readonly #key: string;
   #conversation: Conversation | undefined;
@@ -39,7 +39,7 @@ export class WireAdapter implements Adapter {
   #over = false;
   #gone: () => void = () => {};
 
-  constructor(launch: ProcessLaunch, scene: Scene, world: World) {
+  constructor(launch: ProcessLaunch, scene: AdapterContext, world: World) {
     this.#launch = launch;
     this.#scene = scene;
     this.#world = world;
@@ -95,7 +95,7 @@ export class WireAdapter implements Adapter {
   /** The process ends, another one goes on with the same session. */
   #restart(conversation: Conversation): void {
     if (this.#over || this.#conversation !== conversation) return;
-    this.#emit({ type: 'link.opening', note: say('Restarting the agent, which did not stop') });
+    this.#emit({ type: 'link.opening', note: t('Restarting the agent, which did not stop') });
     this.#emit({ type: 'background.set', tasks: [] });
     this.#next = () => this.#open({ history: false, sessionFlag: true });
     conversation.end();

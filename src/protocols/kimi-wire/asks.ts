@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Field, Question, TurnId } from '../../session/model.ts';
 import { namedPaths } from '../namedPaths.ts';
@@ -37,27 +37,27 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], place: As
     ),
     // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
     options: [
-      { id: 'approve', label: say('Approve'), effect: 'allow_once' },
+      { id: 'approve', label: t('Approve'), effect: 'allow_once' },
       {
         id: 'approve_for_session',
-        label: say('Allow all "{0}" this session', actionText(request.action)),
+        label: t('Allow all "{0}" this session', actionText(request.action)),
         effect: 'allow_always',
-        description: say('Every later "{0}" of this session runs without asking', actionText(request.action)),
+        description: t('Every later "{0}" of this session runs without asking', actionText(request.action)),
       },
-      { id: 'reject', label: say('Reject'), effect: 'reject_once' },
+      { id: 'reject', label: t('Reject'), effect: 'reject_once' },
     ],
   };
 }
 
-/** The actions that servers of this protocol have, in the person's language; others as they are. */
+/** The actions that servers of this protocol have, in the user's language; others as they are. */
 function actionText(action: string): string {
   switch (action) {
     case 'run command':
-      return say('run command');
+      return t('run command');
     case 'edit file':
-      return say('edit file');
+      return t('edit file');
     case 'edit file outside of working directory':
-      return say('edit file outside of working directory');
+      return t('edit file outside of working directory');
     default:
       return action;
   }
@@ -108,7 +108,7 @@ export function questionOf(request: RequestPayload['QuestionRequest'], place: As
     kind: 'question',
     id: request.id,
     ...placed(place),
-    title: headers.length > 0 ? [...new Set(headers)].join(', ') : say('The agent has a question'),
+    title: headers.length > 0 ? [...new Set(headers)].join(', ') : t('The agent has a question'),
     fields: request.questions.map(
       (item, at): Field => ({
         id: String(at),

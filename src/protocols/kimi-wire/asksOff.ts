@@ -1,8 +1,8 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Question, TurnId } from '../../session/model.ts';
 
-/** Commands that make the agent stop asking (wire.md §4): a person must mean them. */
+/** Commands that make the agent stop asking (wire.md §4): a user must mean them. */
 export function turnsAsksOff(text: string): boolean {
   return /^\s*\/(yolo|afk)(\s|$)/.test(text);
 }
@@ -12,8 +12,8 @@ export function startsWithoutAsking(program: string, args: readonly string[]): b
   return args.some((arg) => ['--yolo', '--auto-approve', '--afk'].includes(arg)) || (program.startsWith('kimi') && args.includes('-y'));
 }
 
-const yes = (): string => say('Send it');
-const no = (): string => say('Do not send it');
+const yes = (): string => t('Send it');
+const no = (): string => t('Do not send it');
 
 export function confirmAsksOff(id: string, turnId: TurnId, command: string): Question {
   return {
@@ -21,11 +21,11 @@ export function confirmAsksOff(id: string, turnId: TurnId, command: string): Que
     ours: true,
     id,
     turnId,
-    title: say('Turn approvals off?'),
+    title: t('Turn approvals off?'),
     fields: [
       {
         id: 'sure',
-        label: say('"{0}" switches asking off or on. While it is off the agent edits files and runs commands without asking you.', command),
+        label: t('"{0}" switches asking off or on. While it is off the agent edits files and runs commands without asking you.', command),
         choices: [{ label: no() }, { label: yes() }],
       },
     ],

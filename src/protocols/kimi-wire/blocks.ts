@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Content, Diff, Output, Plan, PlanEntry } from '../../session/model.ts';
 import { fromPart, labelOf } from './content.ts';
 import type { ContentPart, DisplayBlock } from './schema.ts';
@@ -47,7 +47,7 @@ function entryOf(text: string, status: string): PlanEntry {
   return { text: `${text} (${status})`, status: 'pending' };
 }
 
-/** What a finished call shows: its diffs and notes for the person, then what the model got. A plan is shown elsewhere. */
+/** What a finished call shows: its diffs and notes for the user, then what the model got. A plan is shown elsewhere. */
 export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
   const shown = blocks.flatMap((block): readonly Output[] => {
     if (block.type === 'todo') return [];
@@ -69,7 +69,7 @@ export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }
     case 'background_task':
       return {
         type: 'text',
-        text: say('In the background: {0} ({1}, {2} {3})', block.description, block.status, block.kind, block.task_id),
+        text: t('In the background: {0} ({1}, {2} {3})', block.description, block.status, block.kind, block.task_id),
       };
     case 'unknown':
       return { type: 'raw', label: labelOf(block.value), value: block.value };

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { decode, type Rows } from '../rows.ts';
 import { tasksSeen, taskTold } from './background.ts';
@@ -70,9 +70,9 @@ const rows: Rows<WireEvent, 'type', Memory> = {
   StepBegin: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
   StepInterrupted: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
   StepRetry: inTurn(takeBackStep),
-  CompactionBegin: activity(() => say('Compacting the conversation')),
+  CompactionBegin: activity(() => t('Compacting the conversation')),
   CompactionEnd: activityEnds,
-  MCPLoadingBegin: activity(() => say('Starting MCP servers')),
+  MCPLoadingBegin: activity(() => t('Starting MCP servers')),
   MCPLoadingEnd: activityEnds,
   StatusUpdate: ({ payload }, memory) => [
     ...(memory.turn && memory.lane ? closeInput(memory.turn, memory.lane) : []),
@@ -101,13 +101,13 @@ const rows: Rows<WireEvent, 'type', Memory> = {
   // Most hooks take no time worth showing; one that does is seen while it runs. What it forbids stays.
   HookTriggered: inTurn(({ event, target }, turn, lane) => [
     ...closeInput(turn, lane),
-    holds(target ? say('Running a hook ({0}: {1})', event, target) : say('Running a hook ({0})', event), turn),
+    holds(target ? t('Running a hook ({0}: {1})', event, target) : t('Running a hook ({0})', event), turn),
   ]),
   HookResolved: ({ payload }, memory) => hookResolved(payload, memory),
-  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', say('Side question: {0}', payload.question), turn, lane)]),
+  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', t('Side question: {0}', payload.question), turn, lane)]),
   BtwEnd: inTurn((payload, turn, lane) => [
     payload.error
-      ? addNotice('error', say('The side question failed: {0}', payload.error), turn, lane)
+      ? addNotice('error', t('The side question failed: {0}', payload.error), turn, lane)
       : addPart({ kind: 'text', text: payload.response ?? '' }, turn, lane),
   ]),
 };
@@ -120,7 +120,7 @@ function hookResolved(payload: EventPayload['HookResolved'], { turn, lane }: Mem
 }
 
 function hookText({ event, target, reason }: EventPayload['HookResolved']): string {
-  return say('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…');
+  return t('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…');
 }
 
 /** Who answered matters to the adapter only; the card goes on, or says that it was refused. */
@@ -145,7 +145,7 @@ function subagent(payload: EventPayload['SubagentEvent'], turn: TurnMemory, oute
     let parent = wireId === undefined ? undefined : lastCall(turn, wireId)?.callId;
     if (parent === undefined) {
       const name = payload.subagent_type ?? 'agent';
-      const start = { name, title: say('Sub-agent {0}', name), kind: kindOf(name), status: 'running', inputText: '' } as const;
+      const start = { name, title: t('Sub-agent {0}', name), kind: kindOf(name), status: 'running', inputText: '' } as const;
       const { call, added } = addCall(wireId ?? `agent ${agent}`, start, turn, outer);
       before.push(added);
       turn.agents.push(call);

@@ -24,7 +24,7 @@ export function fromUserInput(input: UserInput): readonly Content[] {
 }
 
 /**
- * What a person sends. Only known part types may go out: any other ends some servers (wire.md §4). Files and selections go as text, media as
+ * What a user sends. Only known part types may go out: any other ends some servers (wire.md §4). Files and selections go as text, media as
  * data URIs.
  */
 export function toUserInput(content: readonly Content[]): string | KnownPart[] {

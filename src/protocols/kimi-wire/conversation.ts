@@ -1,12 +1,12 @@
+import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Offers, TurnId } from '../../session/model.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
-import type { Scene } from '../adapter.ts';
-import { Growth } from '../growth.ts';
+import type { AdapterContext } from '../adapter.ts';
+import { TextCoalescer } from '../textCoalescer.ts';
 import { tasksNow } from './background.ts';
 import { decodeEvent } from './codec.ts';
 import { type Greeting, Handshake } from './handshake.ts';
@@ -39,7 +39,7 @@ export interface Limits {
 }
 
 export interface ConversationDeps {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly command: string;
   readonly cwd: string;
   readonly limits: Limits;
@@ -63,7 +63,7 @@ export class Conversation {
   readonly #steering: Steering;
   readonly #memory = newSessionMemory();
   #seen: Memory = { session: this.#memory, depth: 0 };
-  readonly #said: Growth;
+  readonly #said: TextCoalescer;
   #greeting: Greeting | undefined;
   #replaying = false;
   readonly #replaySilence = new Overdue();
@@ -76,7 +76,7 @@ export class Conversation {
     const emit = (event: SessionEvent) => this.#emit(event);
     this.#channel = channel;
     this.#deps = deps;
-    this.#said = new Growth((event) => {
+    this.#said = new TextCoalescer((event) => {
       if (!this.#over) scene.emit(event);
     });
     this.#peer = new Peer(channel, {
@@ -155,7 +155,7 @@ export class Conversation {
       this.#deps.scene.log.error(`The handshake failed: ${message}`, error);
       this.#emit({
         type: 'link.closed',
-        reason: say('The handshake with {0} failed: {1}', this.#deps.command, message),
+        reason: t('The handshake with {0} failed: {1}', this.#deps.command, message),
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.scene.now(),
       });
@@ -247,22 +247,22 @@ export class Conversation {
     this.#emit({ type: 'commands.set', commands: greeting.commands });
     if (this.#memory.planMode) this.#emit({ type: 'mode.set', mode: modeChoice(this.#memory.inPlan) });
     if (this.#deps.asksOff) {
-      const text = say('The agent was started so that it asks for nothing: it edits files and runs commands by itself.');
+      const text = t('The agent was started so that it asks for nothing: it edits files and runs commands by itself.');
       this.#emit({ type: 'notice', notice: { level: 'warn', text } });
     }
     if (greeting.legacy && this.#deps.scene.ports.tools.length > 0) {
-      const text = say('This version of the agent cannot use editor tools, and does not say which slash commands it has.');
+      const text = t('This version of the agent cannot use editor tools, and does not say which slash commands it has.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
     }
   }
 
   async #replay(greeting: Greeting): Promise<void> {
     const missing = (): void => {
-      const text = say('This agent cannot show the earlier conversation. It still remembers it.');
+      const text = t('This agent cannot show the earlier conversation. It still remembers it.');
       this.#emit({ type: 'notice', notice: { level: 'info', text } });
     };
     if (greeting.legacy || !this.#can(3)) return missing();
-    this.#emit({ type: 'link.opening', note: say('Reading the earlier conversation'), stops: true });
+    this.#emit({ type: 'link.opening', note: t('Reading the earlier conversation'), stops: true });
     this.#replaying = true;
     this.#replaySilence.after(this.#deps.limits.historySilence, () => this.#giveUpReplay());
     try {
@@ -287,7 +287,7 @@ export class Conversation {
   }
 
   #readInPart(): void {
-    const text = say('The earlier conversation was read only in part. The agent still remembers all of it.');
+    const text = t('The earlier conversation was read only in part. The agent still remembers all of it.');
     this.#emit({ type: 'notice', notice: { level: 'warn', text } });
   }
 
@@ -334,7 +334,7 @@ export class Conversation {
     if (this.#replaying) {
       this.#peer.call('cancel', {}).catch(() => {});
       if (this.#stopping.waits) return;
-      this.#emit({ type: 'link.opening', note: say('Stopping…'), stops: true });
+      this.#emit({ type: 'link.opening', note: t('Stopping…'), stops: true });
       return this.#stopping.after(limits.offerRestart, () => this.#giveUpReplay());
     }
     if (!turn) return;
@@ -379,7 +379,7 @@ export class Conversation {
       const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
       this.#memory.planMode = !isUnknown;
       if (isUnknown) this.#emit({ type: 'mode.set', mode: null });
-      else this.#emit({ type: 'notice', notice: { level: 'warn', text: say('The mode was not switched: {0}', failed.message) } });
+      else this.#emit({ type: 'notice', notice: { level: 'warn', text: t('The mode was not switched: {0}', failed.message) } });
     }
   }
 

@@ -7,7 +7,7 @@ import { probe } from './probe.ts';
 const CANDIDATES = ['kimi', 'kimi-cli', 'kimi-legacy', 'kimi-agent'];
 
 /**
- * Asks each candidate on the PATH, and those among the person's own commands, what it is. A program that speaks another protocol is given with
+ * Asks each candidate on the PATH, and those among the user's own commands, what it is. A program that speaks another protocol is given with
  * that one. Rejects never.
  */
 export async function discover({ cwd, path, commands }: Search, signal: AbortSignal): Promise<readonly Found[]> {

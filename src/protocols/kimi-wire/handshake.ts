@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Command, Question, ToolOffer } from '../../session/model.ts';
@@ -39,9 +39,9 @@ export interface HandshakeDeps {
 }
 
 const NO_TOOLS: ToolOffer = { accepted: [], rejected: [] };
-const wait = (): string => say('Keep waiting');
-const again = (): string => say('Start it again');
-const without = (): string => say('Go on without the handshake (old versions)');
+const wait = (): string => t('Keep waiting');
+const again = (): string => t('Start it again');
+const without = (): string => t('Go on without the handshake (old versions)');
 
 /** `initialize`, with everything that servers have been seen to answer, and not to answer (wire.md §3). Rejects only when it cannot go on. */
 export class Handshake {
@@ -59,7 +59,7 @@ export class Handshake {
     const silent = new Promise<Greeting>((resolve) => {
       this.#goLegacy = () => resolve(legacyGreeting());
     });
-    this.#deps.emit({ type: 'link.opening', note: say('Starting {0}', programOf(this.#deps.command)) });
+    this.#deps.emit({ type: 'link.opening', note: t('Starting {0}', programOf(this.#deps.command)) });
     for (const ms of this.#deps.limits.notes) this.#later(ms, () => this.#stillWaiting(ms));
     this.#later(this.#deps.limits.silence, () => this.#ask());
     try {
@@ -97,7 +97,7 @@ export class Handshake {
       const failed = failureOf(error);
       if (failed?.code === codes.unknownMethod) return legacyGreeting();
       if (failed?.code !== codes.badParams || tools.length === 0) throw error;
-      this.#notice(say('The agent refused the editor tools, so it works without them: {0}', failed.message.split('\n', 1)[0] ?? ''));
+      this.#notice(t('The agent refused the editor tools, so it works without them: {0}', failed.message.split('\n', 1)[0] ?? ''));
       result = await this.#initialize([]);
       return this.#greeting([], result, { accepted: [], rejected: tools.map(({ name }) => ({ name, reason: failed.message })) });
     }
@@ -135,9 +135,7 @@ export class Handshake {
     const theirs = parseVersion(result.protocol_version ?? '') ?? { major: 1, minor: 1 };
     const ours = parseVersion(NEWEST_VERSION) ?? theirs;
     if (theirs.major !== ours.major)
-      this.#notice(
-        say('The agent speaks Wire {0}; this is made for {1}. It may misbehave.', result.protocol_version ?? '?', NEWEST_VERSION),
-      );
+      this.#notice(t('The agent speaks Wire {0}; this is made for {1}. It may misbehave.', result.protocol_version ?? '?', NEWEST_VERSION));
     else if (isNewer(theirs, ours)) this.#deps.log.info(`The agent speaks Wire ${result.protocol_version}, newer than ${NEWEST_VERSION}.`);
     return {
       // Servers do not negotiate: the client lowers itself.
@@ -162,7 +160,7 @@ export class Handshake {
       firstJunk === undefined
         ? {
             type: 'link.opening',
-            note: say('{0} is starting ({1} s). It can take half a minute.', programOf(this.#deps.command), Math.round(ms / 1000)),
+            note: t('{0} is starting ({1} s). It can take half a minute.', programOf(this.#deps.command), Math.round(ms / 1000)),
           }
         : junkWhileOpening(firstJunk, 'Wire'),
     );
@@ -176,9 +174,9 @@ export class Handshake {
   #ask(): void {
     const id = this.#deps.newId();
     this.#askId = id;
-    const label = say('"{0}" runs but has not answered for {1} s.', this.#deps.command, Math.round(this.#deps.limits.silence / 1000));
+    const label = t('"{0}" runs but has not answered for {1} s.', this.#deps.command, Math.round(this.#deps.limits.silence / 1000));
     const choices = [wait(), again(), without()].map((label) => ({ label }));
-    const ask: Question = { kind: 'question', id, ours: true, title: say('The agent is silent'), fields: [{ id: 'what', label, choices }] };
+    const ask: Question = { kind: 'question', id, ours: true, title: t('The agent is silent'), fields: [{ id: 'what', label, choices }] };
     this.#deps.emit({ type: 'ask.opened', ask });
   }
 

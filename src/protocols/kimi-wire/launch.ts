@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
@@ -16,7 +16,7 @@ const OWN_CHOICE = ['--continue', '-C'];
 
 /**
  * What to start: `--wire` unless the program speaks nothing else, and a session id of our own, so that a crash can go on with the same one. The
- * person's own arguments win.
+ * user's own arguments win.
  */
 export function wireLaunch(launch: ProcessLaunch, key: string, sessionFlag = true): WireLaunch {
   const args = [...launch.args];
@@ -46,7 +46,7 @@ export function isKimiCode(closed: Closed): boolean {
   return /unknown option '?--wire/i.test(closed.stderr);
 }
 
-/** Why it closed, for a person, and what they can do about it. */
+/** Why it closed, for a user, and what they can do about it. */
 export function whyClosed(
   closed: Closed,
   program: { readonly command: string; readonly file?: string | undefined; readonly version?: string | undefined },
@@ -56,7 +56,7 @@ export function whyClosed(
   if (isKimiCode(closed)) {
     const { command, file, version } = program;
     const name = version === undefined ? 'Kimi Code' : `Kimi Code ${version}`;
-    const reason = say(
+    const reason = t(
       '{0} is {1}, which does not speak Wire. Choose it again among the agents, as ACP: "{2} acp".',
       file ?? command,
       name,

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { closeTurn } from './codec.ts';
 import { fromUserInput } from './content.ts';
@@ -35,7 +35,7 @@ export class OtherTurns {
     const parsed = events.TurnBegin.safeParse(payload);
     const prompt = parsed.success ? fromUserInput(parsed.data.user_input) : [];
     this.#turn = newTurn(this.#deps.newId(), this.#deps.cwd);
-    this.#deps.emit({ type: 'turn.began', turnId: this.#turn.turnId, at: this.#deps.now(), prompt });
+    this.#deps.emit({ type: 'turn.started', turnId: this.#turn.turnId, at: this.#deps.now(), prompt });
   }
 
   /** Its TurnEnd came. */
@@ -44,7 +44,7 @@ export class OtherTurns {
     this.#end('done');
   }
 
-  /** The person stopped it. */
+  /** The user stopped it. */
   stopped(): void {
     this.#end('cancelled');
   }
@@ -70,6 +70,6 @@ export class OtherTurns {
     const parsed = requests.QuestionRequest.safeParse(payload);
     if (!parsed.success) return;
     const text = parsed.data.questions.map((item) => item.question).join('\n');
-    this.#deps.emit(addNotice('info', say('The agent asked: {0}', text), turn, turn.main));
+    this.#deps.emit(addNotice('info', t('The agent asked: {0}', text), turn, turn.main));
   }
 }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Content, Fault, TurnId } from '../../session/model.ts';
@@ -39,7 +39,7 @@ export class OwnTurns {
   #stopping = false;
   #waiting: PromptIntent[] = [];
   #whenIdle: (() => void)[] = [];
-  /** A prompt that is sent only when the person means it. */
+  /** A prompt that is sent only when the user means it. */
   #unsure: { readonly askId: string; readonly turn: TurnMemory; readonly intent: PromptIntent } | undefined;
 
   constructor(deps: OwnTurnsDeps) {
@@ -107,7 +107,7 @@ export class OwnTurns {
     this.#deps.began();
     const turn = newTurn(intent.turnId, this.#deps.cwd);
     this.#turn = turn;
-    this.#deps.emit({ type: 'turn.began', turnId: intent.turnId, at: this.#deps.now(), prompt: intent.content });
+    this.#deps.emit({ type: 'turn.started', turnId: intent.turnId, at: this.#deps.now(), prompt: intent.content });
     const [first] = intent.content;
     if (first?.type !== 'text' || !turnsAsksOff(first.text)) return this.#send(turn, intent);
     this.#unsure = { askId: this.#deps.newId(), turn, intent };
@@ -141,8 +141,8 @@ export class OwnTurns {
     if (status !== 'max_steps_reached') return { status: 'done', ...(status === 'finished' ? {} : { stop: status }) };
     const message =
       steps === 1
-        ? say('The agent stopped after one step, its limit for one turn.')
-        : say('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
+        ? t('The agent stopped after one step, its limit for one turn.')
+        : t('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
     const error: Fault = { message, next: ['continue'] };
     return { status: 'done', error };
   }
@@ -178,9 +178,9 @@ export class OwnTurns {
 
 /** Says of a turn that it was to be stopped and goes on, and offers the restart that comes by itself later. */
 export function doesNotStop(turnId: TurnId): readonly SessionEvent[] {
-  const text = say('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
+  const text = t('The agent does not stop. It will be restarted soon; the conversation goes on from there.');
   return [
     { type: 'turn.activity', turnId, text },
-    { type: 'notice', notice: { level: 'warn', text: say('The agent does not stop.'), next: ['restart'], turnId } },
+    { type: 'notice', notice: { level: 'warn', text: t('The agent does not stop.'), next: ['restart'], turnId } },
   ];
 }

@@ -1,5 +1,5 @@
+import { t } from '../../base/l10n.ts';
 import type { Log } from '../../base/log.ts';
-import { say } from '../../base/say.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
@@ -21,7 +21,7 @@ interface Open {
   readonly settle: (result: Result) => void;
   /** What says no in this kind of request. */
   readonly refusal: AnswerResult[keyof AnswerResult];
-  /** How an answer of the person becomes a result. */
+  /** How an answer of the user becomes a result. */
   readonly convert?: (answer: Answer) => Result;
 }
 
@@ -35,7 +35,7 @@ export interface RequestsDeps {
   readonly log: Log;
 }
 
-/** Requests of the server that are open. Every one is answered once: by a person, a tool, a stop, or the server itself. */
+/** Requests of the server that are open. Every one is answered once: by a user, a tool, a stop, or the server itself. */
 export class OpenRequests {
   readonly #deps: RequestsDeps;
   readonly #asks = new Map<AskId, Open>();
@@ -150,7 +150,7 @@ export class OpenRequests {
 
   /** It holds for more than what was asked, and nothing else says so afterwards (wire.md §13). */
   #remember(action: string, turn: TurnMemory | undefined): void {
-    const text = say('Every later "{0}" of this session runs without asking', action);
+    const text = t('Every later "{0}" of this session runs without asking', action);
     this.#deps.emit(turn ? addNotice('info', text, turn, turn.main) : { type: 'notice', notice: { level: 'info', text } });
   }
 

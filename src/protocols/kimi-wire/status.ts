@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { ModeChoice, Notice } from '../../session/model.ts';
 import type { Memory, SessionMemory } from './memory.ts';
@@ -9,8 +9,8 @@ export function modeChoice(plan: boolean): ModeChoice {
   return {
     current: plan ? 'plan' : 'default',
     all: [
-      { id: 'default', name: say('Default') },
-      { id: 'plan', name: say('Plan'), description: say('Reads and plans; changes nothing until the plan is approved') },
+      { id: 'default', name: t('Default') },
+      { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing until the plan is approved') },
     ],
   };
 }
@@ -51,8 +51,7 @@ function unwellServers(servers: readonly { readonly name: string; readonly statu
     if (!unwell) memory.unwell.delete(name);
     else if (!memory.unwell.has(name)) {
       memory.unwell.add(name);
-      const text =
-        status === 'failed' ? say('The MCP server "{0}" failed to start.', name) : say('The MCP server "{0}" needs a login.', name);
+      const text = status === 'failed' ? t('The MCP server "{0}" failed to start.', name) : t('The MCP server "{0}" needs a login.', name);
       said.push({ type: 'notice', notice: { level: 'warn', text } });
     }
   }

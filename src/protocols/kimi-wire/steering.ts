@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { TurnId } from '../../session/model.ts';
 import { failureOf } from '../../transport/jsonrpc.ts';
@@ -51,7 +51,7 @@ export class Steering {
       if (!failed) return;
       // The turn was over already, or the server cannot: then it is the next prompt.
       if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) own.prompt(said);
-      else if (inTurn) this.#notice('error', say('The agent did not take "{0}": {1}', textOf(said), failed.message));
+      else if (inTurn) this.#notice('error', t('The agent did not take "{0}": {1}', textOf(said), failed.message));
     }
   }
 
@@ -61,7 +61,7 @@ export class Steering {
     if (oldest) this.#drop(oldest);
   }
 
-  /** What was not taken up by then leaves the turn and waits for the person (`reduce`). What is still on its way will be refused. */
+  /** What was not taken up by then leaves the turn and waits for the user (`reduce`). What is still on its way will be refused. */
   turnEnded(): void {
     this.#open = [];
   }

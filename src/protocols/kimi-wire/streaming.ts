@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Notice, Part } from '../../session/model.ts';
 import { outputsOf, planOf } from './blocks.ts';
@@ -31,7 +31,7 @@ function grow(kind: 'text' | 'thought', text: string, turn: TurnMemory, lane: La
     lane.parts.push({ id: partId });
   }
   const { partId } = lane.growing;
-  return [{ type: 'text.grew', turnId: turn.turnId, kind, partId, text, ...(lane.parent === undefined ? {} : { parent: lane.parent }) }];
+  return [{ type: 'text.delta', turnId: turn.turnId, kind, partId, text, ...(lane.parent === undefined ? {} : { parent: lane.parent }) }];
 }
 
 /** Adds a part of its own; text that comes after it begins a new block. */
@@ -81,7 +81,7 @@ export function takeCallPart(payload: EventPayload['ToolCallPart'], turn: TurnMe
   const text = payload.arguments_part ?? '';
   if (!lane.call || lane.call.whole || text === '') return [];
   lane.call.inputText += text;
-  return [{ type: 'call.inputGrew', turnId: turn.turnId, callId: lane.call.callId, text }];
+  return [{ type: 'call.inputDelta', turnId: turn.turnId, callId: lane.call.callId, text }];
 }
 
 /** Something else came: the arguments of the last call are whole now. */
@@ -121,7 +121,7 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
       change: {
         status: value.is_error ? (call.rejected ? 'rejected' : 'failed') : 'done',
         output: outputsOf(blocks, value.output ?? '', message),
-        ...(value.is_error ? { error: { message: message === '' ? say('The tool failed.') : message } } : {}),
+        ...(value.is_error ? { error: { message: message === '' ? t('The tool failed.') : message } } : {}),
       },
     },
     ...(plan ? [{ type: 'plan.set', plan } as const] : []),
@@ -129,7 +129,7 @@ export function takeResult(payload: EventPayload['ToolResult'], turn: TurnMemory
 }
 
 function unannounced(): NewCall {
-  return { name: 'tool', title: say('Result of a call that was not announced'), kind: 'other', status: 'running', inputText: '' };
+  return { name: 'tool', title: t('Result of a call that was not announced'), kind: 'other', status: 'running', inputText: '' };
 }
 
 export function beginStep(turn: TurnMemory, lane: Lane): Events {
@@ -146,7 +146,7 @@ export function takeBackStep(payload: EventPayload['StepRetry'], turn: TurnMemor
   lane.call = undefined;
   const why = payload.status_code ? `${payload.error_type} ${payload.status_code}` : payload.error_type;
   const { next_attempt: next, max_attempts: most } = payload;
-  const text = say('Trying again ({0} of {1}) in {2} s: {3}', next, most, Math.round(payload.wait_s), why);
+  const text = t('Trying again ({0} of {1}) in {2} s: {3}', next, most, Math.round(payload.wait_s), why);
   return [...(gone.length > 0 ? [{ type: 'parts.removed', turnId: turn.turnId, partIds: gone } as const] : []), holds(text, turn)];
 }
 

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ToolOffer } from '../../session/model.ts';
 import type { Tool } from '../ports.ts';
 import type { ExternalTool, InitializeResult } from './schema.ts';
@@ -19,9 +19,9 @@ export function offerable(tools: readonly Tool[]): OfferedTools {
 }
 
 function whyNot(tool: Tool): string | undefined {
-  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) return say('The name has characters that models do not take');
-  if (tool.description.trim() === '') return say('It has no description');
-  return tool.parameters.type === 'object' ? undefined : say('Its parameters are not an object');
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) return t('The name has characters that models do not take');
+  if (tool.description.trim() === '') return t('It has no description');
+  return tool.parameters.type === 'object' ? undefined : t('Its parameters are not an object');
 }
 
 export function toExternal(tools: readonly Tool[]): ExternalTool[] {

@@ -1,12 +1,12 @@
 import { parseJson } from '../../base/json.ts';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Remedy, TurnId } from '../../session/model.ts';
 import type { Channel, Closed } from '../../transport/channel.ts';
 import { toLine } from '../../transport/lines.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
-import type { Adapter, Hint, Past, Scene } from '../adapter.ts';
+import type { Adapter, AdapterContext, Hint, Past } from '../adapter.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { copyIn, copyKey, modeIn, type ProcessLaunch, processOf } from './commandLine.ts';
 import { classify, isRecord, type Verdict } from './detect.ts';
@@ -69,7 +69,7 @@ export class QwenAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #connect: Connect;
   readonly #launch: ProcessLaunch;
-  readonly #scene: Scene;
+  readonly #scene: AdapterContext;
   readonly #peer: Peer;
   readonly #options: TalkOptions;
   readonly #restarts = new Restarts();
@@ -85,7 +85,7 @@ export class QwenAdapter implements Adapter {
   #disposed = false;
   #junk = 0;
 
-  constructor(launch: ProcessLaunch, scene: Scene, connect: Connect = processChannel) {
+  constructor(launch: ProcessLaunch, scene: AdapterContext, connect: Connect = processChannel) {
     this.#connect = connect;
     this.#launch = launch;
     this.#scene = scene;
@@ -120,7 +120,7 @@ export class QwenAdapter implements Adapter {
 
   /** The agent makes the copy when it is opened. */
   async fork(): Promise<string> {
-    if (this.#key === undefined) throw new Error(say('There is nothing to copy yet.'));
+    if (this.#key === undefined) throw new Error(t('There is nothing to copy yet.'));
     return copyKey(copyIn(this.#key) ?? this.#key);
   }
 
@@ -132,7 +132,7 @@ export class QwenAdapter implements Adapter {
     if (!run) return this.#settleEnded();
     clearTimeout(run.detection);
     run.talk?.leave();
-    run.talk?.end(say('The conversation was ended.'));
+    run.talk?.end(t('The conversation was ended.'));
     run.channel.dispose();
   }
 
@@ -142,7 +142,7 @@ export class QwenAdapter implements Adapter {
     if (this.#disposed) return;
     for (const event of events) this.#say(event);
     if (events.length > 0) return;
-    const text = say('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.called);
+    const text = t('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.called);
     this.#scene.emit({ type: 'notice', notice: { level: 'info', text } });
   }
 
@@ -171,7 +171,7 @@ export class QwenAdapter implements Adapter {
   /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
   #probe(run: Run): void {
     run.detection = setTimeout(
-      () => this.#giveUp(run, say('For {0} s the agent said nothing that this program understands.', DETECTION / 1000), { again: false }),
+      () => this.#giveUp(run, t('For {0} s the agent said nothing that this program understands.', DETECTION / 1000), { again: false }),
       DETECTION,
     );
     const lines = [heartbeat(this.#key ?? '')];
@@ -217,9 +217,9 @@ export class QwenAdapter implements Adapter {
     };
   }
 
-  /** The agent goes on; what was in that line is lost, so the person has to know. */
+  /** The agent goes on; what was in that line is lost, so the user has to know. */
   #leaveOut(): void {
-    const text = say('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', LINE_LIMIT / 1024 / 1024);
+    const text = t('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', LINE_LIMIT / 1024 / 1024);
     this.#scene.log.warn(text);
     this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
   }
@@ -230,11 +230,11 @@ export class QwenAdapter implements Adapter {
     const found = this.#key === undefined ? undefined : await this.#kept.before(this.#key, turnId);
     if (this.#disposed || this.#run !== run || run.verdict) return;
     if (!found) {
-      const text = say('The agent does not keep that message any more; yours was sent at the end of the conversation.');
+      const text = t('The agent does not keep that message any more; yours was sent at the end of the conversation.');
       this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
       return run.talk?.send(prompt);
     }
-    const reason = say('Going back to an earlier message');
+    const reason = t('Going back to an earlier message');
     run.verdict = { reason, again: false, back: { upTo: found.upTo, prompt } };
     this.#say({ type: 'turns.removed', from: turnId });
     this.#scene.emit({ type: 'link.opening', note: reason });
@@ -246,7 +246,7 @@ export class QwenAdapter implements Adapter {
   }
 
   #say(event: SessionEvent): void {
-    if (event.type === 'turn.began') this.#firstTurn ??= event.turnId;
+    if (event.type === 'turn.started') this.#firstTurn ??= event.turnId;
     const all = event.type === 'turns.removed' ? event.from === this.#firstTurn : event.type === 'turn.ended' && event.clears;
     if (all) this.#firstTurn = undefined;
     this.#scene.emit(event);
@@ -286,7 +286,7 @@ export class QwenAdapter implements Adapter {
   #foreign(run: Run): void {
     run.foreign += 1;
     this.#scene.log.warn('The agent sent a line of another dialect; it is ignored');
-    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, say('The agent mixes two dialects of its protocol.'), { again: false });
+    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, t('The agent mixes two dialects of its protocol.'), { again: false });
   }
 
   #giveUp(run: Run, reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
@@ -327,10 +327,10 @@ export class QwenAdapter implements Adapter {
 
   #restart(run: Run, reason: string, said: string): void {
     const next = this.#restarts.next(performance.now());
-    if (!next) return this.#end({ run, reason: say('{0} It was started again too often.', reason), said });
+    if (!next) return this.#end({ run, reason: t('{0} It was started again too often.', reason), said });
     this.#run = undefined;
     this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
-    this.#scene.emit({ type: 'link.opening', note: say('{0} Starting it again ({1} of 3).', reason, next.nth) });
+    this.#scene.emit({ type: 'link.opening', note: t('{0} Starting it again ({1} of 3).', reason, next.nth) });
     this.#again = setTimeout(() => this.#start({ plain: false }), next.wait);
   }
 
@@ -340,7 +340,7 @@ export class QwenAdapter implements Adapter {
     run.talk?.end('');
     this.#key = undefined;
     this.#brokeOff = false;
-    const text = say(
+    const text = t(
       '{0} does not keep this conversation any more. What you see above is not known to it; a new conversation begins.',
       this.#peer.called,
     );

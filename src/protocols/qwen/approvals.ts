@@ -1,8 +1,8 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Ask, CallId, Diff, ToolCall, TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import { namedPaths } from '../namedPaths.ts';
 import type { Incoming } from './control.ts';
 import type { TurnCall } from './lostTurn.ts';
@@ -14,7 +14,7 @@ import type { CanUseTool, Suggestion } from './toolRequest.ts';
 import { pathOf, type ToolUse, toolUse } from './toolTable.ts';
 import type { Turns } from './turns.ts';
 
-const REFUSED = 'The person did not allow this.';
+const REFUSED = 'The user did not allow this.';
 const APPLIED = 'The user applied an edited version of this change; read the file again.';
 
 interface Pending {
@@ -42,7 +42,7 @@ export interface CallBook {
   readonly ofTurn: readonly TurnCall[];
 }
 export interface ApprovalDeps {
-  readonly scene: Pick<Scene, 'ports' | 'newId' | 'now' | 'log'>;
+  readonly scene: Pick<AdapterContext, 'ports' | 'newId' | 'now' | 'log'>;
   readonly emit: (event: SessionEvent) => void;
   readonly incoming: Incoming;
   readonly turns: Turns;
@@ -55,16 +55,16 @@ export interface ApprovalDeps {
   readonly setMode: (mode: string) => void;
 }
 
-/** Requests to use a tool: shown to a person, answered exactly once, refused whenever anything goes wrong (qwen.md §3.3, §5). */
+/** Requests to use a tool: shown to a user, answered exactly once, refused whenever anything goes wrong (qwen.md §3.3, §5). */
 export class Approvals {
   readonly #deps: ApprovalDeps;
   readonly #pending = new Map<string, Pending>();
   readonly #refused = new Set<CallId>();
-  /** Calls of the whole conversation asked about that were not allowed, by the person or because the turn was stopped. */
+  /** Calls of the whole conversation asked about that were not allowed, by the user or because the turn was stopped. */
   readonly #notAllowed = new Set<CallId>();
   readonly #applied = new Map<CallId, Diff>();
   readonly #before = new Map<CallId, FileText>();
-  /** Calls that a person allowed and that have no result yet. */
+  /** Calls that a user allowed and that have no result yet. */
   readonly #underWay = new Set<CallId>();
 
   constructor(deps: ApprovalDeps) {
@@ -242,7 +242,7 @@ export class Approvals {
     if (optionId === ALLOW_EDITS && this.#deps.peer.editsMode !== undefined) this.#deps.setMode(this.#deps.peer.editsMode);
   }
 
-  /** Either the agent makes the person's version, or we do and tell it. */
+  /** Either the agent makes the user's version, or we do and tell it. */
   async #allowEdited(id: string, pending: Pending, diff: Diff): Promise<void> {
     const { peer, scene, turns } = this.#deps;
     const updatedInput = peer.takesUpdatedInput ? inputFor(pending.use, diff.before, diff.after ?? '') : undefined;
@@ -255,24 +255,24 @@ export class Approvals {
     } catch (error) {
       scene.log.error(`The edited version of ${diff.path} could not be written`, error);
       if (this.#pending.get(id) === pending)
-        turns.note('error', say('Your version of {0} could not be written; the change was refused.', diff.path));
+        turns.note('error', t('Your version of {0} could not be written; the change was refused.', diff.path));
       return this.#refuse(id, pending, REFUSED, 'answered');
     }
     if (pending.request.tool_use_id) this.#applied.set(pending.request.tool_use_id, diff);
     this.#refuse(id, pending, APPLIED, 'answered');
   }
 
-  /** The file changed since the person looked: the new change is another question (qwen.md §5.5). */
+  /** The file changed since the user looked: the new change is another question (qwen.md §5.5). */
   #askAgain(pending: Pending, text: FileText): void {
     if (pending.ask) this.#deps.emit({ type: 'ask.closed', askId: pending.ask.id, how: 'withdrawn' });
-    this.#deps.turns.note('info', say('The file changed while the question was open; look at the change again.'));
+    this.#deps.turns.note('info', t('The file changed while the question was open; look at the change again.'));
     this.#propose(pending, text);
     this.#show(pending);
   }
 
   #answerQuestion(id: string, pending: Pending, answer: Answer): void {
     const updatedInput = answeredInput(pending.request.input, answer, this.#deps.peer.answersBy);
-    if (!updatedInput) return this.#refuse(id, pending, 'The person did not answer.', 'answered');
+    if (!updatedInput) return this.#refuse(id, pending, 'The user did not answer.', 'answered');
     this.#send(id, { allow: true, input: updatedInput, permissions: [] });
     this.#allowed(id, pending);
   }
@@ -305,7 +305,7 @@ export class Approvals {
   #expire(id: string): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    this.#deps.turns.note('warn', say('Nobody answered in time: "{0}" was refused.', pending.use.title));
+    this.#deps.turns.note('warn', t('Nobody answered in time: "{0}" was refused.', pending.use.title));
     this.#refuse(id, pending, 'Nobody answered in time.', 'withdrawn');
   }
 

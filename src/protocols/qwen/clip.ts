@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 
 /** The first line of a text, shortened. */
 export function firstLine(text: string, longest = 120): string {
@@ -11,5 +11,5 @@ export function firstLine(text: string, longest = 120): string {
 export function clip(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  return `${text.slice(0, half)}\n${say('… {0} characters left out …', text.length - 2 * half)}\n${text.slice(-half)}`;
+  return `${text.slice(0, half)}\n${t('… {0} characters left out …', text.length - 2 * half)}\n${text.slice(-half)}`;
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import { isRecord } from './detect.ts';
 import type { AgentMessage } from './talk.ts';
 
@@ -105,7 +105,7 @@ export class Outgoing {
         this.#open.delete(id);
         resolve(reply);
       };
-      const timer = setTimeout(() => settle({ ok: false, message: say('No answer within {0} s.', limit / 1000) }), limit);
+      const timer = setTimeout(() => settle({ ok: false, message: t('No answer within {0} s.', limit / 1000) }), limit);
       this.#open.set(id, { settle, timer });
       send(id);
     });
@@ -130,5 +130,5 @@ export class Outgoing {
 
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error;
-  return isRecord(error) && typeof error.message === 'string' ? error.message : say('The agent refused without a reason.');
+  return isRecord(error) && typeof error.message === 'string' ? error.message : t('The agent refused without a reason.');
 }

@@ -88,7 +88,7 @@ export class EditorTools {
     const timer = limit === undefined ? undefined : setTimeout(giveUp, limit);
     try {
       const answer = await runTool(this.#tools, { name, input: input ?? {}, signal: stop.signal, log: this.#log });
-      return late ? { ok: false, text: `The person did not answer within ${(limit ?? 0) / 1000} s; nothing was done.` } : answer;
+      return late ? { ok: false, text: `The user did not answer within ${(limit ?? 0) / 1000} s; nothing was done.` } : answer;
     } finally {
       clearTimeout(timer);
       this.#running.delete(stop);

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Closed } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
 
@@ -6,11 +6,11 @@ const LONGEST = 300;
 
 /** What exit codes of the shipped agent mean, for an end that nothing else explains (qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
-  42: () => say('It could not use what it was given as input.'),
-  44: () => say('Its sandbox could not be set up.'),
-  52: () => say('Its settings are not as they must be.'),
-  53: () => say('It has used up the turns it may take.'),
-  55: () => say('It has used up its budget.'),
+  42: () => t('It could not use what it was given as input.'),
+  44: () => t('Its sandbox could not be set up.'),
+  52: () => t('Its settings are not as they must be.'),
+  53: () => t('It has used up the turns it may take.'),
+  55: () => t('It has used up its budget.'),
 };
 
 /** What of stderr explains an end: the reason before a usage text, or the last of it (qwen.md §1.8). */
@@ -19,7 +19,7 @@ export function explain(stderr: string): string {
   return usage ? stderr.slice(0, Math.min(usage.index, 2048)).trim() : stderr.slice(-4096).trim();
 }
 
-/** An end in a sentence or two for a person: who ended and how, and what it said about that last. */
+/** An end in a sentence or two for a user: who ended and how, and what it said about that last. */
 export function sentenceOf(closed: Closed): string {
   const said = reasonIn(closed.stderr) ?? (closed.code === undefined ? undefined : CODES[closed.code]?.());
   return said === undefined ? closed.reason : `${closed.reason} ${said}`;

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, ToolCall, TurnId } from '../../session/model.ts';
 import { pathOf, shown, type ToolUse } from './toolTable.ts';
@@ -18,7 +18,7 @@ export function lostTurn(
   turnId: TurnId,
   cwd: string,
 ): { readonly events: readonly SessionEvent[]; readonly note: string | undefined } {
-  const message = say('The agent was gone before it said what came of this.');
+  const message = t('The agent was gone before it said what came of this.');
   const events = calls.flatMap(({ id, status }): readonly SessionEvent[] =>
     status === 'running' ? [{ type: 'call.changed', turnId, callId: id, change: { status: 'failed', error: { message } } }] : [],
   );
@@ -31,10 +31,10 @@ export function lostTurn(
   );
   const commands = carriedOut.some(({ use }) => use.work === 'shell' || use.work === 'agent');
   const named = [...files].slice(0, FILES_NAMED).join(', ');
-  const more = files.size > FILES_NAMED ? say('{0} and {1} more', named, files.size - FILES_NAMED) : named;
+  const more = files.size > FILES_NAMED ? t('{0} and {1} more', named, files.size - FILES_NAMED) : named;
   const lines = [
-    files.size > 0 ? say('Files this turn has changed: {0}.', more) : '',
-    commands ? say('Commands and sub-agents of this turn may have changed others.') : '',
+    files.size > 0 ? t('Files this turn has changed: {0}.', more) : '',
+    commands ? t('Commands and sub-agents of this turn may have changed others.') : '',
   ];
   return { events, note: lines.filter(Boolean).join(' ') || undefined };
 }

@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { LaunchOptions } from '../adapter.ts';
 import type { TalkOptions } from './talk.ts';
 
@@ -19,7 +19,7 @@ export function readTalkOptions(
   const oneOf = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T => {
     const value = options[name];
     const found = allowed.find((one) => one === value);
-    if (value !== undefined && found === undefined) problems.push(say('Option {0}: "{1}" is none of {2}', name, value, allowed.join(', ')));
+    if (value !== undefined && found === undefined) problems.push(t('Option {0}: "{1}" is none of {2}', name, value, allowed.join(', ')));
     return found ?? otherwise;
   };
   const seconds = (name: string, otherwise: number): number => {
@@ -27,13 +27,12 @@ export function readTalkOptions(
     if (value === undefined) return otherwise;
     const number = Number(value);
     if (Number.isFinite(number) && number >= 0 && number <= 3600) return number * 1000;
-    problems.push(say('Option {0}: "{1}" is no number of seconds', name, value));
+    problems.push(t('Option {0}: "{1}" is no number of seconds', name, value));
     return otherwise;
   };
   const { model, temperature, tools } = options;
   const warmth = temperature === undefined || temperature.trim() === '' ? Number.NaN : Number(temperature);
-  if (temperature !== undefined && !Number.isFinite(warmth))
-    problems.push(say('Option {0}: "{1}" is no number', 'temperature', temperature));
+  if (temperature !== undefined && !Number.isFinite(warmth)) problems.push(t('Option {0}: "{1}" is no number', 'temperature', temperature));
   const names = (tools ?? '').split(',').flatMap((name) => name.trim() || []);
   const overrides = {
     ...(Number.isFinite(warmth) ? { temperature: warmth } : {}),

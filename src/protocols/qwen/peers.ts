@@ -1,11 +1,11 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (qwen.md §1.1, §12). */
 export interface Peer {
   /** What it calls itself. */
   readonly name: string;
-  /** What the person calls it. */
+  /** What the user calls it. */
   readonly called: string;
   /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
   readonly flags: readonly (readonly [flag: string, value: string | null])[];
@@ -55,11 +55,11 @@ export const qwenCode: Peer = {
   toolLimit: 30_000,
   answersBy: 'index',
   modes: () => [
-    { id: 'plan', name: say('Plan'), description: say('Reads and plans; changes nothing') },
-    { id: 'default', name: say('Ask'), description: say('Asks before edits and commands') },
-    { id: 'auto-edit', name: say('Auto-edit'), description: say('Edits without asking') },
-    { id: 'auto', name: say('Auto'), description: say('A model decides what needs asking') },
-    { id: 'yolo', name: say('YOLO'), description: say('Does everything without asking') },
+    { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing') },
+    { id: 'default', name: t('Ask'), description: t('Asks before edits and commands') },
+    { id: 'auto-edit', name: t('Auto-edit'), description: t('Edits without asking') },
+    { id: 'auto', name: t('Auto'), description: t('A model decides what needs asking') },
+    { id: 'yolo', name: t('YOLO'), description: t('Does everything without asking') },
   ],
   unattended: UNATTENDED,
   editsMode: 'auto-edit',
@@ -85,19 +85,19 @@ export const claudeCode: Peer = {
   takesUpdatedInput: true,
   answersBy: 'question',
   modes: () => [
-    { id: 'plan', name: say('Plan'), description: say('Reads and plans; changes nothing') },
-    { id: 'default', name: say('Ask'), description: say('Asks before edits and commands') },
-    { id: 'acceptEdits', name: say('Accept edits'), description: say('Edits without asking') },
-    { id: 'auto', name: say('Auto'), description: say('A model decides what needs asking') },
-    { id: 'dontAsk', name: say('No questions'), description: say('Refuses what would need asking') },
-    { id: 'bypassPermissions', name: say('Bypass permissions'), description: say('Does everything without asking') },
+    { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing') },
+    { id: 'default', name: t('Ask'), description: t('Asks before edits and commands') },
+    { id: 'acceptEdits', name: t('Accept edits'), description: t('Edits without asking') },
+    { id: 'auto', name: t('Auto'), description: t('A model decides what needs asking') },
+    { id: 'dontAsk', name: t('No questions'), description: t('Refuses what would need asking') },
+    { id: 'bypassPermissions', name: t('Bypass permissions'), description: t('Does everything without asking') },
   ],
   unattended: UNATTENDED,
   onlyMessages: true,
   checkpoints: true,
 };
 
-/** Which product a command line starts, by the names of the program and its script; `called` is the person's name for it, if there is one. */
+/** Which product a command line starts, by the names of the program and its script; `called` is the user's name for it, if there is one. */
 export function peerOf(command: string, args: readonly string[], called: string | undefined): Peer {
   const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 3);
   const isClaude = words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word));

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { ApprovalDetail, Diff, Option } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
 import { clip } from './clip.ts';
@@ -21,25 +21,25 @@ const rules = z.object({
   directories: z.optional(z.array(z.string()).check(z.maxLength(50))),
 });
 const WHERE: Readonly<Record<string, () => string>> = {
-  session: () => say('In this session'),
-  localSettings: () => say('In this project, for you'),
-  projectSettings: () => say('In this project, for everybody'),
-  userSettings: () => say('In all your projects'),
+  session: () => t('In this session'),
+  localSettings: () => t('In this project, for you'),
+  projectSettings: () => t('In this project, for everybody'),
+  userSettings: () => t('In all your projects'),
 };
 
-/** What a person may answer: once, as the agent itself proposes for later, or no. */
+/** What a user may answer: once, as the agent itself proposes for later, or no. */
 export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readonly Option[] {
   const later = (request.permission_suggestions ?? []).flatMap((suggestion, at) => suggestedOption(suggestion, at, peer));
   const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
   const edits: readonly Option[] =
     later.length === 0 && changesFiles && peer.editsMode !== undefined
-      ? [{ id: ALLOW_EDITS, label: say('Allow, and edit without asking from now on'), effect: 'allow_always' }]
+      ? [{ id: ALLOW_EDITS, label: t('Allow, and edit without asking from now on'), effect: 'allow_always' }]
       : [];
   return [
-    { id: ALLOW, label: say('Allow'), effect: 'allow_once' },
+    { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
     ...later,
     ...edits,
-    { id: REJECT, label: say('Reject'), effect: 'reject_once' },
+    { id: REJECT, label: t('Reject'), effect: 'reject_once' },
   ];
 }
 
@@ -63,12 +63,12 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
     const description = destination === undefined ? undefined : (WHERE[destination]?.() ?? destination);
     return [{ id: `allow:${at}`, label: visibleText(label), effect: 'allow_always', ...(description ? { description } : {}) }];
   };
-  if (suggestion.type === 'setMode' && mode) return option(say('Allow, and change to mode "{0}"', nameOf(mode, peer)));
+  if (suggestion.type === 'setMode' && mode) return option(t('Allow, and change to mode "{0}"', nameOf(mode, peer)));
   if (suggestion.type === 'addRules' && allowed && allowed.length > 0) {
-    return option(say('Always allow {0}', allowed.map(ruleText).join(', ')));
+    return option(t('Always allow {0}', allowed.map(ruleText).join(', ')));
   }
   if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
-    return option(say('Allow, and work in {0} from now on', directories.join(', ')));
+    return option(t('Allow, and work in {0} from now on', directories.join(', ')));
   }
   return [];
 }
@@ -80,14 +80,14 @@ function ruleText({ toolName, ruleContent }: Rule): string {
   if (!ruleContent) return toolName;
   if (toolName !== 'Bash') return `${toolName}(${ruleContent})`;
   const beginning = /^(.+?)(?::\*| \*)$/s.exec(ruleContent)?.[1];
-  return beginning === undefined ? `"${ruleContent}"` : say('all that begins with "{0}"', beginning);
+  return beginning === undefined ? `"${ruleContent}"` : t('all that begins with "{0}"', beginning);
 }
 
 function nameOf(mode: string, peer: Peer): string {
   return peer.modes().find((one) => one.id === mode)?.name ?? mode;
 }
 
-/** What a person is shown: from the tool and its input, never from the model's own description alone. */
+/** What a user is shown: from the tool and its input, never from the model's own description alone. */
 export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const { input } = use;
   const text = (key: string) => (typeof input[key] === 'string' ? input[key] : undefined);
@@ -102,13 +102,13 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const plan = text('plan');
   if (use.work === 'plan') {
     if (plan?.trim()) return { type: 'text', text: clip(plan, DETAIL_KEPT), markdown: true };
-    return { type: 'text', text: say('The agent wants to leave plan mode and begin with the work. It has not sent its plan along.') };
+    return { type: 'text', text: t('The agent wants to leave plan mode and begin with the work. It has not sent its plan along.') };
   }
   if (use.work === 'agent') {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');
     return {
       type: 'text',
-      text: visibleText(clip(`${task}\n\n${say('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
+      text: visibleText(clip(`${task}\n\n${t('Once allowed, this sub-agent may edit files without asking.')}`, DETAIL_KEPT)),
     };
   }
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
@@ -116,5 +116,5 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
 
 export function titleOf(request: CanUseTool, use: ToolUse, cwd: string): string {
   const file = pathOf(use.input, cwd) ?? request.blocked_path ?? undefined;
-  return file !== undefined && isOutside(file, cwd) ? say('{0} (outside the workspace)', use.title) : use.title;
+  return file !== undefined && isOutside(file, cwd) ? t('{0} (outside the workspace)', use.title) : use.title;
 }

@@ -4,7 +4,7 @@ import type { Diff } from '../../session/model.ts';
 import type { Files } from '../ports.ts';
 import { pathOf, type ToolUse } from './toolTable.ts';
 
-/** A file as the person has it: null when there is none, undefined when it cannot be read. */
+/** A file as the user has it: null when there is none, undefined when it cannot be read. */
 export type FileText = string | null | undefined;
 
 const edit = z.object({

@@ -3,7 +3,7 @@ import type { Field } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
 import { questionInput } from './toolRequest.ts';
 
-/** The fields of a question to the person; undefined when the input is none. */
+/** The fields of a question to the user; undefined when the input is none. */
 export function fieldsOf(input: unknown): readonly Field[] | undefined {
   const parsed = questionInput.safeParse(input);
   if (!parsed.success) return undefined;
@@ -21,7 +21,7 @@ export function fieldsOf(input: unknown): readonly Field[] | undefined {
   }));
 }
 
-/** The input with the person's answers, filed as the agent wants them (qwen.md §3.3, §12); undefined when nothing was answered. */
+/** The input with the user's answers, filed as the agent wants them (qwen.md §3.3, §12); undefined when nothing was answered. */
 export function answeredInput(input: unknown, answer: Answer, by: 'index' | 'question'): Readonly<Record<string, unknown>> | undefined {
   const parsed = questionInput.safeParse(input);
   if (!parsed.success || answer.kind !== 'fields') return undefined;

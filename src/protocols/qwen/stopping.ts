@@ -1,11 +1,11 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Turns } from './turns.ts';
 
 /** Milliseconds (qwen.md §4.7). */
 const STOP_LIMIT = 5_000;
 
-/** A person's Stop: the agent is asked once a turn, and it is said when it does not obey. A second Stop never comes here: it ends the agent. */
+/** A user's Stop: the agent is asked once a turn, and it is said when it does not obey. A second Stop never comes here: it ends the agent. */
 export class Stopping {
   readonly #turns: Turns;
   readonly #emit: (event: SessionEvent) => void;
@@ -22,7 +22,7 @@ export class Stopping {
     if (!turn || turn.stopping) return false;
     turn.stopping = true;
     this.#late = setTimeout(() => {
-      const text = say('The agent does not stop. Stop again to start it anew.');
+      const text = t('The agent does not stop. Stop again to start it anew.');
       this.#emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
     }, STOP_LIMIT);
     return true;

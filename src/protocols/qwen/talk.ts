@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Offers, Remedy, TurnId } from '../../session/model.ts';
-import type { Hint, Scene } from '../adapter.ts';
+import type { AdapterContext, Hint } from '../adapter.ts';
 import type { Peer } from './peers.ts';
 
 /** One line of the agent: a JSON object whose members have not been looked at. */
@@ -24,7 +24,7 @@ export interface Talk {
 
 /** What a conversation is given. */
 export interface TalkSetup {
-  readonly scene: Scene;
+  readonly scene: AdapterContext;
   readonly emit: (event: SessionEvent) => void;
   /** Hands a message to the agent; one line. */
   readonly write: (message: object) => void;
@@ -53,7 +53,7 @@ export interface TalkSetup {
   readonly brokeOff: boolean;
 }
 
-/** What a person may set for a profile of this protocol. */
+/** What a user may set for a profile of this protocol. */
 export interface TalkOptions {
   readonly dialect: 'auto' | 'message' | 'envelope';
   readonly format: 'stream-json' | 'stream-chunk-json';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { parseJson } from '../../base/json.ts';
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { Location, ToolKind } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
 import { firstLine } from './clip.ts';
@@ -110,7 +110,7 @@ export function pathOf(input: Readonly<Record<string, unknown>>, cwd: string): s
   return undefined;
 }
 
-/** A path as a person would name it: below the folder it is worked in without the folder. */
+/** A path as a user would name it: below the folder it is worked in without the folder. */
 export function shown(file: string, cwd: string): string {
   const relative = path.relative(cwd, file);
   if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) return file;
@@ -127,25 +127,25 @@ function titleOf(name: string, work: ToolWork, input: Readonly<Record<string, un
   switch (work) {
     case 'edit':
     case 'notebook':
-      return say('Edit {0}', file ?? '').trim();
+      return t('Edit {0}', file ?? '').trim();
     case 'write':
-      return say('Write {0}', file ?? '').trim();
+      return t('Write {0}', file ?? '').trim();
     case 'shell':
       return text('command') || name;
     case 'read':
-      return say('Read {0}', file ?? '').trim();
+      return t('Read {0}', file ?? '').trim();
     case 'search':
-      return say('Search {0}', text('pattern') || text('query')).trim();
+      return t('Search {0}', text('pattern') || text('query')).trim();
     case 'fetch':
-      return say('Fetch {0}', text('url') || text('prompt')).trim();
+      return t('Fetch {0}', text('url') || text('prompt')).trim();
     case 'todo':
-      return say('Plan');
+      return t('Plan');
     case 'agent':
-      return text('description') || say('Sub-agent');
+      return text('description') || t('Sub-agent');
     case 'plan':
-      return say('Leave plan mode');
+      return t('Leave plan mode');
     case 'ask':
-      return say('Question');
+      return t('Question');
     case 'mcp': {
       const mcp = mcpName(name);
       return mcp ? `${mcp.server}: ${mcp.tool}` : name;

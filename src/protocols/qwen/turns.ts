@@ -1,22 +1,22 @@
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault, Remedy, TurnId } from '../../session/model.ts';
-import type { Scene } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 
 export interface RunningTurn {
   readonly id: TurnId;
-  /** A person asked to stop it. */
+  /** A user asked to stop it. */
   stopping: boolean;
 }
 
 /** The one turn that runs, if any; both dialects keep it here. */
 export class Turns {
   readonly #emit: (event: SessionEvent) => void;
-  readonly #scene: Pick<Scene, 'now' | 'newId'>;
+  readonly #scene: Pick<AdapterContext, 'now' | 'newId'>;
   #running: RunningTurn | undefined;
   #parts = 0;
   #activity: string | null = null;
 
-  constructor(emit: (event: SessionEvent) => void, scene: Pick<Scene, 'now' | 'newId'>) {
+  constructor(emit: (event: SessionEvent) => void, scene: Pick<AdapterContext, 'now' | 'newId'>) {
     this.#emit = emit;
     this.#scene = scene;
   }
@@ -28,7 +28,7 @@ export class Turns {
   begin(id: TurnId, prompt: readonly Content[]): RunningTurn {
     this.#running = { id, stopping: false };
     this.#activity = null;
-    this.#emit({ type: 'turn.began', turnId: id, at: this.#scene.now(), prompt });
+    this.#emit({ type: 'turn.started', turnId: id, at: this.#scene.now(), prompt });
     return this.#running;
   }
 

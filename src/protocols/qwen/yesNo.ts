@@ -1,4 +1,4 @@
-import { say } from '../../base/say.ts';
+import { t } from '../../base/l10n.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Option } from '../../session/model.ts';
@@ -35,8 +35,8 @@ export class YesNo {
   ): void {
     const id = this.#newId();
     const options: readonly Option[] = [
-      { id: 'yes', label: say('Yes'), effect: 'allow_once' },
-      { id: 'no', label: say('No'), effect: 'reject_once' },
+      { id: 'yes', label: t('Yes'), effect: 'allow_once' },
+      { id: 'no', label: t('No'), effect: 'reject_once' },
     ];
     this.#open.set(id, { settle });
     const command = (question.commands ?? []).join('\n');

@@ -13,7 +13,7 @@ const FILES: Readonly<Record<string, string>> = {
   'README.md': '# Shop\n\nSells things.\n\n## Install\n\nnpm ci\n',
   'package.json': '{"name":"shop","description":"A shop","scripts":{"test":"echo all green","build":"echo built"}}\n',
   'src/cart.ts':
-    "/** What a person is going to buy. */\nimport { price } from './price.ts';\nexport class Cart {\n  total() {\n    return price(1);\n  }\n}\n",
+    "/** What a user is going to buy. */\nimport { price } from './price.ts';\nexport class Cart {\n  total() {\n    return price(1);\n  }\n}\n",
   'src/price.ts': 'export function price(n: number): number {\n  return n * 2; // TODO taxes\n}\n',
 };
 
@@ -32,7 +32,7 @@ const range = { start: { line: 1, character: 2 }, end: { line: 1, character: 5 }
 
 interface Talk {
   readonly cwd: string;
-  readonly face: TestFace;
+  readonly frontend: TestFace;
   /** Says something; gives the answer and the calls it took, as `name {input}`. */
   say(text: string): Promise<{ readonly text: string; readonly calls: readonly string[] }>;
   file(name: string): string;
@@ -44,18 +44,18 @@ function talk(t: TestContext, answers: FaceAnswers = { tools: LENT }): Talk {
     mkdirSync(path.join(cwd, path.dirname(name)), { recursive: true });
     writeFileSync(path.join(cwd, name), text);
   }
-  const face = testFace({
+  const frontend = testFace({
     run: (name) => done(name === 'get_diagnostics' ? problems(cwd) : name === 'find_references' ? places(cwd) : 'ok', 'ok'),
     ...answers,
   });
-  const conversation = new Conversation({ face, model: guideModel, workspace: { cwd, roots: [cwd] } });
+  const conversation = new Conversation({ frontend, model: guideModel, workspace: { cwd, roots: [cwd] } });
   return {
     cwd,
-    face,
+    frontend,
     say: async (text) => {
-      const from = face.said.length;
+      const from = frontend.said.length;
       assert.deepEqual(await ask(conversation, text), { status: 'finished' });
-      const said = face.said.slice(from);
+      const said = frontend.said.slice(from);
       return {
         text: said.map((one) => (one.type === 'text' ? one.text : '')).join(''),
         calls: said.flatMap((one) => (one.type === 'call.ready' ? [`${one.name} ${one.input}`] : [])),
@@ -93,7 +93,7 @@ const READING: readonly (readonly [says: string, call: RegExp, answers: RegExp])
   ['where is price defined?', /^Grep/, /`src\/price\.ts:1`/],
   ['Cart 在哪里定义？', /^Grep/, /`src\/cart\.ts:3`/],
   ['where is cart.ts', /^Glob|^Grep/, /src\/cart\.ts/],
-  ['explain src/cart.ts', /^ReadFile .*src\/cart\.ts/, /What a person is going to buy[\s\S]*`src\/cart\.ts:3` export class \*\*Cart\*\*/],
+  ['explain src/cart.ts', /^ReadFile .*src\/cart\.ts/, /What a user is going to buy[\s\S]*`src\/cart\.ts:3` export class \*\*Cart\*\*/],
   ['what does price do?', /^Grep/, /is defined in `src\/price\.ts:1` and occurs 3 times in 2 files/],
   ['介绍一下这个项目', /^ReadFile .*package\.json/, /4 个文件[\s\S]*Sells things[\s\S]*`test`/],
   ['explain the src folder', /^Glob .*"directory":"src"/, /2 files/],
@@ -110,13 +110,13 @@ const READING: readonly (readonly [says: string, call: RegExp, answers: RegExp])
 
 for (const [says, called, answers] of READING) {
   test(`“${says}” is understood`, async (t) => {
-    const { say, face } = talk(t);
+    const { say, frontend } = talk(t);
     const { calls, text } = await say(says);
     assert.match(calls.at(-1) ?? '(no call)', called);
     assert.match(text, answers);
-    assert.deepEqual(face.approvals, [], 'nothing to ask for');
+    assert.deepEqual(frontend.approvals, [], 'nothing to ask for');
     assert.ok(
-      face.said.every((one) => one.type !== 'call.ended' || !one.outcome.isError),
+      frontend.said.every((one) => one.type !== 'call.ended' || !one.outcome.isError),
       'no call failed',
     );
   });
@@ -131,18 +131,18 @@ const REPLACING: readonly string[] = [
 ];
 for (const says of REPLACING) {
   test(`“${says}” edits the file after a yes`, async (t) => {
-    const { say, face, file } = talk(t);
+    const { say, frontend, file } = talk(t);
     const { text } = await say(says);
     assert.equal(file('src/price.ts'), FILES['src/price.ts']?.replace('n * 2', 'n * 3'));
     assert.deepEqual(
-      face.approvals.map((one) => [one.tool, one.action]),
+      frontend.approvals.map((one) => [one.tool, one.action]),
       [['StrReplaceFile', 'edit file']],
     );
     assert.match(text, /`n \* 2` → `n \* 3`/);
   });
 }
 
-test('a rejection is taken as such, in the language of the person', async (t) => {
+test('a rejection is taken as such, in the language of the user', async (t) => {
   const { say, file } = talk(t, { approve: () => ({ allow: false }) });
   assert.match((await say('replace "Shop" with "Store" in README.md')).text, /Rejected, nothing was changed\./);
   assert.match((await say('把 README.md 里的 Shop 改成 Store')).text, /已拒绝，未做任何更改/);
@@ -162,11 +162,11 @@ test('a text that occurs several times is not replaced unless all are meant', as
 });
 
 test('a text that is not there, or is in several files, is said and nothing is done', async (t) => {
-  const { say, face } = talk(t);
+  const { say, frontend } = talk(t);
   assert.match((await say('replace zebra with x in README.md')).text, /does not occur in `README\.md`, so nothing was changed/);
   assert.match((await say('replace sells with x in README.md')).text, /Written differently[\s\S]*Sells/);
   assert.match((await say('把 price 替换成 cost')).text, /出现在 2 个文件里/);
-  assert.deepEqual(face.approvals, []);
+  assert.deepEqual(frontend.approvals, []);
 });
 
 const CREATING: readonly (readonly [says: string, name: string, content: string])[] = [
@@ -178,34 +178,34 @@ const CREATING: readonly (readonly [says: string, name: string, content: string]
 ];
 for (const [says, name, content] of CREATING) {
   test(`“${says.split('\n')[0]}” makes the file`, async (t) => {
-    const { say, face, file } = talk(t);
+    const { say, frontend, file } = talk(t);
     await say(says);
     assert.equal(file(name), content);
-    assert.equal(face.approvals[0]?.tool, 'WriteFile');
+    assert.equal(frontend.approvals[0]?.tool, 'WriteFile');
   });
 }
 
 test('a file that exists is not made again', async (t) => {
-  const { say, face, file } = talk(t);
+  const { say, frontend, file } = talk(t);
   assert.match((await say('create file README.md with "x"')).text, /exists already/);
-  assert.deepEqual(face.approvals, []);
+  assert.deepEqual(frontend.approvals, []);
   assert.equal(file('README.md'), FILES['README.md']);
 });
 
 test('commands run as they are written, quotes and all, and their output is shown', async (t) => {
-  const { say, face } = talk(t);
+  const { say, frontend } = talk(t);
   assert.match((await say('run echo "a  b" | tr a-z A-Z')).text, /A {2}B/);
   assert.match((await say('运行 `echo 你好`')).text, /已完成。[\s\S]*你好/);
   assert.match((await say('run the tests')).text, /`npm test` is done[\s\S]*all green/);
   assert.match((await say('run exit 4')).text, /failed\. Exit code 4\./);
   assert.deepEqual(
-    face.approvals.map((one) => one.shown),
+    frontend.approvals.map((one) => one.shown),
     ['echo "a  b" | tr a-z A-Z', 'echo 你好', 'npm test', 'exit 4'].map((command) => [{ type: 'command', command }]),
   );
 });
 
 test('a plan is made with the real tool and worked through on request', async (t) => {
-  const { say, face } = talk(t);
+  const { say, frontend } = talk(t);
   const made = await say('make a plan: read README.md; find TODO; drink tea');
   assert.match(made.calls.at(-1) ?? '', /^SetTodoList .*drink tea/);
   assert.match(made.text, /3\. drink tea \*\(yours\)\*/);
@@ -218,7 +218,7 @@ test('a plan is made with the real tool and worked through on request', async (t
   assert.match((await say('执行第 2 步')).text, /第 2 步: find TODO[\s\S]*src\/price\.ts:2/);
   assert.match((await say('next')).text, /“drink tea”, is one for you/);
   assert.match((await say('next')).text, /Every step of the plan is done/);
-  const last = face.said.findLast((one) => one.type === 'call.ended' && one.name === 'SetTodoList');
+  const last = frontend.said.findLast((one) => one.type === 'call.ended' && one.name === 'SetTodoList');
   const shown = last?.type === 'call.ended' ? last.outcome.shown[0] : undefined;
   assert.deepEqual(shown?.type === 'todo' ? shown.items.map((item) => item.status) : [], ['done', 'done', 'done']);
 });

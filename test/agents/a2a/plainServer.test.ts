@@ -43,7 +43,7 @@ for (const peer of ['a2a-sdk', 'a2a-sdk-1']) {
       await kill(served.child);
     });
 
-    test('the person is told what it lacks, and can chat with it', async () => {
+    test('the user is told what it lacks, and can chat with it', async () => {
       assert.match(JSON.stringify(agent.now().notices), /plain A2A agent/);
       const turn = await agent.prompt('hello');
       assert.equal(turn.status, 'done', JSON.stringify(turn.error));

@@ -68,7 +68,7 @@ describe("Gemini CLI's A2A server", () => {
     assert.match(JSON.stringify(call?.output), /three/);
   });
 
-  test('what the person made of a proposed edit is what the file holds', async () => {
+  test('what the user made of a proposed edit is what the file holds', async () => {
     agent.onAsk((ask) => {
       const answer = choose('allow_once')(ask);
       if (ask.kind !== 'approval' || ask.editable !== true || answer?.kind !== 'option') return answer;
@@ -87,7 +87,7 @@ describe("Gemini CLI's A2A server", () => {
     assert.notEqual(textOf(turn), '');
   });
 
-  test("the editor's tools are found once the person turns them on, and open_in_ide is called", async () => {
+  test("the editor's tools are found once the user turns them on, and open_in_ide is called", async () => {
     agent.live.send({ type: 'setOption', optionId: 'editorTools', value: true });
     await agent.until(
       'the switch',
@@ -150,7 +150,7 @@ describe("Gemini CLI's A2A server", () => {
   });
 });
 
-test("Gemini CLI's A2A server without a key: the person is told what it needs", async () => {
+test("Gemini CLI's A2A server without a key: the user is told what it needs", async () => {
   const peer = await startPeer();
   const { GEMINI_API_KEY: _, ...env } = peer.launch.env;
   const agent = drive({ protocol: a2a, launch: { ...peer.launch, env: { ...env, GEMINI_API_KEY: undefined } } });

@@ -46,7 +46,7 @@ const tools = {
     parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   },
 };
-const approvalTool = { request_approval: { description: 'Asks the person.', parameters: { type: 'object' } } };
+const approvalTool = { request_approval: { description: 'Asks the user.', parameters: { type: 'object' } } };
 
 for (const [client, what] of [
   ['official', 'the official client'],

@@ -1,4 +1,4 @@
-// A model that reads the last words of the person and does what they say; the results of its calls it repeats in words.
+// A model that reads the last words of the user and does what they say; the results of its calls it repeats in words.
 let count = 0;
 const nextId = () => `call-${++count}`;
 

@@ -41,7 +41,7 @@ chat = new Chat({
   },
 });
 
-/** Settles when nothing more happens by itself: the person answers approvals as they come. */
+/** Settles when nothing more happens by itself: the user answers approvals as they come. */
 async function settled() {
   for (let quiet = 0; quiet < 5; ) {
     await new Promise((resolve) => setTimeout(resolve, 20));

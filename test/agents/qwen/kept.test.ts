@@ -166,7 +166,7 @@ function keeping(name: PeerName): void {
   }
 
   if (name === 'qwen') {
-    test('a turn in which the agent died is gone on with, if the person wants', async () => {
+    test('a turn in which the agent died is gone on with, if the user wants', async () => {
       const one = start();
       await one.ready();
       one.onAsk((ask) => (ask.turnId === undefined ? { kind: 'option', optionId: 'yes' } : choose('allow_once')(ask)));

@@ -73,7 +73,7 @@ function conversation(name: PeerName): void {
     assert.ok(requests.some((request) => request.lastTool?.includes('Not in this folder, please.')));
   });
 
-  test('the person changes the proposal before allowing it', async () => {
+  test('the user changes the proposal before allowing it', async () => {
     agent.onAsk((ask) => ({ kind: 'option', optionId: ask.kind === 'approval' ? 'allow' : '', edited: '# Mine\n' }));
     const turn = await agent.prompt('SCN-WRITE');
     assert.equal(turn.status, 'done');

@@ -13,7 +13,7 @@ const inWindow = suite({
 });
 const step = stepsOf('gemini-a2a', inWindow);
 
-step('it is picked from the settings, started, and keeps the name the person gave it', async (person) => {
+step('it is picked from the settings, started, and keeps the name the user gave it', async (person) => {
   await person.pickAgent(NAME);
   await person.picture('started');
 });

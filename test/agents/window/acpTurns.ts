@@ -16,7 +16,7 @@ export interface Expected {
   readonly mode?: string;
 }
 
-/** A person's day with one ACP agent in the real workbench. */
+/** A user's day with one ACP agent in the real workbench. */
 export function acpInWindow(name: PeerName, expected: Expected): void {
   const inWindow = suite({ name: `agents-${name}`, prepare: (folder) => onPath(name, folder) });
   const step = stepsOf(name, inWindow);

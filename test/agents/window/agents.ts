@@ -13,7 +13,7 @@ interface Peer {
   remove(): Promise<void>;
 }
 
-/** One of the known agents as a person has it: its command is on the PATH, nothing in the settings says so. */
+/** One of the known agents as a user has it: its command is on the PATH, nothing in the settings says so. */
 export async function onPath(name: AcpName, folder: string): Promise<Prepared> {
   const peer = await startAcp(name, { cwd: folder, script: 'window.json' });
   const known = knownAgents.find((one) => one.id === name);
@@ -22,7 +22,7 @@ export async function onPath(name: AcpName, folder: string): Promise<Prepared> {
   return { env: { PATH: `${bin}${path.delimiter}${process.env.PATH}` }, agents: programOf(peer), end: () => peer.remove() };
 }
 
-/** An agent the person has put into the settings, with the command that starts it. */
+/** An agent the user has put into the settings, with the command that starts it. */
 export function inSettings(peer: Peer, entry: { readonly name: string; readonly protocol: string }): Prepared {
   const { command, args } = peer.launch;
   const env = Object.fromEntries(Object.entries(peer.launch.env).filter(([, value]) => value !== undefined));

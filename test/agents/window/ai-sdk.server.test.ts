@@ -39,7 +39,7 @@ step('the editor opens the file the model asks for, and the model goes on with w
   await person.picture('opened', ['dark', 'light']);
 });
 
-step("a tool of the server waits for the person's yes", async (person) => {
+step("a tool of the server waits for the user's yes", async (person) => {
   const turn = await person.say('delete the file');
   const title = await person.asked();
   assert.ok(title.startsWith(`${NAME}: `), title);

@@ -17,7 +17,7 @@ export function stepsOf(agent: string, inWindow: ReturnType<typeof suite>) {
     });
 }
 
-/** What the person does and sees with one agent; pictures go to out/screenshots/agents/<agent>. */
+/** What the user does and sees with one agent; pictures go to out/screenshots/agents/<agent>. */
 export class Person {
   readonly scene: Scene;
   readonly #agent: string;

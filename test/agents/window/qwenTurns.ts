@@ -6,7 +6,7 @@ import { type PeerName, startPeer } from '../qwen/peers.ts';
 import { inSettings } from './agents.ts';
 import { stepsOf } from './person.ts';
 
-/** A person's day with one of the two agents of this protocol in the real workbench; `label` is what the person calls it in the settings. */
+/** A user's day with one of the two agents of this protocol in the real workbench; `label` is what the user calls it in the settings. */
 export function qwenInWindow(name: PeerName, label: string): void {
   const agent = `${name}-direct`;
   const inWindow = suite({
@@ -15,7 +15,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
   });
   const step = stepsOf(agent, inWindow);
 
-  step('it is picked from the settings and keeps the name the person gave it', async (person) => {
+  step('it is picked from the settings and keeps the name the user gave it', async (person) => {
     await person.pickAgent(label);
     await person.picture('started');
   });

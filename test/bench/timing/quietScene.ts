@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { silentLog } from '../../../src/base/log.ts';
-import type { Scene } from '../../../src/protocols/adapter.ts';
+import type { AdapterContext } from '../../../src/protocols/adapter.ts';
 
 /** A scene in which nothing is lent to the agent and nothing is written down, so that only the adapter's own work is timed. */
-export function quietScene(emit: Scene['emit']): Scene {
+export function quietScene(emit: AdapterContext['emit']): AdapterContext {
   return {
     emit,
     ports: {

@@ -10,7 +10,7 @@ export function longSession(): Store {
   for (let at = 0; at < CALLS; at += 1) {
     const turnId = `turn${Math.floor(at / PER_TURN)}`;
     const callId = `call${at}`;
-    if (at % PER_TURN === 0) store.apply({ type: 'turn.began', turnId, at, prompt: [{ type: 'text', text: `request ${at}` }] });
+    if (at % PER_TURN === 0) store.apply({ type: 'turn.started', turnId, at, prompt: [{ type: 'text', text: `request ${at}` }] });
     const text = `${`line ${at} of a file, as an agent reads it\n`.repeat(12)}`;
     store.apply({
       type: 'part.added',
@@ -30,7 +30,7 @@ export function longSession(): Store {
         },
       },
     });
-    for (const piece of ['{"path": ', `"src/file${at}.ts"`, '}']) store.apply({ type: 'call.inputGrew', turnId, callId, text: piece });
+    for (const piece of ['{"path": ', `"src/file${at}.ts"`, '}']) store.apply({ type: 'call.inputDelta', turnId, callId, text: piece });
     store.apply({
       type: 'call.changed',
       turnId,

@@ -55,7 +55,7 @@ export class Chat {
     return cut;
   }
 
-  /** The answers of an ask that a person does not see whole, or that something lies over. */
+  /** The answers of an ask that a user does not see whole, or that something lies over. */
   async outOfSight(ask: Locator): Promise<readonly string[]> {
     const answers = await ask.locator('.actions > *').all();
     const hidden = await Promise.all(

@@ -9,7 +9,7 @@ import { QuickPick } from './quickPick.ts';
 /** Where pictures go; CI keeps them. */
 export const pictures = path.resolve('out/screenshots');
 
-/** One window of the workbench, as a person sees it. */
+/** One window of the workbench, as a user sees it. */
 export class Window {
   readonly page: Page;
   readonly chat: Chat;

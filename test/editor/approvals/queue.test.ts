@@ -50,7 +50,7 @@ test('a dismissal sets aside all that wait, and a later ask still shows', () => 
   queue.update([a, b]);
   showNext(queue);
   queue.dismissed();
-  assert.equal(queue.next(true), undefined, 'the next one would close what the person has opened instead');
+  assert.equal(queue.next(true), undefined, 'the next one would close what the user has opened instead');
   queue.update([a, b, c]);
   assert.equal(showNext(queue), 'c');
 });

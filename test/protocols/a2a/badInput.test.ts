@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';
 
-test('401: stored credentials are tried, then the person is asked once; they go to this origin only', async (t) => {
+test('401: stored credentials are tried, then the user is asked once; they go to this origin only', async (t) => {
   const seen: (string | undefined)[] = [];
   const agent = await fakeAgent(t, {
     card: { securitySchemes: { k: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
@@ -130,7 +130,7 @@ test('a JSON error in answer to a stream is told', async (t) => {
   assert.match(turn.error?.message ?? '', /Something broke/);
 });
 
-test('a plain agent can be chatted with, and the person is told what it lacks', async (t) => {
+test('a plain agent can be chatted with, and the user is told what it lacks', async (t) => {
   const agent = await fakeAgent(t, {
     card: { capabilities: { streaming: false } },
     on: {

@@ -23,7 +23,7 @@ async function allowed(session: Talk) {
   return again;
 }
 
-test('a decision that is cut off before it arrives: the agent still waits, so the person is asked again, and nothing is sent by itself', async (t) => {
+test('a decision that is cut off before it arrives: the agent still waits, so the user is asked again, and nothing is sent by itself', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       'message/stream': (_, reply, at) => {
@@ -72,7 +72,7 @@ test('a decision answered with a status that is no success: told and asked again
   assert.equal((await session.ended(turnId)).status, 'done');
 });
 
-test('an agent that asks for the same call once more is answered by the person, not by what was said before', async (t) => {
+test('an agent that asks for the same call once more is answered by the user, not by what was said before', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       'message/stream': (_, reply, at) => {
@@ -162,7 +162,7 @@ test('a command that waits for a shell confirmation: it is asked, though the sub
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'Deployed.']);
 });
 
-test('an agent that lets go of every subscription at once is not asked without end: the person decides', async (t) => {
+test('an agent that lets go of every subscription at once is not asked without end: the user decides', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       'message/stream': (_, reply) => {
@@ -188,7 +188,7 @@ test('an agent that lets go of every subscription at once is not asked without e
   assert.deepEqual([turn.status, turn.error?.next], ['failed', ['continue']]);
 });
 
-test('an edit whose options have ids of the agent’s own: what accepting it takes is for this once, and the person’s text goes with it', async (t) => {
+test('an edit whose options have ids of the agent’s own: what accepting it takes is for this once, and the user’s text goes with it', async (t) => {
   const confirmation_request = {
     ...(asks.confirmation_request as Json),
     options: [

@@ -163,7 +163,7 @@ for (const [how, rest] of [
   ['the stream of the prompt is still open', []],
   ['another question is open', [call('PENDING', edits('k2')), over('input-required')]],
 ] as const)
-  test(`a decision that is cut off while ${how}: the task is looked at and the person asked again; no line was lost`, async (t) => {
+  test(`a decision that is cut off while ${how}: the task is looked at and the user asked again; no line was lost`, async (t) => {
     const agent = await asking(
       t,
       [task('submitted'), call('PENDING', edits('k1')), ...rest],

@@ -4,7 +4,7 @@ import { callsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, shipped, status, task, text, URI } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
-test('429 with a short wait is waited for once; with a long one the person is told how long', async (t) => {
+test('429 with a short wait is waited for once; with a long one the user is told how long', async (t) => {
   let wait = '0';
   const agent = await fakeAgent(t, {
     before: (request, response, body) => {
@@ -30,7 +30,7 @@ test('429 with a short wait is waited for once; with a long one the person is to
   assert.match((await session.prompt('three')).error?.message ?? '', /wait (29\d|300) s/, 'as a date');
 });
 
-test('what the person entered is refused: they are told and asked once more; a third 401 is the end, in the words of the server', async (t) => {
+test('what the user entered is refused: they are told and asked once more; a third 401 is the end, in the words of the server', async (t) => {
   const seen: (string | undefined)[] = [];
   const agent = await fakeAgent(t, {
     before: (request, response, body) => {
@@ -54,7 +54,7 @@ test('what the person entered is refused: they are told and asked once more; a t
   assert.deepEqual(seen, [undefined, 'Bearer guess', 'Bearer another']);
 });
 
-test('what the person does not want to enter is not asked for again in that turn', async (t) => {
+test('what the user does not want to enter is not asked for again in that turn', async (t) => {
   const agent = await fakeAgent(t, {
     before: (request, response, body) => {
       if (request.method !== 'POST' || !body.includes('message/stream')) return false;

@@ -4,7 +4,7 @@ import { Allowances } from '../../../src/protocols/a2a/allowances.ts';
 import { Calls } from '../../../src/protocols/a2a/calls.ts';
 import { Credentials } from '../../../src/protocols/a2a/credentials.ts';
 import { readRfcCall } from '../../../src/protocols/a2a/rfcCalls.ts';
-import type { Scene } from '../../../src/protocols/adapter.ts';
+import type { AdapterContext } from '../../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { asks, call, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
@@ -12,7 +12,7 @@ import { option, talk, textOf } from './talk.ts';
 const says = (words: string) => status('working', 'TEXT_CONTENT', [text(words)]);
 
 for (const code of [429, 503])
-  test(`${code}, again and again: what was sent is sent once more, then the person is told`, async (t) => {
+  test(`${code}, again and again: what was sent is sent once more, then the user is told`, async (t) => {
     let refused = 0;
     const agent = await fakeAgent(t, {
       before: (_, response, body) => {
@@ -45,7 +45,7 @@ test('a lost task is not asked for again before its time', async (t) => {
   assert.equal(agent.requests('tasks/resubscribe').length, 1);
 });
 
-test('a task that vanished between two prompts: the person is told, and the new task is told the past with the prompt, once', async (t) => {
+test('a task that vanished between two prompts: the user is told, and the new task is told the past with the prompt, once', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       'message/stream': ({ params }, reply, at) => {
@@ -124,7 +124,7 @@ test('a last record that no blank line follows is heard', async (t) => {
 test('an option that was not offered answers nothing', () => {
   const events: SessionEvent[] = [];
   let ids = 0;
-  const scene = { emit: (event: SessionEvent) => void events.push(event), newId: () => `${++ids}` } as unknown as Scene;
+  const scene = { emit: (event: SessionEvent) => void events.push(event), newId: () => `${++ids}` } as unknown as AdapterContext;
   const calls = new Calls(scene, 'turn', new Allowances('/w', new Set(), () => {}));
   const call = readRfcCall({ tool_call_id: 'k', status: 'PENDING', tool_name: 'write_file', ...asks });
   assert.ok(call);
@@ -138,7 +138,7 @@ test('an option that was not offered answers nothing', () => {
 
 test('neither the headers of the settings nor a secret go to another origin', () => {
   const headers = { authorization: 'Bearer mine' };
-  const credentials = new Credentials({} as unknown as Scene, 'https://agent.example', headers);
+  const credentials = new Credentials({} as unknown as AdapterContext, 'https://agent.example', headers);
   const to = (url: string) => credentials.sign({ method: 'POST', url }).request.headers;
   assert.deepEqual(to('https://agent.example/rpc'), headers);
   for (const url of ['https://elsewhere.example/rpc', 'http://agent.example/rpc', 'https://agent.example:8443/'])

@@ -5,7 +5,7 @@ import { option, talk } from './talk.ts';
 // No loopback name, and nobody listens there: what is looked at is whether anybody tries.
 const far = 'http://[::ffff:127.0.0.1]:1';
 
-test('nothing goes readable over a network before the person agreed, who is asked once', async (t) => {
+test('nothing goes readable over a network before the user agreed, who is asked once', async (t) => {
   const kept = new Map<string, string>();
   const secrets = { get: async (name: string) => kept.get(name), set: async (name: string, value: string) => void kept.set(name, value) };
   const session = talk(t, far, { secrets });

@@ -39,7 +39,7 @@ test('the door opens to its token only, for its tasks only, and in either body',
   assert.equal(news, 2);
 });
 
-test('a notification is a hint: what the task holds is shown, once, and an approval is asked of the person', async (t) => {
+test('a notification is a hint: what the task holds is shown, once, and an approval is asked of the user', async (t) => {
   const history: Json[] = [
     { role: 'user', messageId: 'u', parts: [text('go')] },
     { role: 'agent', messageId: 'a', parts: [text('Begun.')] },
@@ -295,7 +295,7 @@ test('a window that slept: the stream broke, notifications came, and every word 
 
 for (const [what, more, held] of [
   ['that the task is done', 'Done.', undefined],
-  ['that it waits for the person', 'Well?', asks],
+  ['that it waits for the user', 'Well?', asks],
 ] as const)
   test(`an agent that cannot be subscribed to is asked at once how the task stands when it says so: ${what}`, async (t) => {
     let place: { url: string; token: string } | undefined;

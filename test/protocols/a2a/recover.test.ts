@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BackOff } from '../../../src/protocols/a2a/backOff.ts';
 import type { Memory } from '../../../src/protocols/a2a/memory.ts';
 import { resubscribe } from '../../../src/protocols/a2a/recover.ts';
-import type { Scene } from '../../../src/protocols/adapter.ts';
+import type { AdapterContext } from '../../../src/protocols/adapter.ts';
 import type { Session } from '../../../src/session/model.ts';
 import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';
@@ -24,7 +24,7 @@ async function tried(many: number, oneTry: (opened: () => void, pass: (ms: numbe
     },
   };
   const end = await resubscribe({
-    scene: { now: () => now, signal: new AbortController().signal, log: { info: () => {} } } as unknown as Scene,
+    scene: { now: () => now, signal: new AbortController().signal, log: { info: () => {} } } as unknown as AdapterContext,
     memory: { task: { id: 't1' }, rpc } as unknown as Memory,
     timing: { retries: Array.from({ length: many }, () => 0), giveUp: 60_000, answer: 1000 },
     signal: new AbortController().signal,

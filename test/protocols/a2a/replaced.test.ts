@@ -235,7 +235,7 @@ test('an agent that never stops changing what it asks: it is asked about now and
   );
 });
 
-test('a decision that did not arrive: what the person made of the proposal is asked about, and sent when it is allowed again', async (t) => {
+test('a decision that did not arrive: what the user made of the proposal is asked about, and sent when it is allowed again', async (t) => {
   let at = 0;
   const waits = task('input-required', {
     status: {
@@ -285,7 +285,7 @@ const notices = (session: Talk) =>
     .turns[0]?.parts.map((part) => (part.kind === 'notice' ? part.notice.text : ''))
     .join() ?? '';
 
-test('a decision that did not arrive, and the agent proposes something else meanwhile: what the person had made of the old text is not part of it, and that is told', async (t) => {
+test('a decision that did not arrive, and the agent proposes something else meanwhile: what the user had made of the old text is not part of it, and that is told', async (t) => {
   let at = 0;
   const agent = await turning(t, edit('one\n'), {
     before: (_, response, body) => (body.includes('selected_option_id') && at++ === 0 ? Boolean(response.destroy()) : false),
@@ -305,7 +305,7 @@ test('a decision that did not arrive, and the agent proposes something else mean
   assert.deepEqual(agent.heard, [{ tool_call_id: 'k1', selected_option_id: 'proceed_once' }]);
 });
 
-test('an agent that tells the person’s own text back is not asked about it', async (t) => {
+test('an agent that tells the user’s own text back is not asked about it', async (t) => {
   let open: Reply | undefined;
   let before: Reply | undefined;
   const agent = await turning(t, edit('one\n'), {
@@ -340,7 +340,7 @@ test('an agent that tells the person’s own text back is not asked about it', a
   );
 });
 
-test('a server that cannot be told of changes: a text of the person for what was proposed before is not written over what is allowed now', async (t) => {
+test('a server that cannot be told of changes: a text of the user for what was proposed before is not written over what is allowed now', async (t) => {
   let at = 0;
   const agent = await turning(t, shippedEdit('one'), {
     card: GEMINI,

@@ -20,7 +20,7 @@ server.listen(0, () => {
 const quiet = { trace: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 for (const identity of [true, false])
-  test(`a server that is started here is held to loopback, told its folder, and ${identity ? 'keeps the person’s identity' : 'given an identity'} for git`, async (t) => {
+  test(`a server that is started here is held to loopback, told its folder, and ${identity ? 'keeps the user’s identity' : 'given an identity'} for git`, async (t) => {
     const home = mkdtempSync(path.join(tmpdir(), 'parley-home-'));
     const cwd = mkdtempSync(path.join(tmpdir(), 'parley-cwd-'));
     const program = path.join(home, 'server.cjs');

@@ -46,7 +46,7 @@ test('stopped while something of a running command is still unread: the server h
   assert.ok(turn.parts.every((part) => part.kind !== 'notice'));
 });
 
-test('a server that does not close its side when it is stopped: the person is told that the command may still run', async (t) => {
+test('a server that does not close its side when it is stopped: the user is told that the command may still run', async (t) => {
   const agent = await fakeAgent(t, {
     card: GEMINI,
     on: {

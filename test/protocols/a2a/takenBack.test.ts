@@ -161,7 +161,7 @@ for (const [then, words, said] of [
   ['rejects again', undefined, undefined],
   ['rejects again with other words', 'Not that one', 'Not that one'],
 ] as const)
-  test(`a rejection with words does not arrive, and asked again the person ${then}: only what still holds is said`, async (t) => {
+  test(`a rejection with words does not arrive, and asked again the user ${then}: only what still holds is said`, async (t) => {
     let at = 0;
     const heard: unknown[] = [];
     const agent = await fakeAgent(t, {

@@ -43,7 +43,7 @@ export interface Talk {
   answer(ask: Ask, answer: Answer): void;
 }
 export interface TalkOptions {
-  /** What the person calls the agent. */
+  /** What the user calls the agent. */
   readonly name?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly options?: Readonly<Record<string, string>>;

@@ -54,7 +54,7 @@ test('records of another task on our stream, its end among them, say nothing abo
   assert.deepEqual([turn.status, textOf(turn), callsOf(turn).length], ['done', 'Mine, all of it.', 0]);
 });
 
-test('an agent that refuses to stop: the person is told, and the next prompt begins another task', async (t) => {
+test('an agent that refuses to stop: the user is told, and the next prompt begins another task', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       'message/stream': (_, reply) => reply.record(says('Busy.')),

@@ -153,7 +153,7 @@ test('a card that never comes is told', async (t) => {
   assert.match(link.state === 'closed' ? link.reason : '', /did not begin to answer/);
 });
 
-test('a subscription that is taken and never answered is given up: the person is asked in the end, and may stop waiting', async (t) => {
+test('a subscription that is taken and never answered is given up: the user is asked in the end, and may stop waiting', async (t) => {
   const agent = await fakeAgent(t, {
     on: {
       ...commands,

@@ -383,7 +383,7 @@ test('a sign-in that takes too long can be stopped: the agent is told by $/cance
   await assert.rejects(driven.ready(), /sign-in was stopped/);
 });
 
-test('a sign-in that fails in the middle of a conversation fails the prompt, and the person can go on', async (t) => {
+test('a sign-in that fails in the middle of a conversation fails the prompt, and the user can go on', async (t) => {
   const { agent, start } = await scene(t);
   agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
   agent.handlers.authenticate = () => new Refuse(-32603, 'The browser said no');

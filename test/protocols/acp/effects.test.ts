@@ -135,7 +135,7 @@ test('45: another drive is elsewhere; names in another case are the same where t
   assert.equal(pathBelow('/Code', '/code/a', { ...path.posix, foldsCase: false }), undefined);
 });
 
-test('45: outside the workspace a person is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {
+test('45: outside the workspace a user is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {
   const made = await scene(t);
   const away = outside(t);
   writeFileSync(path.join(away, 'a.txt'), 'A');
@@ -171,7 +171,7 @@ test('what is no regular file is not read: a pipe in the workspace holds nothing
   await finish();
 });
 
-test('a write the person has allowed with its call is not asked about again', async (t) => {
+test('a write the user has allowed with its call is not asked about again', async (t) => {
   const made = await scene(t);
   const file = path.join(outside(t), 'new.txt');
   const { driven, finish } = await inTurn(made);
@@ -246,7 +246,7 @@ test('a write that belongs to no call is shown as one of its own, in a turn, bes
   await driven.until('its end', (session) => session.turns.length === 2 && session.turns.every((turn) => turn.status === 'done'));
 });
 
-test('after the stop nothing is written or run, also when the turn is over, until the person says something again', async (t) => {
+test('after the stop nothing is written or run, also when the turn is over, until the user says something again', async (t) => {
   const made = await scene(t);
   const file = made.file('a.txt', 'old\n');
   const { agent } = made;
@@ -476,7 +476,7 @@ test('53, 54 and 55: kill ends the grandchildren and leaves the output; release 
   await finish();
 });
 
-test('the person ends one command: its whole group goes, the agent is told the signal, the turn runs on', async (t) => {
+test('the user ends one command: its whole group goes, the agent is told the signal, the turn runs on', async (t) => {
   const made = await scene(t);
   const { driven, finish } = await inTurn(made);
   const [one, other] = [
@@ -521,7 +521,7 @@ test('a command outside the workspace is asked about with its folder, once a fol
   assert.deepEqual([asks[0].ours, asks[0].wordless], [true, true], 'it is not the agent that asks');
   assert.ok(
     asks[0].options.every((option) => option.effect !== 'allow_once'),
-    'no rule of the person answers it',
+    'no rule of the user answers it',
   );
   driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'allow' } });
   assert.equal((await allowed).error, undefined);
@@ -572,7 +572,7 @@ test('a file whose change was rejected is asked about when the agent writes it b
   await finish();
 });
 
-test('a command that names a file whose change was rejected is asked about first; one the person has allowed is not asked about twice', async (t) => {
+test('a command that names a file whose change was rejected is asked about first; one the user has allowed is not asked about twice', async (t) => {
   const made = await scene(t);
   const file = made.file('main.ts', 'a\n');
   const { driven, finish } = await inTurn(made);
@@ -636,7 +636,7 @@ test('files and terminals are for the session that was opened, and for no name n
   await finish();
 });
 
-test('a call whose command the person has ended is not done, though the agent says so; one that had finished is', async (t) => {
+test('a call whose command the user has ended is not done, though the agent says so; one that had finished is', async (t) => {
   const made = await scene(t);
   const { agent } = made;
   const { driven, call, turnId } = await inTurn(made);

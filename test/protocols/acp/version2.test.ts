@@ -84,7 +84,7 @@ test('63: an agent that refuses version 2 is asked for version 1; without the op
 });
 
 test('63: both versions give the same session', async (t) => {
-  const strip = (value: unknown) => JSON.parse(JSON.stringify(value).replace(/"(beganAt|endedAt)":\d+/g, '"$1":0')) as object;
+  const strip = (value: unknown) => JSON.parse(JSON.stringify(value).replace(/"(startedAt|endedAt)":\d+/g, '"$1":0')) as object;
   const options = [{ value: 'a', name: 'A' }];
   const sessions: object[] = [];
   for (const version of [1, 2]) {

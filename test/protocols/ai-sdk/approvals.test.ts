@@ -134,7 +134,7 @@ test('automatic approvals are never asked', async (t) => {
   assert.ok(!events.some((event) => event.type === 'ask.opened'));
 });
 
-test('the server decides by itself while the person is asked: the ask closes', async (t) => {
+test('the server decides by itself while the user is asked: the ask closes', async (t) => {
   let decide: () => void = () => {};
   const decided = new Promise<void>((resolve) => {
     decide = resolve;

@@ -11,7 +11,7 @@ import { called, finish, output, said, start, step, stepEnd, type WireChunk } fr
 /** The message and the session after these chunks. */
 function assembled(chunks: readonly WireChunk[], message: UiMessage = { id: 'x', role: 'assistant', parts: [] }) {
   let session: Session = reduce(newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w'), {
-    type: 'turn.began',
+    type: 'turn.started',
     turnId: 't',
     at: 0,
     prompt: [],
@@ -163,7 +163,7 @@ test('outputs that servers wrap are shown as what they are', () => {
   const text = (words: string) => [{ kind: 'content', content: { type: 'text', text: words } }];
   assert.deepEqual(shown([{ type: 'text', text: 'in a list' }]), text('in a list'));
   assert.deepEqual(shown({ content: [{ type: 'text', text: 'as content' }] }), text('as content'));
-  assert.deepEqual(shown({ __aui_modelContent: [], value: 'for the person' }), text('for the person'));
+  assert.deepEqual(shown({ __aui_modelContent: [], value: 'for the user' }), text('for the user'));
   assert.deepEqual(shown({ n: 1 }), [{ kind: 'json', value: { n: 1 } }]);
   assert.deepEqual(shown(null), []);
 });

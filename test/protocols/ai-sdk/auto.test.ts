@@ -85,7 +85,7 @@ test('a slow server tool in the same step looks held for a while; the tries fail
   assert.ok(server.asked.length > 3, 'it tried to hand the result in');
 });
 
-test('a server that holds its response and refuses the result: after a silence the person hears of it', async (t) => {
+test('a server that holds its response and refuses the result: after a silence the user hears of it', async (t) => {
   const { say, until, stop, ended } = await talk(t, {
     tools: [tool],
     routes: {

@@ -146,7 +146,7 @@ for (const [name, { bad, status, text, roles = ['user', 'assistant', 'user'] }] 
   });
 }
 
-test('calls without end: stopped at the bound by the person, the conversation goes on', async (t) => {
+test('calls without end: stopped at the bound by the user, the conversation goes on', async (t) => {
   const {
     server,
     say,
@@ -170,7 +170,7 @@ test('calls without end: stopped at the bound by the person, the conversation go
   assert.deepEqual([messages.length, messages.every(isClosed)], [3, true]);
 });
 
-test('calls without end in one response that is held open: the person is asked at the bound, and may stop', async (t) => {
+test('calls without end in one response that is held open: the user is asked at the bound, and may stop', async (t) => {
   let calls = 0;
   const {
     server,
@@ -234,7 +234,7 @@ test('404 at every address for results, for as long as the stream is open: the r
   assert.deepEqual([last?.role, last?.parts.at(-1)?.state], ['assistant', 'output-available']);
 });
 
-/** A person is asked by a tool of ours, or by the server. */
+/** A user is asked by a tool of ours, or by the server. */
 const questions: Readonly<Record<string, { readonly chunks: readonly WireChunk[]; readonly say: 'main' | 'allow' }>> = {
   'a question': { chunks: [called('c', 'ask_person', { question: 'Which?', options: ['main'] })], say: 'main' },
   'an approval': {
@@ -243,7 +243,7 @@ const questions: Readonly<Record<string, { readonly chunks: readonly WireChunk[]
   },
 };
 for (const [what, { chunks, say: word }] of Object.entries(questions)) {
-  test(`the server goes away while a person thinks about ${what}: the answer is kept, and Retry gives it once`, async (t) => {
+  test(`the server goes away while a user thinks about ${what}: the answer is kept, and Retry gives it once`, async (t) => {
     let gone = true;
     const options: TalkOptions = {
       routes: {
@@ -274,7 +274,7 @@ for (const [what, { chunks, say: word }] of Object.entries(questions)) {
   });
 }
 
-test('the held stream breaks while a person thinks: the answer goes with a new request', async (t) => {
+test('the held stream breaks while a user thinks: the answer goes with a new request', async (t) => {
   let held: Reply | undefined;
   const {
     server,

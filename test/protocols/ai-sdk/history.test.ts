@@ -29,7 +29,7 @@ test('every state that is not terminal, followed by a user message, is posted as
       toolCallId: 'c',
       state: 'output-error',
       input: closed === open[0] ? {} : { a: 1 },
-      errorText: 'Cancelled: the person sent a new message.',
+      errorText: 'Cancelled: the user sent a new message.',
     });
   }
 });
@@ -53,7 +53,7 @@ test('a preliminary output that no final one follows is posted as output-error, 
       .bodies('/api/chat')
       [n]?.messages[at]?.parts.filter((part) => part.toolCallId !== undefined)
       .map((part) => [part.state, part.errorText, part.preliminary]);
-  assert.deepEqual(states(1, 1), [['output-error', 'Cancelled: the person sent a new message.', undefined]]);
+  assert.deepEqual(states(1, 1), [['output-error', 'Cancelled: the user sent a new message.', undefined]]);
   assert.deepEqual(states(2, 3), [
     ['output-error', 'The server ended its answer without the result.', undefined],
     ['output-available', undefined, undefined],
@@ -83,7 +83,7 @@ test('version 5 gets no state, type or member it does not know', () => {
   ];
   const written = posted(messages, { v5: true, errorsAsOutput: false })[0]!;
   assert.deepEqual(JSON.parse(JSON.stringify(written.parts)), [
-    { type: 'tool-x', toolCallId: 'c', state: 'output-error', input: { a: 1 }, errorText: 'The person declined this action.' },
+    { type: 'tool-x', toolCallId: 'c', state: 'output-error', input: { a: 1 }, errorText: 'The user declined this action.' },
     { type: 'tool-x', toolCallId: 'c', state: 'output-error', input: { a: 1 }, errorText: 'no' },
     { type: 'tool-x', toolCallId: 'c', state: 'output-error', input: { a: 1 }, errorText: 'never' },
     { type: 'tool-x', toolCallId: 'c', state: 'output-available', input: { a: 1 }, output: 1 },
@@ -123,7 +123,7 @@ test('an assistant message without parts is not posted', () => {
   );
 });
 
-test('files of the assistant in old turns are left out, those of the person stay', () => {
+test('files of the assistant in old turns are left out, those of the user stay', () => {
   const file = (): UiPart => ({ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AA==' });
   const messages = [{ ...user('1'), parts: [file()] }, assistant(file()), user('2'), user('3'), assistant(file()), user('4')];
   assert.deepEqual(
@@ -198,7 +198,7 @@ test('a restored conversation is posted from what the session shows, and keeps i
 test('thoughts are left out of a restored conversation, interrupted calls are errors', () => {
   const turn: Turn = {
     id: 't',
-    beganAt: 0,
+    startedAt: 0,
     prompt: [{ type: 'text', text: 'q' }],
     status: 'failed',
     parts: [

@@ -46,7 +46,7 @@ test('a tool that takes longer than 60 s is stopped, and the model hears so', as
   assert.deepEqual([postedPart(server)?.state, /longer than 60 s/.test(String(postedPart(server)?.errorText))], ['output-error', true]);
 });
 
-test('no limit while a person is asked', async (t) => {
+test('no limit while a user is asked', async (t) => {
   const {
     server,
     say,
@@ -73,7 +73,7 @@ test('no limit while a person is asked', async (t) => {
   assert.equal(postedPart(server)?.output, 'late');
 });
 
-test('no limit on a question to the person', async (t) => {
+test('no limit on a question to the user', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { server, say, asked, answer, ended, now } = await talk(t, {
     routes: {

@@ -56,7 +56,7 @@ test('what is posted after a reload is what was posted before it: ids, thoughts,
   await after.ended('third');
   const body = server.bodies('/api/chat')[2];
   assert.deepEqual(body?.messages.slice(0, 2), before);
-  assert.equal(body?.messages[2]?.id, server.bodies('/api/chat')[1]?.messages[2]?.id, 'the ids of the person too');
+  assert.equal(body?.messages[2]?.id, server.bodies('/api/chat')[1]?.messages[2]?.id, 'the ids of the user too');
   assert.equal(body?.id, server.bodies('/api/chat')[0]?.id);
   assert.match(JSON.stringify(before), /EqQBCkYIAxgC/);
 });
@@ -87,7 +87,7 @@ for (const approved of [true, false]) {
       },
     });
     first.say('go');
-    await first.until((one) => one.asks.length === 1 && one.turns[0]?.kept !== undefined);
+    await first.until((one) => one.asks.length === 1 && one.turns[0]?.adapterState !== undefined);
     const session = first.now();
     await first.live.stop();
     const { now, asked, answer, until } = await nextWindow(t, first.server.url, session);
@@ -107,7 +107,7 @@ for (const approved of [true, false]) {
 test('an approval that is open again can be stopped, and closed again by a message', async (t) => {
   const first = await talk(t, { routes: { '/api/chat': then(...asking) } });
   first.say('go');
-  await first.until((one) => one.asks.length === 1 && one.turns[0]?.kept !== undefined);
+  await first.until((one) => one.asks.length === 1 && one.turns[0]?.adapterState !== undefined);
   const session = first.now();
   await first.live.stop();
   const { live, now, asked, until, ended } = await nextWindow(t, first.server.url, session);
@@ -135,7 +135,7 @@ test('a call of ours that was under way when the window closed does not run agai
   };
   const first = await talk(t, { tools: [look], routes });
   first.say('go');
-  await first.until((one) => one.asks.length === 1 && runs === 1 && one.turns[0]?.kept !== undefined);
+  await first.until((one) => one.asks.length === 1 && runs === 1 && one.turns[0]?.adapterState !== undefined);
   const session = first.now();
   await first.live.stop();
   const { asked, answer, until } = await nextWindow(t, first.server.url, session, { tools: [look] });
@@ -148,7 +148,7 @@ test('a call of ours that was under way when the window closed does not run agai
   );
 });
 
-test('Retry after a reload asks for the failed answer anew, with one message of the person', async (t) => {
+test('Retry after a reload asks for the failed answer anew, with one message of the user', async (t) => {
   const { server, prompt, now } = await talk(t, {
     routes: { '/api/chat': then(start('m'), step, ...said('half'), { type: 'error', errorText: 'broken' }) },
   });
@@ -250,7 +250,7 @@ test('a turn that failed and was tried again is remembered once', async (t) => {
 test('a record that cannot be read is as good as none', async (t) => {
   const { server, prompt, now } = await talk(t, { routes: { '/api/chat': then(start('m'), step, ...said('one'), finish('stop')) } });
   await prompt('first');
-  const turns = now().turns.map((turn) => ({ ...turn, kept: { messages: [{ role: 'assistant', parts: 'none' }] } }));
+  const turns = now().turns.map((turn) => ({ ...turn, adapterState: { messages: [{ role: 'assistant', parts: 'none' }] } }));
   const after = await nextWindow(t, server.url, { ...now(), turns });
   after.live.send({ type: 'prompt', turnId: 'next', content: [{ type: 'text', text: 'next' }] });
   await after.ended('next');

@@ -16,7 +16,7 @@ test('a replay shows nothing twice, and goes on where it was', async (t) => {
   });
   const turn = await prompt();
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'one two three']);
-  assert.equal(events.flatMap((event) => (event.type === 'text.grew' ? [event.text] : [])).join(''), 'one two three');
+  assert.equal(events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join(''), 'one two three');
   assert.equal(server.asked[1]?.method, 'GET');
   assert.equal(server.asked[1]?.path, `/api/chat/${server.bodies('/api/chat')[0]?.id}/stream`);
   await prompt('next');

@@ -108,7 +108,7 @@ test('while a tool runs between responses: local only, the tool is told', async 
   assert.deepEqual([turn.status, call(turn, 'c').status, aborted, server.asked.length], ['cancelled', 'cancelled', true, 1]);
   await prompt('next');
   const part = server.bodies('/api/chat')[1]?.messages[1]?.parts[1];
-  assert.deepEqual([part?.state, part?.errorText], ['output-error', 'Cancelled by the person.']);
+  assert.deepEqual([part?.state, part?.errorText], ['output-error', 'Cancelled by the user.']);
 });
 
 test('while asking', async (t) => {

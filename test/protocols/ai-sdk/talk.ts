@@ -33,7 +33,7 @@ export interface TalkOptions {
   readonly profile?: { readonly headers: Readonly<Record<string, string>>; readonly path: string };
 }
 
-/** A live session with the fake server, and short ways to play the person. */
+/** A live session with the fake server, and short ways to play the user. */
 export async function talk(t: TestContext, options: TalkOptions) {
   const server = new FakeChat(options.routes);
   await server.start();
@@ -67,7 +67,7 @@ export function open(url: string, options: Omit<TalkOptions, 'routes'>, session:
     }),
     ports: {
       tools: options.tools ?? [],
-      ...(options.hands ? { hands: options.hands } : {}),
+      ...(options.hands ? { remoteFileTools: options.hands } : {}),
       ...(options.secrets ? { secrets: secretsIn(options.secrets) } : {}),
       files: { read: async () => '', write: async () => {} },
       terminals: { create: () => Promise.reject(new Error('none')) },

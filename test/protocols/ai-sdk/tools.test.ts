@@ -187,7 +187,7 @@ test('at most eight run side by side, the rest in order', async (t) => {
   );
 });
 
-test('a tool may ask the person: the answer goes back', async (t) => {
+test('a tool may ask the user: the answer goes back', async (t) => {
   const question = called('c', 'ask_person', { question: 'Which branch?', options: ['main', 'dev'] });
   const { server, say, ended, asked, answer } = await talk(t, { routes: { '/api/chat': callsThenWord(question) } });
   const turnId = say('go');
@@ -211,7 +211,7 @@ test('a declined question is an error result', async (t) => {
   const turnId = say('go');
   answer(await asked(), { kind: 'cancelled' });
   await ended(turnId);
-  assert.equal(posted(server.bodies('/api/chat')[1], 'c').errorText, 'The person declined this action.');
+  assert.equal(posted(server.bodies('/api/chat')[1], 'c').errorText, 'The user declined this action.');
 });
 
 test('a tool that needs confirmation asks first; a refusal with words goes back', async (t) => {

@@ -80,7 +80,7 @@ test('a step of a plan in a state nobody knows is neither done nor under way, an
   ]);
 });
 
-test('a command that turns asking off goes out only when the person says so twice', async () => {
+test('a command that turns asking off goes out only when the user says so twice', async () => {
   for (const text of ['/yolo', ' /afk on']) {
     const server = await Server.ready();
     server.desk.prompt(text);

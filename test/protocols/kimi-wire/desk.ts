@@ -1,5 +1,5 @@
 import { silentLog } from '../../../src/base/log.ts';
-import type { Resume, Scene } from '../../../src/protocols/adapter.ts';
+import type { AdapterContext, Resume } from '../../../src/protocols/adapter.ts';
 import { LIMITS, WireAdapter } from '../../../src/protocols/kimi-wire/adapter.ts';
 import type { Limits } from '../../../src/protocols/kimi-wire/conversation.ts';
 import type { Ports, Tool } from '../../../src/protocols/ports.ts';
@@ -37,7 +37,7 @@ export class Desk {
       throw new Error('not part of this test');
     };
     const ports: Ports = { tools: options.tools ?? [], files: { read: never, write: never }, terminals: { create: never } };
-    const scene: Scene = {
+    const scene: AdapterContext = {
       emit: (event) => this.#take(event),
       ports,
       client: { name: 'test', version: '1.0' },

@@ -70,7 +70,7 @@ test('-32601: the session goes on as 1.0', async () => {
   assert.deepEqual(server.asked('prompt')[0]?.params, { user_input: 'hello' });
 });
 
-test('-32602 with tool drop: once more without tools, and the person is told', async () => {
+test('-32602 with tool drop: once more without tools, and the user is told', async () => {
   const server = new Server({ tools: [tool('open_in_ide')] });
   await server.refuse('initialize', -32602, 'external_tools.0.parameters: Field required');
   assert.equal('external_tools' in server.params('initialize', 1), false);
@@ -187,7 +187,7 @@ test('request before the initialize answer: a background approval is asked at on
   assert.deepEqual(server.answerTo('a')?.result, { request_id: 'a', response: 'approve' });
 });
 
-test('silence: notes say that it takes its time, then the person decides; a late answer still counts', async () => {
+test('silence: notes say that it takes its time, then the user decides; a late answer still counts', async () => {
   const server = new Server({ limits: { notes: [1], silence: 5 } });
   await server.desk.asked();
   const { link } = server.desk.session;

@@ -127,7 +127,7 @@ test('a silent agent whose info says it is from before the handshake is not wait
   assert.equal(desk.turn.status, 'done');
 });
 
-test('a silent agent that says nothing of itself: the person decides, and the conversation goes on', async (t) => {
+test('a silent agent that says nothing of itself: the user decides, and the conversation goes on', async (t) => {
   const { desk } = live(t, ['--wire-version', '1.0', '--wire-silent'], { limits: { notes: [], silence: 100 } });
   await desk.asked();
   desk.send({

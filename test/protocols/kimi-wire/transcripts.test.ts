@@ -7,7 +7,7 @@ import type { Intent } from '../../../src/session/intents.ts';
 import { Server, settled } from './server.ts';
 
 /**
- * Each transcript is a conversation, one line a message: what came in, what must have gone out by then, what the person wanted. The events it
+ * Each transcript is a conversation, one line a message: what came in, what must have gone out by then, what the user wanted. The events it
  * makes stand beside it; PARLEY_UPDATE=1 writes them anew, to be reviewed like code.
  */
 const FOLDER = 'test/protocols/kimi-wire/transcripts';

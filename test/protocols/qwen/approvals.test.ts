@@ -81,7 +81,7 @@ test('deny: the words go to the agent, the call is rejected, the turn goes on', 
   all.last().say(result({ permission_denials: [{ tool_name: 'edit', tool_use_id: 'c1', tool_input: {} }] }));
   await all.settle();
   assert.equal(all.turn().status, 'done');
-  assert.doesNotMatch(all.notices().join(), /Refused without asking/, 'the person refused it');
+  assert.doesNotMatch(all.notices().join(), /Refused without asking/, 'the user refused it');
 });
 
 test('a dismissed approval is a refusal', async (t) => {

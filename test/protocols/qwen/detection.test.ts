@@ -105,7 +105,7 @@ test('both kinds of noise and then the message dialect', async (t) => {
   assert.equal(now().link.state, 'ready');
 });
 
-test('no sign-in: the reason of the result is what the person reads', async (t) => {
+test('no sign-in: the reason of the result is what the user reads', async (t) => {
   const { start, last, now, settle } = desk(t);
   await start();
   last().say(result({ is_error: true, subtype: 'error_during_execution', error: { message: 'No auth type is selected.' } }));

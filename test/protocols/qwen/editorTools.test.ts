@@ -56,7 +56,7 @@ test('our tools as a server on the control channel: announced, listed, called; e
   assert.deepEqual(link.state === 'ready' && link.offers.tools?.accepted, ['open_in_ide', 'apply']);
 });
 
-test('a tool that waits for a person answers before the agent gives up on it, and does nothing later', async (t) => {
+test('a tool that waits for a user answers before the agent gives up on it, and does nothing later', async (t) => {
   const all = desk(t, { tools: [asks] });
   await all.start();
   all.last().say(ready('initialize'), message('1', { id: 1, method: 'tools/call', params: { name: 'apply', arguments: {} } }));

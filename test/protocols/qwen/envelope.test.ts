@@ -246,7 +246,7 @@ test('Stop: cancel names the prompt; ok ends the turn and its approvals, noop to
   }
 });
 
-test('Stop: what the agent says of an answer to what it cancelled is no news to the person, whenever it comes', async (t) => {
+test('Stop: what the agent says of an answer to what it cancelled is no news to the user, whenever it comes', async (t) => {
   const { receipt } = speaker('stream-json');
   const lost = (id: string) => receipt({ control_errors: [{ request_id: id, message: 'No such request is open.' }] });
   let answer = (_: unknown) => {};

@@ -185,7 +185,7 @@ test('saying something else in the place of an earlier message: files are put ba
     ['restore', 'keep', 'no'],
   );
   assert.deepEqual([played.approval().wordless, played.approval().ours], [true, true], 'nobody reads words with a no');
-  assert.equal(played.now().turns.length, 2, 'nothing is taken back before the person has chosen');
+  assert.equal(played.now().turns.length, 2, 'nothing is taken back before the user has chosen');
   await played.answer(played.approval(), 'keep');
   await played.until(() => played.processes.length === 2);
   assert.equal(rewind.requests('rewind_files').length, 1, 'nothing was put back');

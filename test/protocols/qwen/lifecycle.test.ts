@@ -11,7 +11,7 @@ import { drive, textOf } from '../../agents/drive.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';
 
-test('a crash: three starts with longer waits on the same conversation, the fourth is left to the person', async (t) => {
+test('a crash: three starts with longer waits on the same conversation, the fourth is left to the user', async (t) => {
   const all = desk(t);
   await all.start();
   for (const [wait, starts] of [
@@ -114,7 +114,7 @@ test('a window that closes in the middle of a turn: the next start asks whether 
 });
 
 for (const way of ['a prompt', 'a command', 'a prompt typed before the agent is ready'] as const) {
-  test(`whether to go on is settled by ${way}: the person has said what comes next`, async (t) => {
+  test(`whether to go on is settled by ${way}: the user has said what comes next`, async (t) => {
     const all = desk(t, { command: '/opt/qwen' });
     await all.start();
     all.last().say(l.ready('initialize'));

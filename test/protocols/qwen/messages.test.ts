@@ -581,7 +581,7 @@ test('silence: it is said after 15 seconds, found alive after a minute, and noth
   assert.equal(all.processes.length, 1);
 });
 
-test('probes that nobody answers: the person is offered a restart', async (t) => {
+test('probes that nobody answers: the user is offered a restart', async (t) => {
   const all = await talking(t);
   for (let n = 0; n < 40; n += 1) await all.tick(5_000);
   assert.match(all.notices().join(), /does not answer any more/);

@@ -16,7 +16,7 @@ function happen(event: SessionEvent): void {
 }
 
 function append(text: string): void {
-  happen({ type: 'text.grew', turnId: 't', kind: 'text', partId: 'p', text });
+  happen({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text });
 }
 
 const feed = () => document.querySelector('.turns') ?? document.body;

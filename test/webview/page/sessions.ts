@@ -15,7 +15,7 @@ export function session(change: Partial<Session>): Session {
 }
 
 export function turn(change: Partial<Turn>): Turn {
-  return { id: 't1', beganAt: 0, prompt: [{ type: 'text', text: 'Hello' }], parts: [], status: 'done', ...change };
+  return { id: 't1', startedAt: 0, prompt: [{ type: 'text', text: 'Hello' }], parts: [], status: 'done', ...change };
 }
 
 export function call(change: Partial<ToolCall> = {}): ToolCall {
@@ -139,7 +139,7 @@ const everything: Session = session({
   turns: [
     turn({
       id: 't1',
-      beganAt: 1,
+      startedAt: 1,
       endedAt: 2,
       prompt: [
         { type: 'text', text: 'Make the port optional in @src/server.ts and run the tests.\nKeep it short.' },
@@ -147,7 +147,7 @@ const everything: Session = session({
         { type: 'image', mime: 'image/png', data: picture },
       ],
       parts: [
-        { kind: 'thought', id: 'th1', text: 'The person wants a **default**. I look at the file first.' },
+        { kind: 'thought', id: 'th1', text: 'The user wants a **default**. I look at the file first.' },
         textPart(MARKDOWN),
         callPart({
           id: 'c1',

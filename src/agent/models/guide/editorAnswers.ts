@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
-import type { Say } from '../../locale.ts';
+import type { Localize } from '../../locale.ts';
 
 const position = z.object({ line: z.number(), character: z.number() });
 const range = z.object({ start: position, end: position });
@@ -37,7 +37,7 @@ const marks: Readonly<Record<number, readonly [string, string]>> = {
 };
 
 /** The editor's diagnostics as a Markdown list; empty when there are none, undefined when the answer has another shape. Positions are LSP's. */
-export function problemsIn(text: string, cwd: string, say: Say): readonly string[] | undefined {
+export function problemsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
   const found = parse(diagnostics, text);
   return found?.files
     .flatMap((file) =>
@@ -68,7 +68,7 @@ export function selectionIn(
 }
 
 /** The open files as a Markdown list; undefined when the answer has another shape. */
-export function editorsIn(text: string, cwd: string, say: Say): readonly string[] | undefined {
+export function editorsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
   return parse(editors, text)
     ?.editors.slice(0, MOST)
     .map((one) => {

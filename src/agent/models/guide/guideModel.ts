@@ -1,4 +1,4 @@
-import { say } from '../../locale.ts';
+import { localize } from '../../locale.ts';
 import { type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { askedOf, sayFor } from './language.ts';
 import { requests } from './requests.ts';
@@ -10,7 +10,7 @@ import { footnote } from './texts.ts';
  * same tools a language model would.
  */
 export const guideModel: Model = {
-  name: say('offline guide', '离线向导'),
+  name: localize('offline guide', '离线向导'),
   contextSize: 200_000,
   offline: true,
   answer: async function* (request, signal) {
@@ -19,7 +19,7 @@ export const guideModel: Model = {
     if (asking?.role === 'user' && asking.parts.some((part) => part.type !== 'text')) {
       throw new ModelError(
         'model_cannot',
-        say(
+        localize(
           'The offline guide cannot look at pictures or listen to sounds. Connect a model that can: Parley: Configure Model.',
           '离线向导无法查看图片或收听声音。请连接支持的模型：Parley: Configure Model。',
         ),

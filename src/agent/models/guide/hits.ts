@@ -1,4 +1,4 @@
-import type { Say } from '../../locale.ts';
+import type { Localize } from '../../locale.ts';
 import type { ToolMessage } from '../model.ts';
 import { fence, linesOf } from './script.ts';
 
@@ -17,7 +17,7 @@ export function hitsOf(result: ToolMessage): readonly Hit[] {
 }
 
 /** As a Markdown list, at most twenty. */
-export function hitRows(hits: readonly Hit[], say: Say): string {
+export function hitRows(hits: readonly Hit[], say: Localize): string {
   const rows = hits.slice(0, 20).map((hit) => `- \`${hit.path}:${hit.line}\` ${code(hit.text)}`);
   if (hits.length > 20) rows.push(say(`- ... and ${hits.length - 20} more`, `- ……还有 ${hits.length - 20} 处`));
   return rows.join('\n');

@@ -1,7 +1,7 @@
-import { inChinese, inEnglish, type Say } from '../../locale.ts';
+import { inChinese, inEnglish, type Localize } from '../../locale.ts';
 
 /**
- * A person's request: `text` as typed; `spoken` the same without politeness; `masked` that with each quoted or fenced text as one word that
+ * A user's request: `text` as typed; `spoken` the same without politeness; `masked` that with each quoted or fenced text as one word that
  * `plain` turns back (without its quotes).
  */
 export interface Asked {
@@ -16,8 +16,8 @@ export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : /(?:s|x|ch)$/.test(noun) ? 'es' : 's'}`;
 }
 
-/** The language a person wrote in. */
-export function sayFor(text: string): Say {
+/** The language a user wrote in. */
+export function sayFor(text: string): Localize {
   return /[\u3400-\u9fff]/.test(text) ? inChinese : inEnglish;
 }
 

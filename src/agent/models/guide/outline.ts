@@ -1,4 +1,4 @@
-import type { Say } from '../../locale.ts';
+import type { Localize } from '../../locale.ts';
 import { count } from './language.ts';
 
 interface Entry {
@@ -9,7 +9,7 @@ interface Entry {
 const MOST = 40;
 
 /** What a file is about: its own opening words, and its headings or declarations with their lines. Markdown. */
-export function outlineOf(path: string, lines: readonly string[], say: Say): string {
+export function outlineOf(path: string, lines: readonly string[], say: Localize): string {
   const about = isProse(path) ? '' : opening(lines);
   const entries = isProse(path) ? headings(lines) : declarations(lines);
   const size = say(`${count(lines.length, 'line')}.`, `${lines.length} 行。`);

@@ -1,4 +1,4 @@
-import type { Say } from '../../locale.ts';
+import type { Localize } from '../../locale.ts';
 import type { Message, ToolMessage, ToolOffer } from '../model.ts';
 import type { Asked } from './language.ts';
 
@@ -18,7 +18,7 @@ export type Part<T> = Generator<Move, T, readonly ToolMessage[]>;
 
 export interface GuideScene {
   readonly cwd: string;
-  readonly say: Say;
+  readonly say: Localize;
   readonly offers: readonly ToolOffer[];
   readonly history: readonly Message[];
 }
@@ -41,7 +41,7 @@ export function linesOf(result: ToolMessage): readonly string[] {
 }
 
 /** What to say when a call did not work out: a rejection, or the tool's own words. */
-export function sorry(result: ToolMessage, say: Say): string {
+export function sorry(result: ToolMessage, say: Localize): string {
   if (!result.rejected) return say(`That did not work: ${result.message}`, `没有成功：${result.message}`);
   const words = / The user says: ([\s\S]*)$/.exec(result.message)?.[1];
   const told = words === undefined ? '' : say(` You said: “${words}”.`, `你说：“${words}”。`);

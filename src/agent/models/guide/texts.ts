@@ -1,6 +1,6 @@
-import type { Say } from '../../locale.ts';
+import type { Localize } from '../../locale.ts';
 
-export function connectText(say: Say): string {
+export function connectText(say: Localize): string {
   return say(
     `Connect any OpenAI-compatible model (Ollama, LM Studio, vLLM, OpenAI, ...):
 
@@ -16,14 +16,14 @@ export function connectText(say: Say): string {
 }
 
 /** Said once, at the end of the first answer. */
-export function footnote(say: Say): string {
+export function footnote(say: Localize): string {
   return say(
     '\n\n---\n*I am the offline guide: fixed rules, not a language model. Ask “how do I connect a model?” for the real thing.*',
     '\n\n---\n*我是离线向导：只会固定的规则，不是大语言模型。想用真正的模型，请问我“如何连接模型？”。*',
   );
 }
 
-export function whoText(say: Say): string {
+export function whoText(say: Localize): string {
   return say(
     'I am the **offline guide** of parley-agent. I am not a language model: I follow fixed rules and use the same tools a model would use.',
     '我是 parley-agent 的**离线向导**。我不是大语言模型：我按固定规则工作，使用的工具与模型使用的完全相同。',

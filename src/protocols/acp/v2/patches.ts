@@ -1,5 +1,5 @@
 import { parsePatch } from 'diff';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { DiffItem } from '../schema.ts';
 
 interface Change {
@@ -85,14 +85,14 @@ function sentence({ operation, path, oldPath }: Change): DiffItem {
 function wordsFor(operation: string, path: string, oldPath: string): string {
   switch (operation) {
     case 'add':
-      return say('Added: {0}', path);
+      return t('Added: {0}', path);
     case 'delete':
-      return say('Deleted: {0}', path);
+      return t('Deleted: {0}', path);
     case 'move':
-      return say('Moved: {0} → {1}', oldPath, path);
+      return t('Moved: {0} → {1}', oldPath, path);
     case 'copy':
-      return say('Copied: {0} → {1}', oldPath, path);
+      return t('Copied: {0} → {1}', oldPath, path);
     default:
-      return say('Changed: {0}', path);
+      return t('Changed: {0}', path);
   }
 }

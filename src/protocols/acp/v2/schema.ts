@@ -34,7 +34,7 @@ const callContent = z.pipe(
   z.transform((pieces) => pieces.flat()),
 );
 
-/** What of it the person may steer; of a wrong shape it is nothing, null takes it away, absent is unchanged. */
+/** What of it the user may steer; of a wrong shape it is nothing, null takes it away, absent is unchanged. */
 const controls = z.pipe(
   z.catch(z.nullish(z.object({ cancel: marker })), null),
   z.transform((given): boolean | undefined => (given === undefined ? undefined : Boolean(given?.cancel))),

@@ -69,7 +69,7 @@ export class Answer {
     const turnId = this.#turn();
     const partId = (whole ? undefined : this.#text) ?? this.#deps.turns.newPart();
     this.#text = whole ? undefined : partId;
-    this.#deps.emit({ type: 'text.grew', turnId, kind: 'text', partId, text: plain(text) });
+    this.#deps.emit({ type: 'text.delta', turnId, kind: 'text', partId, text: plain(text) });
   }
 
   #calls(pieces: NonNullable<NonNullable<NonNullable<Completion['choices']>[number]['message']>['tool_calls']>): void {

@@ -1,5 +1,5 @@
 import { parseJson } from '../../../base/json.ts';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import type { CallBook } from '../approvals.ts';
@@ -22,7 +22,7 @@ interface Known {
   named: boolean;
   /** What its displays make it out to be. */
   looks: ToolUse | undefined;
-  /** A person was asked about it. */
+  /** A user was asked about it. */
   asked: boolean;
 }
 
@@ -107,7 +107,7 @@ export class Calls implements CallBook {
     const text = piece.function?.arguments ?? '';
     if (!call || text === '' || call.whole) return events;
     call.args += text;
-    events.push({ type: 'call.inputGrew', turnId, callId: id, text });
+    events.push({ type: 'call.inputDelta', turnId, callId: id, text });
     return events;
   }
 
@@ -201,5 +201,5 @@ function parsed(text: string): unknown {
 
 function firstText(output: readonly Output[]): string {
   for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
-  return say('It failed.');
+  return t('It failed.');
 }

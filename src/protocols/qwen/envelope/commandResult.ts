@@ -1,7 +1,7 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { ResultCommand } from './schema.ts';
 
-/** What a person does about `result/command` (qwen.md §4.5). */
+/** What a user does about `result/command` (qwen.md §4.5). */
 export type CommandOutcome =
   | { readonly does: 'say'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
   /** The command's own answer, as Markdown. */
@@ -21,15 +21,15 @@ export type CommandOutcome =
     };
 
 const DIALOGS: Readonly<Record<string, () => string>> = {
-  auth: () => say('Sign in with the agent in a terminal; it has no dialog for that here.'),
-  theme: () => say('Colours follow the theme of the editor.'),
-  editor: () => say('Files open in this editor.'),
-  privacy: () => say('The agent shows its privacy notice only in a terminal.'),
-  settings: () => say('The agent keeps its settings in a file of its own.'),
-  model: () => say('Choose the model with the arguments of the agent.'),
-  help: () => say('Type / to see the commands of the agent.'),
-  subagent_create: () => say('Sub-agents are made in a terminal.'),
-  subagent_list: () => say('The agent lists its sub-agents only in a terminal.'),
+  auth: () => t('Sign in with the agent in a terminal; it has no dialog for that here.'),
+  theme: () => t('Colours follow the theme of the editor.'),
+  editor: () => t('Files open in this editor.'),
+  privacy: () => t('The agent shows its privacy notice only in a terminal.'),
+  settings: () => t('The agent keeps its settings in a file of its own.'),
+  model: () => t('Choose the model with the arguments of the agent.'),
+  help: () => t('Type / to see the commands of the agent.'),
+  subagent_create: () => t('Sub-agents are made in a terminal.'),
+  subagent_list: () => t('The agent lists its sub-agents only in a terminal.'),
 };
 
 export function outcomeOf(line: ResultCommand): CommandOutcome {
@@ -45,7 +45,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
     }
     case 'dialog': {
       const name = text('dialog') ?? '';
-      return { does: 'say', level: 'info', text: DIALOGS[name]?.() ?? say('The agent has a dialog "{0}" that does not exist here.', name) };
+      return { does: 'say', level: 'info', text: DIALOGS[name]?.() ?? t('The agent has a dialog "{0}" that does not exist here.', name) };
     }
     case 'tool':
       return { does: 'tool', name: text('toolName') ?? text('name') ?? 'tool', args: result.toolArgs ?? result.args };
@@ -63,15 +63,15 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       return { does: 'quit' };
     case 'confirm_shell_commands': {
       const commands = [result.commandsToConfirm, result.commands].find(Array.isArray) ?? [];
-      return { does: 'confirm', title: say('Run these commands?'), commands: commands.filter(isText), shell: true };
+      return { does: 'confirm', title: t('Run these commands?'), commands: commands.filter(isText), shell: true };
     }
     case 'confirm_action': {
       const words = text('prompt') ?? text('message');
-      return { does: 'confirm', title: say('Go on?'), ...(words ? { text: words } : {}), commands: [], shell: false };
+      return { does: 'confirm', title: t('Go on?'), ...(words ? { text: words } : {}), commands: [], shell: false };
     }
     default: {
       const all = JSON.stringify(result).slice(0, 4000);
-      return { does: 'say', level: 'info', text: say('The agent answered in a way this program does not know: {0}', all) };
+      return { does: 'say', level: 'info', text: t('The agent answered in a way this program does not know: {0}', all) };
     }
   }
 }

@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Turns } from '../turns.ts';
 import type { YesNo } from '../yesNo.ts';
@@ -43,7 +43,7 @@ export class CommandResults {
         return flow.finish('stop');
       case 'tell': {
         const { text } = outcome;
-        if (turn) this.#deps.emit({ type: 'text.grew', turnId: turn.id, kind: 'text', partId: turns.newPart(), text });
+        if (turn) this.#deps.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: turns.newPart(), text });
         else if (text !== '') turns.note('info', text);
         return flow.finish('stop');
       }
@@ -69,7 +69,7 @@ export class CommandResults {
       }
       case 'quit':
         return yesNo.ask(
-          { title: say('End this session?'), text: say('The agent ends. What was said stays and can be gone on with.') },
+          { title: t('End this session?'), text: t('The agent ends. What was said stays and can be gone on with.') },
           (yes) => {
             if (yes) this.#deps.quit();
             else flow.finish('stop');

@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import { visibleText } from '../../../session/visible.ts';
 import { firstLine } from '../clip.ts';
 import { type ToolUse, toolUse } from '../toolTable.ts';
@@ -6,7 +6,7 @@ import * as schema from './schema.ts';
 
 /** A call nobody has named yet. */
 export function nameless(cwd: string): ToolUse {
-  return { ...toolUse('tool', undefined, cwd), title: say('Tool') };
+  return { ...toolUse('tool', undefined, cwd), title: t('Tool') };
 }
 
 /**
@@ -45,7 +45,7 @@ function resultAs(value: unknown, cwd: string, before: ToolUse | undefined): Too
     case 'todo_list':
       return toolUse('todo_write', undefined, cwd);
     case 'plan_summary':
-      return titled({ ...toolUse('exit_plan_mode', undefined, cwd), title: say('Plan') }, one.message ?? '');
+      return titled({ ...toolUse('exit_plan_mode', undefined, cwd), title: t('Plan') }, one.message ?? '');
     case 'task_execution': {
       const words = [one.subagentName, one.taskDescription].filter(Boolean).join(': ');
       return before?.work === 'agent' && !one.taskDescription ? before : titled(toolUse('agent', undefined, cwd), words);

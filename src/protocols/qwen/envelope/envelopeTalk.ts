@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, Notice, Remedy, TurnId } from '../../../session/model.ts';
@@ -92,7 +92,7 @@ export class EnvelopeTalk implements Talk {
       promptId: () => this.#names.prompt,
       request: (request) => this.#request(request),
       loadHistory: (items) => this.#loadHistory(items),
-      quit: () => this.#over(say('The session was ended.'), ['restart'], 'done'),
+      quit: () => this.#over(t('The session was ended.'), ['restart'], 'done'),
     });
     this.#lent = new LentTools({
       ...this.#ground,
@@ -106,9 +106,9 @@ export class EnvelopeTalk implements Talk {
       every: options.heartbeat,
       patience: options.patience,
       ask: () => write(heartbeat(this.#names.sessionIfTold)),
-      onSilent: () => this.#liveness({ level: 'warn', text: say('The agent has not answered for a while.'), next: ['restart'] }),
-      onBack: () => this.#liveness({ level: 'info', text: say('The agent answers again.') }),
-      onDead: () => setup.giveUp(say('The agent did not answer any more.'), { again: true }),
+      onSilent: () => this.#liveness({ level: 'warn', text: t('The agent has not answered for a while.'), next: ['restart'] }),
+      onBack: () => this.#liveness({ level: 'info', text: t('The agent answers again.') }),
+      onDead: () => setup.giveUp(t('The agent did not answer any more.'), { again: true }),
     });
   }
 
@@ -208,7 +208,7 @@ export class EnvelopeTalk implements Talk {
   /** While the link is not ready nothing that waits in the queue can come between. */
   #loadHistory(items: readonly unknown[]): void {
     const { scene, cwd, firstTurn } = this.#setup;
-    this.#emit({ type: 'link.opening', note: say('Loading an earlier conversation') });
+    this.#emit({ type: 'link.opening', note: t('Loading an earlier conversation') });
     this.#endTurn('done');
     const first = firstTurn();
     if (first !== undefined) this.#emit({ type: 'turns.removed', from: first });
@@ -267,7 +267,7 @@ export class EnvelopeTalk implements Talk {
     if (told?.protocol_version != null && !this.#checked) {
       this.#checked = true;
       if (!supports(told.protocol_version)) {
-        const reason = say('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
+        const reason = t('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
         return this.#over(reason, ['showLog', 'pickAgent']);
       }
     }
@@ -288,9 +288,9 @@ export class EnvelopeTalk implements Talk {
       if (finish === 'error')
         return this.#endTurn('failed', { error: { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] } });
       this.#ground.turns.note('error', fault.message, undefined, fault.next);
-    } else if (finish === 'error') return this.#endTurn('failed', { error: { message: say('The agent failed.'), next: ['retry'] } });
-    if (finish === 'length') this.#ground.turns.note('warn', say('The answer was cut off: it became too long.'), undefined, ['continue']);
-    if (finish === 'content_filter') this.#ground.turns.note('warn', say('The answer was withheld by a filter.'));
+    } else if (finish === 'error') return this.#endTurn('failed', { error: { message: t('The agent failed.'), next: ['retry'] } });
+    if (finish === 'length') this.#ground.turns.note('warn', t('The answer was cut off: it became too long.'), undefined, ['continue']);
+    if (finish === 'content_filter') this.#ground.turns.note('warn', t('The answer was withheld by a filter.'));
     // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
     const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
     if (finish && this.#ground.turns.running && counts) this.#flow.finish(finish);
@@ -305,16 +305,16 @@ export class EnvelopeTalk implements Talk {
 
   #fatal(message: AgentMessage): void {
     const parsed = schema.fatal.safeParse(message);
-    const fault = parsed.success ? faultOf(parsed.data.error) : { message: say('The agent failed.'), code: undefined };
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: t('The agent failed.'), code: undefined };
     this.#over(fault.code ? `${fault.message} (${fault.code})` : fault.message, ['restart', 'showLog']);
   }
 
   #ask(turnId: TurnId, content: readonly Content[]): void {
     const prompt = promptOf(content, this.#setup.cwd, false);
     this.#ground.turns.begin(turnId, content);
-    if (prompt.left.length > 0) this.#ground.turns.note('warn', say('The agent cannot take: {0}.', prompt.left.join(', ')));
+    if (prompt.left.length > 0) this.#ground.turns.note('warn', t('The agent cannot take: {0}.', prompt.left.join(', ')));
     if (prompt.text === '')
-      return this.#endTurn('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
+      return this.#endTurn('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
     this.#next();
     const command = referencesIn(prompt.text);
     this.#request({ prompt_id: this.#names.prompt, input: { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command } });
@@ -343,7 +343,7 @@ export class EnvelopeTalk implements Talk {
     if (!stopping.press()) return;
     this.#writeCancel();
     this.#requests.cancelled();
-    approvals.cancelAll('The person stopped the turn.');
+    approvals.cancelAll('The user stopped the turn.');
     this.#yesNo.cancelAll();
     tools.cancel();
   }

@@ -1,5 +1,5 @@
 import { parseJson } from '../../../base/json.ts';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { Fault } from '../../../session/model.ts';
 import { type FaultIn, type Meta, meta } from './schema.ts';
 
@@ -16,7 +16,7 @@ export function faultOf(error: FaultIn): AgentFault {
   const word = code ?? type ?? undefined;
   const unsupported = [code, type, message].includes(UNSUPPORTED);
   return {
-    message: message ?? word ?? say('The agent failed.'),
+    message: message ?? word ?? t('The agent failed.'),
     ...(word === undefined ? {} : { code: word }),
     ...(retryable ? { next: ['retry'] as const } : {}),
     unsupported,
@@ -28,8 +28,8 @@ export function refusal(error: FaultIn, version: string | number | undefined): s
   const words = typeof error === 'string' ? undefined : (error.message ?? undefined);
   const refused =
     version === undefined
-      ? say('The agent does not support version 1 of the protocol, the one this program speaks.')
-      : say('The agent, whose protocol has version {0}, refuses version 1, the one this program speaks.', version);
+      ? t('The agent does not support version 1 of the protocol, the one this program speaks.')
+      : t('The agent, whose protocol has version {0}, refuses version 1, the one this program speaks.', version);
   return words === undefined || words === UNSUPPORTED ? refused : `${refused} ${words}`;
 }
 

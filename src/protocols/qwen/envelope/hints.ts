@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { Hint } from '../../adapter.ts';
 import type { ResultHint } from './schema.ts';
 
@@ -23,7 +23,7 @@ interface Asked {
   timer: NodeJS.Timeout;
 }
 
-/** Live suggestions while a person types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
+/** Live suggestions while a user types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
 export class Hints {
   readonly #deps: HintDeps;
   /** The request of what is being typed, and the one for the names of commands. */
@@ -74,7 +74,7 @@ export class Hints {
       asked.timer = setTimeout(() => this.#settle(asked, []), PATIENCE);
       return;
     }
-    if (result.status === 'error') return this.#refuse(asked, result.message || say('The agent gave no reason.'));
+    if (result.status === 'error') return this.#refuse(asked, result.message || t('The agent gave no reason.'));
     this.#settle(
       asked,
       (result.suggestions ?? []).map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),

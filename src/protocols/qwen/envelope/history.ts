@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Notice, ToolCall, TurnId } from '../../../session/model.ts';
 import { clip } from '../clip.ts';
@@ -18,7 +18,7 @@ export interface HistoryScene {
 }
 
 /**
- * A conversation that a command brought back, as events: a turn for each thing the person said, and where it came from. Items are those of the agent's own list
+ * A conversation that a command brought back, as events: a turn for each thing the user said, and where it came from. Items are those of the agent's own list
  * (`type`: user, gemini, tool_group, info, error) or plain messages (`role`: user, assistant); others are left out.
  */
 export function historyEvents(items: readonly unknown[], scene: HistoryScene): readonly SessionEvent[] {
@@ -34,7 +34,7 @@ export function historyEvents(items: readonly unknown[], scene: HistoryScene): r
   const begin = (text: string): TurnId => {
     end();
     turnId = scene.newId();
-    events.push({ type: 'turn.began', turnId, at: scene.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
+    events.push({ type: 'turn.started', turnId, at: scene.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
     return turnId;
   };
   for (const item of items.slice(0, ITEMS)) {
@@ -47,10 +47,10 @@ export function historyEvents(items: readonly unknown[], scene: HistoryScene): r
     else if (text === '') continue;
     else if (who in LEVELS) note(LEVELS[who] ?? 'info', text);
     else if (/^(gemini|gemini_content|qwen|assistant|model)$/.test(who)) {
-      events.push({ type: 'text.grew', turnId: turnId ?? begin(''), kind: 'text', partId: id, text });
+      events.push({ type: 'text.delta', turnId: turnId ?? begin(''), kind: 'text', partId: id, text });
     }
   }
-  note('info', say('The agent went back to this earlier conversation.'));
+  note('info', t('The agent went back to this earlier conversation.'));
   end();
   return events;
 }

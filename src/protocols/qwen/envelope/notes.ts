@@ -1,5 +1,5 @@
+import { t } from '../../../base/l10n.ts';
 import type { Log } from '../../../base/log.ts';
-import { say } from '../../../base/say.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import { isRecord } from '../detect.ts';
 import type { Turns } from '../turns.ts';
@@ -7,7 +7,7 @@ import type { Calls } from './calls.ts';
 import * as schema from './schema.ts';
 import { styledText } from './styles.ts';
 
-/** Milliseconds a tool may say that it waits for a person before somebody should have been asked (qwen.md §4.3). */
+/** Milliseconds a tool may say that it waits for a user before somebody should have been asked (qwen.md §4.3). */
 const CONFIRM_LIMIT = 5_000;
 
 export interface NoteDeps {
@@ -61,7 +61,7 @@ export class Notes {
 
   /** How the agent says it is, when it is not well. */
   state(status: string | null | undefined): void {
-    if (status && status !== 'ok') this.#deps.turns.note('info', say('The agent says about itself: {0}', status));
+    if (status && status !== 'ok') this.#deps.turns.note('info', t('The agent says about itself: {0}', status));
   }
 
   /** Text of the agent came in between: the next thought is another one. */
@@ -86,13 +86,13 @@ export class Notes {
     const text = note.text ?? (note.source === 'assistant' ? '' : content);
     if (note.log_scope === 'debug' || note.console_level === 'debug') return this.#deps.log.trace(`Agent: ${text}`);
     if (note.source === 'system' && note.exit_code != null) {
-      this.#deps.turns.note('info', say('The program of the agent ends with exit code {0}.', note.exit_code));
+      this.#deps.turns.note('info', t('The program of the agent ends with exit code {0}.', note.exit_code));
     }
     if (text === '') return;
     const id = this.#terminalOfTurn();
     const badge =
       note.source === 'console' || note.log_scope ? `\u001b[90m${note.log_scope ?? note.console_level ?? 'console'}:\u001b[0m ` : '';
-    this.#deps.emit({ type: 'terminal.changed', terminal: { id }, grew: `${badge}${styledText(text, note)}` });
+    this.#deps.emit({ type: 'terminal.changed', terminal: { id }, delta: `${badge}${styledText(text, note)}` });
   }
 
   /** One terminal for what a turn prints, shown as a card of its own. */
@@ -112,7 +112,7 @@ export class Notes {
         call: {
           id,
           name: 'terminal',
-          title: say('Terminal output'),
+          title: t('Terminal output'),
           kind: 'execute',
           status: 'running',
           inputText: '',
@@ -135,7 +135,7 @@ export class Notes {
     const late = () => {
       const title = this.#deps.calls.unasked(id);
       if (this.#deps.asking() || this.#deps.turns.running !== turn || title === undefined) return;
-      this.#deps.turns.note('warn', say('"{0}" waits for an approval that the agent has not asked for.', title));
+      this.#deps.turns.note('warn', t('"{0}" waits for an approval that the agent has not asked for.', title));
     };
     this.#confirm.set(id, setTimeout(late, CONFIRM_LIMIT));
   }
@@ -147,7 +147,7 @@ export class Notes {
     if (words === '') return;
     const known = this.#thought?.turn === turnId ? this.#thought : undefined;
     this.#thought = known ?? { id: this.#deps.turns.newPart(), turn: turnId };
-    this.#deps.emit({ type: 'text.grew', turnId, kind: 'thought', partId: this.#thought.id, text: known ? `\n\n${words}` : words });
+    this.#deps.emit({ type: 'text.delta', turnId, kind: 'thought', partId: this.#thought.id, text: known ? `\n\n${words}` : words });
   }
 
   #session(note: ReturnType<typeof schema.sessionEvent.parse> | undefined): void {
@@ -163,15 +163,15 @@ export class Notes {
         return turns.note(
           'info',
           from != null && to != null
-            ? say('The conversation was compressed from {0} to {1} tokens.', from, to)
-            : say('The conversation was compressed.'),
+            ? t('The conversation was compressed from {0} to {1} tokens.', from, to)
+            : t('The conversation was compressed.'),
         );
       case 'MAX_TOKENS':
-        return turns.note('warn', note.message ?? say('The answer was cut off: it reached the token limit.'));
+        return turns.note('warn', note.message ?? t('The answer was cut off: it reached the token limit.'));
       case 'MaxSessionTurns':
-        return turns.note('warn', note.message ?? say('The session has used up its turns.'));
+        return turns.note('warn', note.message ?? t('The session has used up its turns.'));
       case 'SessionTokenLimitExceeded':
-        return turns.note('warn', note.message ?? say('The session has used up its tokens.'));
+        return turns.note('warn', note.message ?? t('The session has used up its tokens.'));
       default:
         if (note.message) turns.note('info', note.message);
     }

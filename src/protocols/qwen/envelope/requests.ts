@@ -1,6 +1,6 @@
 import { parseJson } from '../../../base/json.ts';
+import { t } from '../../../base/l10n.ts';
 import type { Log } from '../../../base/log.ts';
-import { say } from '../../../base/say.ts';
 import type { Approvals, Decision } from '../approvals.ts';
 import { type Incoming, readRequest, unreadableId } from '../control.ts';
 import { isRecord } from '../detect.ts';
@@ -66,7 +66,7 @@ export class Requests {
       case 'quit_confirmation': {
         const asked = schema.confirmRequest.safeParse(payload).data ?? {};
         const commands = asked.commands ?? [];
-        const title = asked.title ?? (subtype === 'quit_confirmation' ? say('End this session?') : say('Go on?'));
+        const title = asked.title ?? (subtype === 'quit_confirmation' ? t('End this session?') : t('Go on?'));
         const text = asked.prompt ?? asked.message;
         return yesNo.ask({ title, ...(text ? { text } : {}), commands, ...(turnId === undefined ? {} : { turnId }) }, (yes) =>
           this.#succeed(id, { behavior: yes ? 'approve' : 'deny', ...(yes && commands.length > 0 ? { approvedCommands: commands } : {}) }),
@@ -83,11 +83,11 @@ export class Requests {
     const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
     this.#deps.log.warn(`The agent could not use an answer: ${text}`);
     if (typeof known.request_id === 'string' && this.#dead.delete(known.request_id)) return;
-    this.#deps.turns.note('warn', say('The agent could not use an answer: {0}', text));
+    this.#deps.turns.note('warn', t('The agent could not use an answer: {0}', text));
     if (typeof known.request_id === 'string') this.#deps.approvals.withdraw(known.request_id);
   }
 
-  /** The turn is cancelled, and with it what was asked of a person: nothing is answered any more (qwen.md §4.7). */
+  /** The turn is cancelled, and with it what was asked of a user: nothing is answered any more (qwen.md §4.7). */
   cancelled(): void {
     const { incoming } = this.#deps;
     this.over();

@@ -64,7 +64,7 @@ export class BackgroundAgents {
     }
     // What it said last is most often its report.
     if (words !== '' && words.trim() !== calls.lastWords(callId)?.trim())
-      emit({ type: 'text.grew', turnId, kind: 'text', partId: newPart(), parent: callId, text: words });
+      emit({ type: 'text.delta', turnId, kind: 'text', partId: newPart(), parent: callId, text: words });
     emit({ type: 'call.changed', turnId, callId, change: { status, goesOn: false } });
     call.status = status;
     call.goesOn = false;

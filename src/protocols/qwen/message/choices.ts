@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { OptionChoice, SessionOption } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
@@ -18,7 +18,7 @@ export interface ChoiceDeps {
   readonly turns: Turns;
 }
 
-/** What a person may choose for the session: mode, model, effort. The agent's reply decides what is shown (qwen.md §3.2, §3.4). */
+/** What a user may choose for the session: mode, model, effort. The agent's reply decides what is shown (qwen.md §3.2, §3.4). */
 export class Choices {
   readonly #deps: ChoiceDeps;
   #mode: string | undefined;
@@ -26,7 +26,7 @@ export class Choices {
   #models: readonly OptionChoice[] = [];
   #effort: string | undefined;
   #hasEffort = false;
-  /** A change of mode that waits for the person's yes, by its ask. */
+  /** A change of mode that waits for the user's yes, by its ask. */
   #unattended = new Map<string, string>();
 
   constructor(deps: ChoiceDeps) {
@@ -70,7 +70,7 @@ export class Choices {
     if (parsed.success) this.modelsAre(parsed.data.models.map(({ id, label }) => ({ value: id, name: label ?? id })));
   }
 
-  /** A person's own choice, in the menu or with an approval. Modes in which nobody is asked any more need a yes of their own. */
+  /** A user's own choice, in the menu or with an approval. Modes in which nobody is asked any more need a yes of their own. */
   chooseMode(mode: string): void {
     if (!this.#deps.peer.unattended.includes(mode)) return void this.#setMode(mode);
     const name = this.#deps.peer.modes().find((one) => one.id === mode)?.name ?? mode;
@@ -81,13 +81,13 @@ export class Choices {
       ask: {
         kind: 'approval',
         id,
-        title: say('Change to mode "{0}"?', name),
-        detail: { type: 'text', text: say('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.called) },
+        title: t('Change to mode "{0}"?', name),
+        detail: { type: 'text', text: t('In this mode {0} edits files and runs commands without asking you.', this.#deps.peer.called) },
         wordless: true,
         ours: true,
         options: [
-          { id: 'yes', label: say('Change to {0}', name), effect: 'allow_once' },
-          { id: 'no', label: say('Stay'), effect: 'reject_once' },
+          { id: 'yes', label: t('Change to {0}', name), effect: 'allow_once' },
+          { id: 'no', label: t('Stay'), effect: 'reject_once' },
         ],
       },
     });
@@ -116,7 +116,7 @@ export class Choices {
 
   async #setMode(mode: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_permission_mode', mode });
-    if (!reply.ok) return this.#refused(say('The agent did not change its mode: {0}', reply.message));
+    if (!reply.ok) return this.#refused(t('The agent did not change its mode: {0}', reply.message));
     const parsed = modeReply.safeParse(reply.payload);
     this.modeIs(parsed.success ? parsed.data.mode : mode);
   }
@@ -124,12 +124,12 @@ export class Choices {
   async #setModel(model: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_model', model });
     if (reply.ok) this.modelIs(model);
-    else this.#refused(say('The agent did not change its model: {0}', reply.message));
+    else this.#refused(t('The agent did not change its model: {0}', reply.message));
   }
 
   async #setEffort(effort: string): Promise<void> {
     const reply = await this.#deps.outgoing.ask({ subtype: 'set_effort', effort });
-    if (!reply.ok) return this.#refused(say('The agent did not change its effort: {0}', reply.message));
+    if (!reply.ok) return this.#refused(t('The agent did not change its effort: {0}', reply.message));
     this.#effort = effort;
     this.#show();
   }
@@ -144,12 +144,12 @@ export class Choices {
     if (current !== undefined && this.#models.length > 0) {
       const listed = this.#models.some((one) => one.value === current);
       const choices = listed ? this.#models : [{ value: current, name: current }, ...this.#models];
-      options.push({ id: MODEL, name: say('Model'), about: 'model', kind: 'choice', current, choices });
+      options.push({ id: MODEL, name: t('Model'), about: 'model', kind: 'choice', current, choices });
     }
     if (this.#hasEffort) {
       const effort = this.#effort ?? '';
-      const choices = effort === '' ? [{ value: '', name: say('Default') }, ...EFFORTS] : EFFORTS;
-      options.push({ id: EFFORT, name: say('Effort'), about: 'thought', kind: 'choice', current: effort, choices });
+      const choices = effort === '' ? [{ value: '', name: t('Default') }, ...EFFORTS] : EFFORTS;
+      options.push({ id: EFFORT, name: t('Effort'), about: 'thought', kind: 'choice', current: effort, choices });
     }
     this.#deps.emit({ type: 'options.set', options });
   }

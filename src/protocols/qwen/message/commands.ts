@@ -1,28 +1,28 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { Command } from '../../../session/model.ts';
 import type { Initialized } from './schema.ts';
 
 /** The shipped agent gives names only (qwen.md §3.9). */
 const KNOWN: Readonly<Record<string, () => string>> = {
-  auth: () => say('Choose how to sign in'),
-  bug: () => say('Report a problem with the agent'),
-  clear: () => say('Forget the conversation so far and begin a new one'),
-  compress: () => say('Replace the conversation so far by a summary'),
-  context: () => say('Show what fills the context'),
-  diff: () => say('Show what has changed in the workspace'),
-  docs: () => say('Open the documentation'),
-  doctor: () => say('Check the installation'),
-  effort: () => say('Set how much the model thinks'),
-  export: () => say('Save the conversation to a file'),
-  extensions: () => say('Manage extensions'),
-  init: () => say('Write a file that describes this project for the agent'),
-  mcp: () => say('Show the MCP servers'),
-  memory: () => say('Show or change what the agent remembers'),
-  model: () => say('Choose the model'),
-  review: () => say('Review the changes in the workspace'),
-  stats: () => say('Show what this session has used'),
-  summary: () => say('Write a summary of the conversation'),
-  tools: () => say('Show the tools of the agent'),
+  auth: () => t('Choose how to sign in'),
+  bug: () => t('Report a problem with the agent'),
+  clear: () => t('Forget the conversation so far and begin a new one'),
+  compress: () => t('Replace the conversation so far by a summary'),
+  context: () => t('Show what fills the context'),
+  diff: () => t('Show what has changed in the workspace'),
+  docs: () => t('Open the documentation'),
+  doctor: () => t('Check the installation'),
+  effort: () => t('Set how much the model thinks'),
+  export: () => t('Save the conversation to a file'),
+  extensions: () => t('Manage extensions'),
+  init: () => t('Write a file that describes this project for the agent'),
+  mcp: () => t('Show the MCP servers'),
+  memory: () => t('Show or change what the agent remembers'),
+  model: () => t('Choose the model'),
+  review: () => t('Review the changes in the workspace'),
+  stats: () => t('Show what this session has used'),
+  summary: () => t('Write a summary of the conversation'),
+  tools: () => t('Show the tools of the agent'),
 };
 
 /** The prompt is the command that makes the agent forget the conversation, by one of its names. */

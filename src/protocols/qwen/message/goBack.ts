@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { TurnId } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
@@ -23,7 +23,7 @@ export interface GoBackDeps {
 
 /**
  * Going back to before something was said. The agent keeps what files held before each message (its checkpoints); whether they are put back is
- * the person's choice.
+ * the user's choice.
  */
 export class GoBack {
   readonly #deps: GoBackDeps;
@@ -33,7 +33,7 @@ export class GoBack {
     this.#deps = deps;
   }
 
-  /** Settles true when it may be gone back to before that turn; files are as the person wants them by then. */
+  /** Settles true when it may be gone back to before that turn; files are as the user wants them by then. */
   async filesBefore(turnId: TurnId): Promise<boolean> {
     const { outgoing, turns } = this.#deps;
     this.cancel();
@@ -44,10 +44,7 @@ export class GoBack {
     if (choice !== 'restore') return choice === 'keep';
     const done = rewound.safeParse(payloadOf(await outgoing.ask({ subtype: 'rewind_files', user_message_id: turnId })));
     if (done.success && done.data.canRewind) return true;
-    turns.note(
-      'error',
-      say('The files could not be put back: {0}', (done.success ? done.data.error : undefined) ?? say('the agent refused')),
-    );
+    turns.note('error', t('The files could not be put back: {0}', (done.success ? done.data.error : undefined) ?? t('the agent refused')));
     return false;
   }
 
@@ -74,7 +71,7 @@ export class GoBack {
     const { emit, newId, cwd } = this.#deps;
     const askId = newId();
     const names = files.slice(0, FILES_NAMED).map((file) => shown(file, cwd));
-    if (files.length > FILES_NAMED) names.push(say('{0} more', files.length - FILES_NAMED));
+    if (files.length > FILES_NAMED) names.push(t('{0} more', files.length - FILES_NAMED));
     return new Promise((settle) => {
       this.#open = { askId, settle };
       emit({
@@ -82,12 +79,12 @@ export class GoBack {
         ask: {
           kind: 'approval',
           id: askId,
-          title: say('Put the files back as they were before that message?'),
-          detail: { type: 'text', text: [say('Changed since then:'), ...names].join('\n') },
+          title: t('Put the files back as they were before that message?'),
+          detail: { type: 'text', text: [t('Changed since then:'), ...names].join('\n') },
           options: [
-            { id: 'restore', label: say('Put the files back'), effect: 'allow_once' },
-            { id: 'keep', label: say('Keep the files as they are'), effect: 'allow_once' },
-            { id: 'no', label: say('Do not go back'), effect: 'reject_once' },
+            { id: 'restore', label: t('Put the files back'), effect: 'allow_once' },
+            { id: 'keep', label: t('Keep the files as they are'), effect: 'allow_once' },
+            { id: 'no', label: t('Do not go back'), effect: 'reject_once' },
           ],
           wordless: true,
           ours: true,

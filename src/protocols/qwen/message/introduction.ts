@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Offers } from '../../../session/model.ts';
 import type { Outgoing } from '../control.ts';
@@ -115,7 +115,7 @@ export class Introduction {
       const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined);
       const news = names.success && this.#commands.addNames(names.data.commands);
       this.#hasUsage = usage === true && this.#commands.knows(`/${USAGE}`) === false;
-      const ours = { name: USAGE, description: say('Show what this agent has used'), argumentHint: '[today|week|month|all]' };
+      const ours = { name: USAGE, description: t('Show what this agent has used'), argumentHint: '[today|week|month|all]' };
       const added = this.#hasUsage && this.#commands.addDescribed([ours]);
       if (news || added) this.#showCommands();
     });

@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Intent } from '../../../session/intents.ts';
 import type { Content, Fault, Remedy, TurnId } from '../../../session/model.ts';
@@ -133,7 +133,7 @@ export class MessageTalk implements Talk {
       })
       .then((reply) => {
         if (reply.ok) this.#initialized(reply.payload);
-        else this.#setup.giveUp(say('{0} did not get ready: {1}', this.#setup.peer.called, reply.message), { again: false });
+        else this.#setup.giveUp(t('{0} did not get ready: {1}', this.#setup.peer.called, reply.message), { again: false });
       });
   }
 
@@ -151,7 +151,7 @@ export class MessageTalk implements Talk {
   }
 
   send(intent: Intent): void {
-    // What Parley asked about going on or back is settled by what the person says instead.
+    // What Parley asked about going on or back is settled by what the user says instead.
     if (intent.type === 'prompt' || intent.type === 'command') {
       this.#goBack.cancel();
       this.#yesNo.cancelAll();
@@ -225,7 +225,7 @@ export class MessageTalk implements Talk {
     if (moved && !this.#setup.peer.onlyMessages) this.#startOver(clearsIn(this.#prompted));
   }
 
-  /** `asked`: the person wants what was said before to be gone; the view is cleared as soon as the turn that does it is over (qwen.md §3.9). */
+  /** `asked`: the user wants what was said before to be gone; the view is cleared as soon as the turn that does it is over (qwen.md §3.9). */
   #startOver(asked: boolean): void {
     const { turns } = this.#ground;
     if (asked && turns.running) this.#clears = true;
@@ -238,14 +238,14 @@ export class MessageTalk implements Talk {
     this.#ground.turns.begin(turnId, content);
     this.#prompted = prompt.text;
     this.#spoke = false;
-    if (prompt.left.length > 0) this.#ground.turns.note('warn', say('{0} cannot take: {1}.', peer.called, prompt.left.join(', ')));
+    if (prompt.left.length > 0) this.#ground.turns.note('warn', t('{0} cannot take: {1}.', peer.called, prompt.left.join(', ')));
     if (prompt.text === '' && prompt.images.length === 0) {
-      return this.#ground.turns.end('failed', { error: { message: say('There was nothing in the prompt that the agent can take.') } });
+      return this.#ground.turns.end('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
     }
     const range = this.#introduction.reportsUsage ? rangeIn(prompt.text) : undefined;
     if (range !== undefined) return void this.#reportUsage(turnId, range);
     if (!this.#introduction.knows(prompt.text))
-      this.#ground.turns.note('info', say('No command of the agent has this name; it was sent as text.'));
+      this.#ground.turns.note('info', t('No command of the agent has this name; it was sent as text.'));
     this.#silence.begin();
     const message = { role: 'user', content: userContent(prompt) };
     // Our own name for it is what can be gone back to.
@@ -258,9 +258,9 @@ export class MessageTalk implements Talk {
     const { turns } = this.#ground;
     if (turns.running?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
-    if (text !== undefined) this.#emit({ type: 'text.grew', turnId, kind: 'text', partId: turns.newPart(), text });
+    if (text !== undefined) this.#emit({ type: 'text.delta', turnId, kind: 'text', partId: turns.newPart(), text });
     if (text !== undefined) this.#finish('done');
-    else this.#finish('failed', { error: { message: reply.ok ? say('The agent gave no report.') : reply.message } });
+    else this.#finish('failed', { error: { message: reply.ok ? t('The agent gave no report.') : reply.message } });
   }
 
   /** The turn a line belongs to; the agent may begin one itself. */
@@ -310,7 +310,7 @@ export class MessageTalk implements Talk {
       const call = block.type === 'tool_use' && block.id ? this.#ground.calls.call(block.id) : undefined;
       if (!call || !block.id) continue;
       this.#ground.approvals.watch(block.id, call.use);
-      // Those that may yet need a person's yes wait for it or for their result.
+      // Those that may yet need a user's yes wait for it or for their result.
       if (!['edit', 'execute', 'think'].includes(call.use.kind) && call.use.work !== 'ask') this.#ends.progress(block.id);
     }
     this.#ownTurn.heard(this.#ground.calls.openCalls.length === 0);
@@ -333,7 +333,7 @@ export class MessageTalk implements Talk {
     }
   }
 
-  /** A line the agent wrote to itself in the person's name. */
+  /** A line the agent wrote to itself in the user's name. */
   #remark(text: string): void {
     const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
     if (plain !== '' && !isInterruption(plain)) this.#ground.turns.note('info', plain.slice(0, 4000));
@@ -352,7 +352,7 @@ export class MessageTalk implements Talk {
       return this.#ground.turns.note('warn', errorText(line.error), subAgent[0]);
     }
     if (!this.#spoke && line.result) {
-      this.#emit({ type: 'text.grew', turnId: turn.id, kind: 'text', partId: this.#ground.turns.newPart(), text: line.result });
+      this.#emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.#ground.turns.newPart(), text: line.result });
     }
     this.#refusals.unasked(line, (callId) => this.#ground.approvals.wasAsked(callId));
     this.#emit({ type: 'usage.set', usage: this.#spent.since(usageOf(line)) });
@@ -385,11 +385,11 @@ export class MessageTalk implements Talk {
     const { stopping, approvals, tools } = this.#ground;
     if (!stopping.press()) return;
     void this.#outgoing.ask({ subtype: 'interrupt' }).then((reply) => reply.ok && this.#ownTurn.stopped());
-    approvals.cancelTurn('The person stopped the turn.');
+    approvals.cancelTurn('The user stopped the turn.');
     tools.cancel();
   }
 }
 
 function startedOver(): string {
-  return say('The conversation starts over; what was said before is forgotten.');
+  return t('The conversation starts over; what was said before is forgotten.');
 }

@@ -37,7 +37,7 @@ export class OwnTurn {
     if (this.#own && !this.#announced && whole) this.#quiet = setTimeout(() => this.#end('done'), QUIET);
   }
 
-  /** A person's Stop has reached the agent: to one that thinks it has no turn there is nothing to end, so it says nothing more. */
+  /** A user's Stop has reached the agent: to one that thinks it has no turn there is nothing to end, so it says nothing more. */
   stopped(): void {
     const turn = this.#turns.running;
     if (!this.#own || !turn) return;

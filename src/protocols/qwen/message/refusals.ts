@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { CallId } from '../../../session/model.ts';
 import { textOf } from '../content.ts';
 import type { Turns } from '../turns.ts';
@@ -39,7 +39,7 @@ export class Refusals {
       .slice(0, REASON);
     const tool = name ?? '…';
     const parent = line.parent_tool_use_id ?? undefined;
-    this.#deps.turns.note('info', reason === '' ? say('A hook refused {0}.', tool) : say('A hook refused {0}: {1}', tool, reason), parent);
+    this.#deps.turns.note('info', reason === '' ? t('A hook refused {0}.', tool) : t('A hook refused {0}: {1}', tool, reason), parent);
   }
 
   /** The agent has said itself, in words of its own, that it refused the call. */
@@ -56,6 +56,6 @@ export class Refusals {
       this.#told.add(id);
       if (name && !wasAsked(id) && !(resumed && !known(id))) names.add(name);
     }
-    if (names.size > 0) turns.note('info', say('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
+    if (names.size > 0) turns.note('info', t('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
   }
 }

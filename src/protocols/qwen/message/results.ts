@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { CallId, Content, Diff, Output, ToolCall, TurnId } from '../../../session/model.ts';
 import { contentOf, textOf } from '../content.ts';
@@ -41,14 +41,14 @@ export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMet
   return meta.success ? meta.data.find((one) => one.id === callId) : undefined;
 }
 
-/** How a call ended, by what its result says and what a person did about it. */
+/** How a call ended, by what its result says and what a user did about it. */
 export interface Ending {
   readonly use: ToolUse | undefined;
   /** The file's text before the call, as far as it was read. */
   readonly before: FileText;
   readonly refused: boolean;
   readonly stopping: boolean;
-  /** The person wrote another text than was proposed; the agent was told so by a refusal. */
+  /** The user wrote another text than was proposed; the agent was told so by a refusal. */
   readonly applied?: Diff;
 }
 
@@ -68,7 +68,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || say('It failed.') } } : {};
+  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('It failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
@@ -83,7 +83,7 @@ function exitIn(words: string): string | undefined {
 /** Claude Code adds words for the model to some results, and marks others for it. */
 const FOR_THE_MODEL =
   /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
-/** What it says of a call that was refused or stopped, unless the person's own words are in it. */
+/** What it says of a call that was refused or stopped, unless the user's own words are in it. */
 const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]*the user said:)[\s\S]*$/;
 /** The frame around what a sub-agent reports. */
 const FRAME =

@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { SessionEvent } from '../../../session/events.ts';
 import type { Turns } from '../turns.ts';
 
@@ -10,7 +10,7 @@ const PROBE_AFTER = 60_000;
 
 export interface SilenceDeps {
   readonly turns: Turns;
-  /** A person or one of our tools is being waited for, not the agent. */
+  /** A user or one of our tools is being waited for, not the agent. */
   readonly excused: () => boolean;
   /** What runs: a command or another tool; a sub-agent; or nothing, which leaves the model. */
   readonly running: () => 'tool' | 'subAgent' | undefined;
@@ -84,14 +84,14 @@ export class Silence {
     const running = this.#deps.running();
     if (running === undefined && this.#quiet >= SAY_AFTER) this.#say(this.#waiting(this.#quiet / 1000));
     if (running === 'subAgent' && this.#quiet >= SAY_IN_SUB_AGENT) {
-      this.#say(say('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
+      this.#say(t('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
     }
     if (this.#quiet - this.#probedAt >= PROBE_AFTER && !this.#probing) void this.#probe();
   }
 
   #waiting(seconds: number): string {
-    if (this.#failure === undefined) return say('Still waiting for the model ({0} s)', seconds);
-    return say('{0} — still waiting for the model ({1} s)', this.#failure, seconds);
+    if (this.#failure === undefined) return t('Still waiting for the model ({0} s)', seconds);
+    return t('{0} — still waiting for the model ({1} s)', this.#failure, seconds);
   }
 
   #say(text: string): void {
@@ -108,13 +108,13 @@ export class Silence {
     if (this.#missed < 2 || this.#timer === undefined) return;
     this.stop();
     this.#dead = true;
-    const text = say('The agent does not answer any more.');
+    const text = t('The agent does not answer any more.');
     this.#deps.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], about: 'silence' } });
   }
 
   #back(): void {
     this.#dead = false;
-    this.#deps.emit({ type: 'notice', notice: { level: 'info', text: say('The agent answers again.'), about: 'silence' } });
+    this.#deps.emit({ type: 'notice', notice: { level: 'info', text: t('The agent answers again.'), about: 'silence' } });
     if (this.#deps.turns.running) this.begin();
   }
 }

@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import { isRecord } from '../detect.ts';
 import type { SystemLine } from './schema.ts';
 
@@ -31,25 +31,25 @@ export function systemEffects(line: SystemLine): SystemEffects {
         notes: [],
       };
     case 'status':
-      return { mode, activity: line.status === 'compacting' ? say('Compacting the conversation') : null, notes: [] };
+      return { mode, activity: line.status === 'compacting' ? t('Compacting the conversation') : null, notes: [] };
     case 'retry':
     case 'api_retry':
       return {
         mode,
-        activity: text === '' ? say('The model failed; trying again') : say('Trying again: {0}', text),
+        activity: text === '' ? t('The model failed; trying again') : t('Trying again: {0}', text),
         fails: true,
         notes: [],
       };
     case 'task_started':
-      return note(say('In the background: {0}', text || '…'));
+      return note(t('In the background: {0}', text || '…'));
     case 'task_notification':
       return note(taskWords(line.status ?? '', text), line.status === 'failed' ? 'warn' : 'info');
     case 'model_fallback':
-      return note(text || say('Another model was taken because the chosen one failed.'), 'warn');
+      return note(text || t('Another model was taken because the chosen one failed.'), 'warn');
     case 'permission_denied':
-      return note(text || say('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
+      return note(text || t('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
     case 'compact_boundary':
-      return note(say('The conversation so far was replaced by a summary.'));
+      return note(t('The conversation so far was replaced by a summary.'));
     case 'vision_bridge_failed':
     case 'continue_turn_failed':
       return note(text || line.subtype.replaceAll('_', ' '), 'warn');
@@ -60,9 +60,9 @@ export function systemEffects(line: SystemLine): SystemEffects {
 
 function taskWords(status: string, text: string): string {
   const what = text || '…';
-  if (status === 'completed') return say('Done in the background: {0}', what);
-  if (status === 'failed') return say('Failed in the background: {0}', what);
-  return say('Ended in the background: {0}', what);
+  if (status === 'completed') return t('Done in the background: {0}', what);
+  if (status === 'failed') return t('Failed in the background: {0}', what);
+  return t('Ended in the background: {0}', what);
 }
 
 /** The words of a line: its own, or those in its data. */

@@ -170,7 +170,7 @@ export class Transcript {
     if (kind === 'call') {
       if (known?.kind !== 'call') return [];
       known.text += piece;
-      return [{ type: 'call.inputGrew', turnId, callId: known.id, text: piece }];
+      return [{ type: 'call.inputDelta', turnId, callId: known.id, text: piece }];
     }
     const live = known?.kind === kind ? known : lane.begin(index, { kind, id: this.#newPart(), text: '' });
     return this.#text(live, piece, turnId, parent);
@@ -180,7 +180,7 @@ export class Transcript {
     if (piece === '' || live.kind === 'call') return [];
     live.text += piece;
     const under = parent === undefined ? {} : { parent };
-    return [{ type: 'text.grew', turnId, kind: live.kind, partId: live.id, ...under, text: piece }];
+    return [{ type: 'text.delta', turnId, kind: live.kind, partId: live.id, ...under, text: piece }];
   }
 
   /** A whole block: completes what streamed, replaces it where it says something else, or is added. */

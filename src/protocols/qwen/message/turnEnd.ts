@@ -1,4 +1,4 @@
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 import type { Fault, Usage } from '../../../session/model.ts';
 import type { ResultLine } from './schema.ts';
 
@@ -18,9 +18,9 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
-    return { status: 'failed', error: { message: known ?? say('The turn failed.'), next: ['continue'] } };
+    return { status: 'failed', error: { message: known ?? t('The turn failed.'), next: ['continue'] } };
   }
-  return { status: 'failed', error: { message: told ?? known ?? say('The turn failed.'), next: ['retry'] } };
+  return { status: 'failed', error: { message: told ?? known ?? t('The turn failed.'), next: ['retry'] } };
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
@@ -36,17 +36,17 @@ function reasonWords(reason: string): string | undefined {
       return undefined;
     case 'max_turns':
     case 'error_max_turns':
-      return say('The agent has used up the turns it may take.');
+      return t('The agent has used up the turns it may take.');
     case 'error_max_budget_usd':
-      return say('The agent has used up its budget.');
+      return t('The agent has used up its budget.');
     case 'prompt_too_long':
-      return say('The conversation has become too long for the model.');
+      return t('The conversation has become too long for the model.');
     case 'blocking_limit':
     case 'rapid_refill_breaker':
-      return say('The agent has come to a limit of its service.');
+      return t('The agent has come to a limit of its service.');
     case 'hook_stopped':
     case 'stop_hook_prevented':
-      return say('A hook of the agent has ended the turn.');
+      return t('A hook of the agent has ended the turn.');
     default:
       return reason.startsWith('aborted') ? undefined : reason.replaceAll('_', ' ').slice(0, 200);
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { say } from '../../../base/say.ts';
+import { t } from '../../../base/l10n.ts';
 
 /** The command of ours that asks the agent what has been used, and the spans of time it knows (qwen.md §3.2). */
 export const USAGE = 'usage';
@@ -35,17 +35,17 @@ export function usageText(payload: unknown): string | undefined {
   if (!parsed.success) return undefined;
   const { summary: all, models = [], range } = parsed.data;
   const rows: readonly (readonly [string, number | null | undefined])[] = [
-    [say('Tokens'), all.totalTokens],
-    [say('Input tokens'), all.inputTokens],
-    [say('Output tokens'), all.outputTokens],
-    [say('Tokens from the cache'), all.cachedTokens],
-    [say('Requests'), all.requests],
-    [say('Sessions'), all.sessions],
-    [say('Tool calls'), all.toolCalls],
-    [say('Lines added'), all.linesAdded],
-    [say('Lines removed'), all.linesRemoved],
-    ...models.map(({ model, totalTokens }) => [say('Tokens of {0}', model.replaceAll(/[|`\n]/g, ' ')), totalTokens] as const),
+    [t('Tokens'), all.totalTokens],
+    [t('Input tokens'), all.inputTokens],
+    [t('Output tokens'), all.outputTokens],
+    [t('Tokens from the cache'), all.cachedTokens],
+    [t('Requests'), all.requests],
+    [t('Sessions'), all.sessions],
+    [t('Tool calls'), all.toolCalls],
+    [t('Lines added'), all.linesAdded],
+    [t('Lines removed'), all.linesRemoved],
+    ...models.map(({ model, totalTokens }) => [t('Tokens of {0}', model.replaceAll(/[|`\n]/g, ' ')), totalTokens] as const),
   ];
   const lines = rows.flatMap(([name, value]) => (value == null ? [] : [`| ${name} | ${value.toLocaleString('en')} |`]));
-  return [`| ${say('Used ({0})', range ?? '')} | |`, '| --- | ---: |', ...lines].join('\n');
+  return [`| ${t('Used ({0})', range ?? '')} | |`, '| --- | ---: |', ...lines].join('\n');
 }

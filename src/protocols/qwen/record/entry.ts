@@ -15,7 +15,7 @@ export interface Entry {
 }
 export type Said =
   | { readonly who: 'person'; readonly text: string }
-  /** The person stopped the turn. */
+  /** The user stopped the turn. */
   | { readonly who: 'stop' }
   | { readonly who: 'agent'; readonly line: AssistantLine }
   | { readonly who: 'tool'; readonly line: UserLine };
@@ -73,7 +73,7 @@ function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said |
   return promptIn(typeof spoken === 'string' ? spoken : spoken.map((one) => one.text ?? '').join('\n'));
 }
 
-/** What the person typed; the agent marks commands, and what it adds itself, by tags. */
+/** What the user typed; the agent marks commands, and what it adds itself, by tags. */
 function promptIn(text: string): Said | undefined {
   if (isInterruption(text)) return { who: 'stop' };
   const command = /<command-name>\/?([^<]+)<\/command-name>/.exec(text)?.[1];

@@ -4,7 +4,7 @@ import { resultEvents } from '../message/results.ts';
 import { Transcript } from '../message/transcript.ts';
 import type { Entry } from './entry.ts';
 
-/** A kept conversation as events: a turn for each thing the person said, named by its own id, with all that came of it. */
+/** A kept conversation as events: a turn for each thing the user said, named by its own id, with all that came of it. */
 export function replay(entries: readonly Entry[], cwd: string): readonly SessionEvent[] {
   const events: SessionEvent[] = [];
   let parts = 0;
@@ -24,7 +24,7 @@ export function replay(entries: readonly Entry[], cwd: string): readonly Session
   const begin = (entry: Entry, text: string) => {
     end('done');
     turnId = entry.id;
-    events.push({ type: 'turn.began', turnId, at: entry.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
+    events.push({ type: 'turn.started', turnId, at: entry.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
     return turnId;
   };
   for (const entry of entries) {

@@ -111,7 +111,7 @@ function mark(steps: readonly Step[], at: number, status: Status): readonly Step
   return steps.map((one, index) => (index === at ? { ...one, status } : one));
 }
 
-/** Steps a person has written out: numbered or bulleted lines, or parts with semicolons between them. */
+/** Steps a user has written out: numbered or bulleted lines, or parts with semicolons between them. */
 function stepsIn(goal: string): readonly string[] {
   const rows = goal.includes('\n') ? goal.split('\n') : goal.split(/\s*[;；]\s*|\s*,?\s*\bthen\b\s*|\s*[，,]?然后\s*/);
   return rows.map((row) => row.replace(/^\s*(?:[-*]|\d+[.)、])\s*/, '').trim()).filter((row) => row !== '');

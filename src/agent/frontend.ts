@@ -1,0 +1,120 @@
+import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
+import type { News } from './task.ts';
+import type { CommandEnd, CommandSpec } from './tools/runCommand.ts';
+import type { Outcome, Shown } from './tools/tool.ts';
+import type { TextFiles } from './workspace/textFiles.ts';
+
+/**
+ * What a frontend (one protocol served) gives the loop. `say` is told everything that happens, in order; the others ask the client and settle when
+ * it answered or when the signal fires. No protocol's words here.
+ */
+export interface Frontend {
+  emit(said: AgentEvent): void;
+  /** A user decides. When the signal fires the request is withdrawn; its reason may be an answer given elsewhere (`Settled`). */
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
+  /** undefined: dismissed. Answers by question text. */
+  question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
+  /** Runs one of the client's tools. */
+  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome>;
+  /** Tells the client's hooks of a moment (wire.md §5.2); gives the reason when one of them says no. Never rejects. */
+  hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
+  /** The tools the client offers at this moment. */
+  clientTools(): readonly ToolOffer[];
+  /** Runs a command line where the client shows it; absent: the agent runs commands itself. */
+  readonly runCommand?: ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined;
+  /** Text files as the client's editor holds them, until the signal fires; absent: those on the disk. */
+  readonly files?: (signal: AbortSignal) => TextFiles;
+  readonly asksQuestions: boolean;
+  readonly hasPlanMode: boolean;
+  /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
+  readonly hasBackground?: boolean;
+  /** The client shows side questions. */
+  readonly hasAsides?: boolean;
+}
+
+export const moments = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'UserPromptSubmit',
+  'Stop',
+  'StopFailure',
+  'SessionStart',
+  'SessionEnd',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
+  'Notification',
+] as const;
+export type Moment = (typeof moments)[number];
+
+export type AgentEvent =
+  | { readonly type: 'turn.started'; readonly input: readonly UserPart[] }
+  | { readonly type: 'turn.ended' }
+  | { readonly type: 'step.began'; readonly n: number }
+  | { readonly type: 'step.broken' }
+  /** Everything said since step.began is taken back; the step is tried again after `wait` seconds. */
+  | {
+      readonly type: 'step.retry';
+      readonly n: number;
+      readonly nextAttempt: number;
+      readonly maxAttempts: number;
+      readonly wait: number;
+      readonly reason: string;
+      readonly status?: number;
+    }
+  | { readonly type: 'text' | 'thought'; readonly text: string }
+  | { readonly type: 'call.began'; readonly id: string; readonly name: string }
+  | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
+  /** The input is whole. */
+  | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
+  /** What a running call prints; the result repeats it. */
+  | { readonly type: 'call.output'; readonly id: string; readonly text: string }
+  | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }
+  | { readonly type: 'status'; readonly contextTokens: number; readonly contextSize: number; readonly usage?: TokenUsage }
+  | { readonly type: 'planMode'; readonly on: boolean }
+  | { readonly type: 'plan.shown'; readonly text: string; readonly path: string }
+  | { readonly type: 'steered'; readonly input: readonly UserPart[] }
+  | { readonly type: 'compaction.began' | 'compaction.ended' }
+  /** Something in the background has ended. */
+  | { readonly type: 'news'; readonly news: News }
+  /** A side question (`askAside`) and its answer, or why there is none. */
+  | { readonly type: 'aside.asked'; readonly id: string; readonly question: string }
+  | { readonly type: 'aside.answered'; readonly id: string; readonly text: string; readonly error?: string }
+  | { readonly type: 'sub'; readonly callId: string; readonly agentId: string; readonly kind: string; readonly said: AgentEvent };
+
+/** `action` is what an answer for the session is remembered by. */
+export interface ApprovalRequest {
+  readonly callId: string;
+  readonly tool: string;
+  readonly action: string;
+  readonly description: string;
+  readonly shown: readonly Shown[];
+  /** The sub-agent that asks; `taskId` when it works in the background. */
+  readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string; readonly taskId?: string };
+}
+/** `edited` is what the user made of the text of a single proposed file. */
+export type ApprovalAnswer =
+  | { readonly allow: true; readonly forSession: boolean; readonly edited?: string }
+  | { readonly allow: false; readonly feedback?: string };
+
+/** The reason a request is withdrawn with when its answer came from elsewhere. */
+export class Settled {
+  readonly answer: ApprovalAnswer;
+  constructor(answer: ApprovalAnswer) {
+    this.answer = answer;
+  }
+}
+
+export interface QuestionRequest {
+  readonly callId: string;
+  readonly questions: readonly Question[];
+}
+export interface Question {
+  readonly question: string;
+  readonly header?: string;
+  readonly body?: string;
+  readonly options: readonly { readonly label: string; readonly description?: string }[];
+  readonly many?: boolean;
+}

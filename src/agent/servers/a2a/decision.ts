@@ -1,0 +1,42 @@
+import type { Part } from '@a2a-js/sdk';
+import type { ApprovalAnswer } from '../../frontend.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A user's answer to the approval of the call of that id. */
+export interface Decision {
+  readonly id: string;
+  readonly answer: ApprovalAnswer;
+}
+
+/** The ToolCallConfirmation in a part of a message, in either style of names; none in most (a2a.md §6). */
+export function decisionIn(part: Part): readonly Decision[] {
+  if (part.kind !== 'data') return [];
+  const { data } = part;
+  const id = data.tool_call_id ?? data.toolCallId;
+  const option = data.selected_option_id ?? data.selectedOptionId;
+  if (typeof id !== 'string' || typeof option !== 'string') return [];
+  // Only what was offered is an allowance.
+  if (option !== 'proceed_once' && option !== 'proceed_always') return [{ id, answer: { allow: false } }];
+  const edited = editedIn(data);
+  // Whoever changed the proposal did not allow the proposal.
+  if (edited === unreadable)
+    return [{ id, answer: { allow: false, feedback: 'The user changed the proposed text, but the change could not be read.' } }];
+  return [{ id, answer: { allow: true, forSession: option === 'proceed_always', ...(edited === undefined ? {} : { edited }) } }];
+}
+
+const unreadable = Symbol('unreadable');
+
+/** What the user made of the file: the oneof has no name in ProtoJSON, but some writers keep its name around it. */
+function editedIn(data: Fields): string | undefined | typeof unreadable {
+  const wrapper = data.modified_details ?? data.modifiedDetails ?? undefined;
+  const inside = isFields(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;
+  const file = data.file_details ?? data.fileDetails ?? inside?.file_details ?? inside?.fileDetails ?? inside;
+  if (file === undefined) return wrapper === undefined || isFields(wrapper) ? undefined : unreadable;
+  const edited = isFields(file) ? (file.new_content ?? file.newContent) : undefined;
+  return typeof edited === 'string' ? edited : unreadable;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,255 @@
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../frontend.ts';
+import { Settled } from '../../frontend.ts';
+import type { ToolOffer } from '../../models/model.ts';
+import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
+import { type Outcome, Rejected } from '../../tools/tool.ts';
+import type { TextFiles } from '../../workspace/textFiles.ts';
+import { clientFiles, type FilesCan } from './clientFiles.ts';
+import { runInClient } from './clientTerminal.ts';
+import type { ToolServers } from './toolServers.ts';
+import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
+
+/** What the client said it can do. */
+export interface ClientCan extends FilesCan {
+  readonly terminals: boolean;
+  readonly forms: boolean;
+  readonly compactions: boolean;
+}
+/** The client of one session. `ask` rejects when the client refuses or the signal fires. */
+export interface Client {
+  /** The working directory of the session; absolute. */
+  readonly cwd: string;
+  readonly can: ClientCan;
+  /** The tools of the servers it has named. */
+  readonly servers: ToolServers;
+  update(update: object): void;
+  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
+}
+
+/** The protocol, as the loop sees it. */
+export class AcpFace implements Frontend {
+  readonly asksQuestions = true;
+  readonly hasPlanMode = true;
+  readonly #client: Client;
+  /** Calls that were told of and have not ended. */
+  readonly #open = new Map<string, 'began' | 'ready'>();
+  /** Terminals of commands, by call; they stay in the call when it has ended. */
+  readonly #terminals = new Map<string, string>();
+  /** Tools of tool servers that may run without asking again. */
+  readonly #allowed = new Set<string>();
+  #compactions = 0;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Commands run in the client's terminals where it has some. */
+  get runCommand(): ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined {
+    return this.#client.can.terminals ? (spec, callId, onText) => this.#runCommand(spec, callId, onText) : undefined;
+  }
+
+  files(signal: AbortSignal): TextFiles {
+    return clientFiles((method, params) => this.#client.ask(method, params, signal), this.#client.can);
+  }
+
+  clientTools(): readonly ToolOffer[] {
+    return this.#client.servers.offers;
+  }
+
+  /** The client does not see what a tool server is asked to do, so the user is asked here, unless the tool says that it only reads. */
+  async callClient({ id, name, input }: Parameters<Frontend['callClient']>[0], signal: AbortSignal): Promise<Outcome> {
+    const { servers } = this.#client;
+    if (servers.changes(name) && !this.#allowed.has(name)) {
+      const shown = [{ type: 'brief' as const, text: input }];
+      const answer = await this.approve({ callId: id, tool: name, action: name, description: name, shown }, signal);
+      if (!answer.allow) throw new Rejected();
+      if (answer.forSession) this.#allowed.add(name);
+    }
+    return servers.call(name, input, signal);
+  }
+
+  async hook(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  emit(said: AgentEvent): void {
+    for (const update of this.#updates(said)) this.#client.update(update);
+  }
+
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const { callId, tool, description, shown } = request;
+    const command = shown.find((one) => one.type === 'command');
+    const content = contentOf(shown);
+    const locations = diffLocations(shown);
+    const toolCall = {
+      toolCallId: callId,
+      title: description,
+      kind: kindOf(tool),
+      ...(content.length > 0 ? { content } : {}),
+      ...(locations.length > 0 ? { locations } : {}),
+      ...(command?.type === 'command' ? { rawInput: { command: command.command } } : {}),
+    };
+    const options = [
+      { optionId: 'once', name: 'Allow', kind: 'allow_once' },
+      { optionId: 'session', name: `Allow "${request.action}" for this session`, kind: 'allow_always' },
+      { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
+    ];
+    try {
+      const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal));
+      if (chosen === 'once' || chosen === 'session') return { allow: true, forSession: chosen === 'session' };
+    } catch {
+      if (signal.reason instanceof Settled) return signal.reason.answer;
+    }
+    signal.throwIfAborted();
+    return { allow: false };
+  }
+
+  async question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
+    if (this.#client.can.forms) return this.#form(request, signal);
+    const [only] = request.questions;
+    if (!only || request.questions.length > 1) return undefined;
+    const options = only.options.map((option, at) => ({ optionId: `answer-${at}`, name: option.label, kind: 'allow_once' }));
+    options.push({ optionId: 'skip', name: 'Skip', kind: 'reject_once' });
+    const toolCall = { toolCallId: request.callId, title: only.question };
+    const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal).catch(() => undefined));
+    signal.throwIfAborted();
+    const label = options.find((option) => option.optionId === chosen && chosen !== 'skip')?.name;
+    return label === undefined ? undefined : { [only.question]: label };
+  }
+
+  async #form({ callId, questions }: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
+    const properties: Record<string, object> = {};
+    questions.forEach((one, at) => {
+      const choices = one.options.map(({ label, description }) => ({
+        const: label,
+        title: label,
+        ...(description ? { description } : {}),
+      }));
+      const head = { title: one.question, ...(one.body ? { description: one.body } : {}) };
+      properties[`q${at}`] = one.many ? { type: 'array', ...head, items: { anyOf: choices } } : { type: 'string', ...head, oneOf: choices };
+      if (!one.many) properties[`q${at}_custom`] = { type: 'string', title: 'Other' };
+    });
+    const params = {
+      mode: 'form',
+      message: questions[0]?.header ?? questions[0]?.question ?? '',
+      toolCallId: callId,
+      requestedSchema: { type: 'object', properties },
+    };
+    const answer = (await this.#client.ask('elicitation/create', params, signal).catch(() => undefined)) as FormAnswer | undefined;
+    signal.throwIfAborted();
+    if (answer?.action !== 'accept') return undefined;
+    const given = questions.flatMap((one, at) => {
+      const value = answer.content?.[`q${at}_custom`] ?? answer.content?.[`q${at}`];
+      return value === undefined ? [] : [[one.question, [value].flat().join(', ')] as const];
+    });
+    return given.length > 0 ? Object.fromEntries(given) : undefined;
+  }
+
+  /** In the client's terminal; a command that takes too long, or is not wanted any more, is killed there. */
+  #runCommand(spec: CommandSpec, callId: string, onText: (text: string) => void): Promise<CommandEnd> {
+    const client = this.#client;
+    const onTerminal = (terminalId: string): void => {
+      this.#terminals.set(callId, terminalId);
+      client.update({ sessionUpdate: 'tool_call_update', toolCallId: callId, content: [{ type: 'terminal', terminalId }] });
+    };
+    return runInClient((method, params) => client.ask(method, params), spec, onTerminal, onText);
+  }
+
+  #updates(said: AgentEvent): readonly object[] {
+    switch (said.type) {
+      case 'text':
+        return [chunk('agent_message_chunk', said.text)];
+      case 'thought':
+        return [chunk('agent_thought_chunk', said.text)];
+      case 'call.began':
+        this.#open.set(said.id, 'began');
+        return [
+          { sessionUpdate: 'tool_call', toolCallId: said.id, title: titleOf(said.name, {}), kind: kindOf(said.name), status: 'pending' },
+        ];
+      case 'call.ready':
+        return [this.#ready(said)];
+      case 'call.ended':
+        return this.#ended(said);
+      case 'status':
+        return [{ sessionUpdate: 'usage_update', used: said.contextTokens, size: said.contextSize }];
+      case 'planMode':
+        return [{ sessionUpdate: 'current_mode_update', currentModeId: said.on ? 'plan' : 'default' }];
+      case 'plan.shown':
+        return [chunk('agent_message_chunk', said.text)];
+      case 'steered':
+        return [];
+      case 'compaction.began':
+      case 'compaction.ended':
+        return this.#compaction(said.type === 'compaction.ended');
+      case 'sub':
+        return said.said.type.startsWith('call.') ? this.#updates(said.said) : [];
+      case 'turn.ended':
+        return this.#cutOff(() => true);
+      case 'step.broken':
+      case 'step.retry':
+        return this.#cutOff((state) => state === 'began');
+      case 'news':
+      case 'aside.asked':
+      case 'aside.answered':
+      case 'turn.started':
+      case 'step.began':
+      case 'call.grew':
+      case 'call.output':
+        return [];
+    }
+  }
+
+  #ready({ id, name, input }: Extract<AgentEvent, { type: 'call.ready' }>): object {
+    const known = this.#open.has(id);
+    this.#open.set(id, 'ready');
+    return {
+      sessionUpdate: known ? 'tool_call_update' : 'tool_call',
+      ...startedCall({ id, name, rawInput: inputOf(input) }, this.#client.cwd),
+    };
+  }
+
+  /** A last word for calls that never got one: cut off with their turn, or begun by an attempt of the model that was given up. */
+  #cutOff(which: (state: 'began' | 'ready') => boolean): readonly object[] {
+    const ids = [...this.#open].flatMap(([id, state]) => (which(state) ? [id] : []));
+    for (const id of ids) this.#open.delete(id);
+    return ids.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));
+  }
+
+  #ended({ id, outcome }: Extract<AgentEvent, { type: 'call.ended' }>): readonly object[] {
+    this.#open.delete(id);
+    const terminalId = this.#terminals.get(id);
+    const shown = contentOf(outcome.shown);
+    const text = [outcome.message, outcome.text].filter(Boolean).join('\n');
+    const content = [...(terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]), ...shown];
+    if (content.length === 0 && text) content.push(textContent(text));
+    const plan = planOf(outcome.shown);
+    const locations = diffLocations(outcome.shown);
+    return [
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: id,
+        status: outcome.isError ? 'failed' : 'completed',
+        content,
+        ...(locations.length > 0 ? { locations } : {}),
+      },
+      ...(plan ? [plan] : []),
+    ];
+  }
+
+  #compaction(ended: boolean): readonly object[] {
+    if (!this.#client.can.compactions) return [];
+    if (!ended) this.#compactions += 1;
+    const compactionId = `compaction-${this.#compactions}`;
+    return [{ sessionUpdate: 'compaction_update', compactionId, status: ended ? 'completed' : 'in_progress' }];
+  }
+}
+
+interface FormAnswer {
+  readonly action?: string;
+  readonly content?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+function optionOf(answer: unknown): string | undefined {
+  const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
+  return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { ResponseError } from 'vscode-jsonrpc/node';
+import * as z from 'zod/mini';
+import type { Channel } from '../../../transport/channel.ts';
+import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
+import { Cancelled, Conversation } from '../../conversation.ts';
+import { type Model, ModelError } from '../../models/model.ts';
+import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
+import { problemsOf } from '../../tools/tool.ts';
+import { NAME, VERSION } from '../../version.ts';
+import { AcpFace, type Client, type ClientCan } from './acpFace.ts';
+import { block, partOf } from './prompt.ts';
+import { replayed } from './replay.ts';
+import { mcpServers, ToolServers } from './toolServers.ts';
+
+export interface AcpOptions {
+  readonly channel: Channel;
+  readonly model: Model;
+  /** Where conversations are kept. */
+  readonly home: string;
+}
+
+interface Session {
+  readonly conversation: Conversation;
+  readonly client: Client;
+}
+
+const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())), mcpServers });
+const listing = z.object({ cwd: z.nullish(z.string()) });
+const named = z.object({ sessionId: z.string() });
+const marker = z.nullish(z.unknown());
+const hello = z.object({
+  protocolVersion: z.number(),
+  clientCapabilities: z.nullish(
+    z.object({
+      terminal: marker,
+      fs: z.nullish(z.object({ readTextFile: marker, writeTextFile: marker })),
+      session: z.nullish(z.object({ compaction: marker })),
+      elicitation: z.nullish(z.object({ form: marker })),
+    }),
+  ),
+});
+const NOT_FOUND = -32002;
+
+/** Serves conversations over ACP (acp.md §3-§9, seen from the other side). Many sessions in one process. */
+export class AcpServer {
+  readonly #rpc: Rpc;
+  readonly #options: AcpOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #turns = new Set<Promise<unknown>>();
+  /** Working directories of the sessions that were opened here. */
+  readonly #folders = new Set<string>();
+  #can: ClientCan = { terminals: false, reads: false, writes: false, forms: false, compactions: false };
+
+  constructor(options: AcpOptions) {
+    this.#options = options;
+    const note = (text: string) => void process.stderr.write(`parley-agent: ${text}\n`);
+    this.#rpc = openRpc(options.channel, {
+      log: { trace: () => {}, info: () => {}, warn: note, error: note },
+      first: (message) => {
+        if (!('method' in message) || 'id' in message) return false;
+        const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
+        if (method === 'session/cancel') this.#sessions.get(read(named, params).sessionId)?.conversation.cancel();
+        return true;
+      },
+    });
+    const methods: Readonly<Record<string, (params: unknown) => unknown>> = {
+      initialize: (params) => this.#initialize(params),
+      'session/new': (params) => this.#open(randomUUID(), params),
+      'session/load': (params) => this.#reopen(params, true),
+      'session/resume': (params) => this.#reopen(params, false),
+      'session/list': (params) => this.#list(read(listing, params).cwd ?? undefined),
+      'session/fork': (params) => this.#fork(params),
+      'session/delete': (params) => this.#delete(read(named, params).sessionId),
+      'session/close': (params) => this.#close(read(named, params).sessionId),
+      'session/set_mode': (params) => this.#setMode(params),
+      'session/prompt': (params) => this.#prompt(params),
+    };
+    for (const [method, run] of Object.entries(methods)) {
+      this.#rpc.connection.onRequest(method, async (params: unknown) => {
+        try {
+          return await run(params);
+        } catch (error) {
+          if (error instanceof ResponseError) return error;
+          return new ResponseError(-32603, error instanceof Error ? error.message : String(error));
+        }
+      });
+    }
+  }
+
+  /** Ends what runs; settles when it is over. */
+  async end(): Promise<void> {
+    for (const { conversation } of this.#sessions.values()) conversation.cancel();
+    await Promise.allSettled(this.#turns);
+    await Promise.allSettled([...this.#sessions.values()].map(({ client }) => client.servers.close()));
+  }
+
+  #initialize(params: unknown): object {
+    const { clientCapabilities: caps } = read(hello, params);
+    this.#can = {
+      terminals: Boolean(caps?.terminal),
+      reads: Boolean(caps?.fs?.readTextFile),
+      writes: Boolean(caps?.fs?.writeTextFile),
+      forms: Boolean(caps?.elicitation?.form),
+      compactions: Boolean(caps?.session?.compaction),
+    };
+    return {
+      protocolVersion: 1,
+      agentInfo: { name: NAME, title: 'Parley Agent', version: VERSION },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        mcpCapabilities: { http: true, sse: true },
+        sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, fork: {}, additionalDirectories: {} },
+      },
+      authMethods: [],
+    };
+  }
+
+  async #open(id: string, params: unknown): Promise<object> {
+    const { cwd, additionalDirectories, mcpServers: wanted } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
+    await this.#sessions.get(id)?.client.servers.close();
+    const servers = new ToolServers();
+    const client: Client = {
+      can: this.#can,
+      cwd,
+      servers,
+      update: (update) => void this.#rpc.connection.sendNotification('session/update', { sessionId: id, update }).catch(() => undefined),
+      ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
+    };
+    const conversation = new Conversation({
+      frontend: new AcpFace(client),
+      model: this.#options.model,
+      workspace: { cwd, roots: [cwd, ...(additionalDirectories ?? [])] },
+      store: new SessionStore(this.#options.home, cwd, id),
+    });
+    this.#sessions.set(id, { conversation, client });
+    this.#folders.add(cwd);
+    await servers.connect(wanted ?? [], cwd);
+    // Behind the answer that names the session.
+    setImmediate(() =>
+      client.update({
+        sessionUpdate: 'available_commands_update',
+        availableCommands: conversation.commands.all.map(({ name, description }) => ({ name, description })),
+      }),
+    );
+    return { sessionId: id, modes: modesOf(conversation) };
+  }
+
+  async #reopen(params: unknown, replay: boolean): Promise<object> {
+    const { sessionId } = read(named, params);
+    const { cwd, additionalDirectories } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
+    if (new SessionStore(this.#options.home, cwd, sessionId).readMessages().length === 0) {
+      throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
+    }
+    await this.#open(sessionId, params);
+    const session = this.#session(sessionId);
+    if (replay) for (const update of replayed(session.conversation.history.messages, cwd)) session.client.update(update);
+    return { modes: modesOf(session.conversation) };
+  }
+
+  async #close(id: string): Promise<object> {
+    const { conversation, client } = this.#session(id);
+    conversation.cancel();
+    this.#sessions.delete(id);
+    await client.servers.close();
+    return {};
+  }
+
+  #list(cwd: string | undefined): object {
+    const folders = cwd === undefined ? [...this.#folders] : [cwd];
+    const sessions = folders.flatMap((one) =>
+      sessionsOf(this.#options.home, one).map(({ id, title, at }) => ({
+        sessionId: id,
+        cwd: one,
+        updatedAt: new Date(at).toISOString(),
+        ...(title === undefined ? {} : { title }),
+      })),
+    );
+    return { sessions };
+  }
+
+  /** The copy is a session of its own from here on. */
+  async #fork(params: unknown): Promise<object> {
+    const { sessionId } = read(named, params);
+    const { cwd, additionalDirectories } = read(folder, params);
+    mustBeFolder(cwd, additionalDirectories ?? []);
+    const copy = randomUUID();
+    if (!copySession(this.#options.home, cwd, sessionId, copy)) {
+      throw new ResponseError(NOT_FOUND, `Resource not found: ${sessionId}`);
+    }
+    return this.#open(copy, params);
+  }
+
+  /** One that is gone already is no error. */
+  async #delete(id: string): Promise<object> {
+    if (this.#sessions.has(id)) await this.#close(id);
+    deleteSession(this.#options.home, id);
+    return {};
+  }
+
+  #setMode(params: unknown): object {
+    const { sessionId, modeId } = read(z.extend(named, { modeId: z.enum(['default', 'plan']) }), params);
+    this.#session(sessionId).conversation.setPlanMode(modeId === 'plan');
+    return {};
+  }
+
+  async #prompt(params: unknown): Promise<object> {
+    const { sessionId, prompt } = read(z.extend(named, { prompt: z.array(block) }), params);
+    const turn = this.#session(sessionId).conversation.prompt(prompt.map(partOf));
+    this.#turns.add(turn);
+    try {
+      const { status } = await turn;
+      return { stopReason: status === 'finished' ? 'end_turn' : 'max_turn_requests' };
+    } catch (error) {
+      if (error instanceof Cancelled) return { stopReason: 'cancelled' };
+      if (error instanceof ModelError) throw new ResponseError(-32603, error.message);
+      throw error;
+    } finally {
+      this.#turns.delete(turn);
+    }
+  }
+
+  #session(id: string): Session {
+    const session = this.#sessions.get(id);
+    if (!session) throw new ResponseError(NOT_FOUND, `Resource not found: ${id}`);
+    return session;
+  }
+
+  #ask(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
+    const asked = this.#rpc.connection.sendRequest(method, params);
+    if (!signal) return asked;
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason);
+      if (signal.aborted) return stop();
+      signal.addEventListener('abort', stop, { once: true });
+      asked.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
+}
+
+function modesOf(conversation: Conversation): object {
+  return {
+    currentModeId: conversation.planMode ? 'plan' : 'default',
+    availableModes: [
+      { id: 'default', name: 'Default', description: 'Asks before it changes something' },
+      { id: 'plan', name: 'Plan', description: 'Only reads, and proposes a plan' },
+    ],
+  };
+}
+
+/** The folder a session works in; refused in words when it cannot be one. */
+function mustBeFolder(cwd: string, others: readonly string[]): void {
+  const relative = [cwd, ...others].find((one) => !path.isAbsolute(one));
+  if (relative !== undefined) throw new ResponseError(-32602, `The folder has to be an absolute path, not "${relative}"`);
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new ResponseError(-32602, `${cwd} is not a folder on this machine`);
+}
+
+function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {
+  const parsed = schema.safeParse(params);
+  if (!parsed.success) throw new ResponseError(-32602, `Bad params: ${problemsOf(parsed.error)}`);
+  return parsed.data;
+}

@@ -1,0 +1,148 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { localize } from '../../locale.ts';
+import type { Shown } from '../../tools/tool.ts';
+
+/** Our tools in the words of the protocol (acp.md §8). */
+
+const KINDS: Readonly<Record<string, string>> = {
+  ReadFile: 'read',
+  ListDirectory: 'read',
+  Glob: 'search',
+  Grep: 'search',
+  WriteFile: 'edit',
+  StrReplaceFile: 'edit',
+  Shell: 'execute',
+  SetTodoList: 'think',
+  ExitPlanMode: 'switch_mode',
+};
+
+export function kindOf(tool: string): string {
+  return Object.hasOwn(KINDS, tool) ? (KINDS[tool] ?? 'other') : 'other';
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** What a call does, in words a user reads; without its input (it is still being written) only what is known. A tool of the client's keeps its name. */
+export function titleOf(tool: string, input: unknown): string {
+  const given = recordOf(input);
+  const text = (name: string): string | undefined => (typeof given[name] === 'string' && given[name] !== '' ? given[name] : undefined);
+  const file = text('path');
+  const place = text('directory') ?? file;
+  const where = place === undefined || place === '.' ? '' : localize(` in ${place}`, `（在 ${place} 中）`);
+  switch (tool) {
+    case 'ReadFile':
+      return file === undefined ? localize('Read a file', '读取文件') : localize(`Read ${file}`, `读取 ${file}`);
+    case 'WriteFile':
+      return file === undefined ? localize('Write a file', '写入文件') : localize(`Write ${file}`, `写入 ${file}`);
+    case 'StrReplaceFile':
+      return file === undefined ? localize('Edit a file', '编辑文件') : localize(`Edit ${file}`, `编辑 ${file}`);
+    case 'ListDirectory':
+      return localize(`List ${file ?? 'a folder'}`, `列出 ${file ?? '文件夹'}`);
+    case 'Glob':
+      return text('pattern') === undefined
+        ? localize('Find files', '查找文件')
+        : localize(`Find files ${text('pattern')}${where}`, `查找文件 ${text('pattern')}${where}`);
+    case 'Grep':
+      return text('pattern') === undefined
+        ? localize('Search', '搜索')
+        : localize(`Search for "${text('pattern')}"${where}`, `搜索“${text('pattern')}”${where}`);
+    case 'Shell':
+      return text('command') === undefined ? localize('Run a command', '运行命令') : (text('command') ?? '');
+    case 'SetTodoList':
+      return localize('Update the plan', '更新计划');
+    case 'Agent':
+      return text('description') ?? localize('Hand on a task', '交办任务');
+    default:
+      return tool;
+  }
+}
+
+/** The file or folder a call works at, absolute whatever the model wrote, so that a client can follow; `style` is the paths of this machine. */
+export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path, 'resolve'> = path): readonly object[] {
+  const { path: given, directory, line_offset: line } = recordOf(input);
+  const named = [given, directory].find((one) => typeof one === 'string' && one !== '' && !one.includes('\0')) as string | undefined;
+  if (named === undefined) return [];
+  const home = process.env.HOME ?? process.env.USERPROFILE;
+  const expanded = home !== undefined && /^~(?=$|[\\/])/.test(named) ? home + named.slice(1) : named;
+  return [{ path: style.resolve(cwd, expanded), ...(Number.isInteger(line) && Number(line) > 0 ? { line } : {}) }];
+}
+
+/** Where an edit changes its file: the first line that differs, from 1. */
+export function diffLocations(shown: readonly Shown[]): readonly object[] {
+  return shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, line: firstChange(one.before ?? '', one.after) }] : []));
+}
+
+function firstChange(before: string, after: string): number {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const at = now.findIndex((line, index) => line !== old[index]);
+  return at < 0 ? Math.max(1, now.length) : at + 1;
+}
+
+export function contentOf(shown: readonly Shown[]): readonly object[] {
+  return shown.flatMap((one): readonly object[] => {
+    switch (one.type) {
+      case 'diff':
+        return [{ type: 'diff', path: one.path, oldText: one.before, newText: one.after }];
+      case 'brief':
+        return [textContent(one.text)];
+      case 'command':
+      case 'task':
+      case 'todo':
+      case 'other':
+        return [];
+    }
+  });
+}
+
+export function planOf(shown: readonly Shown[]): object | undefined {
+  const todo = shown.find((one) => one.type === 'todo');
+  if (todo?.type !== 'todo') return undefined;
+  const entries = todo.items.map(({ title, status }) => ({
+    content: title,
+    priority: 'medium',
+    status: status === 'done' ? 'completed' : status,
+  }));
+  return { sessionUpdate: 'plan', entries };
+}
+
+export function textContent(text: string): object {
+  return { type: 'content', content: { type: 'text', text } };
+}
+
+export function chunk(kind: string, text: string): object {
+  return { sessionUpdate: kind, content: { type: 'text', text } };
+}
+
+export function linkText(uri: string, name: string): string {
+  return uri.startsWith(pathToFileURL('/').href) ? `@${decodeURIComponent(new URL(uri).pathname)}` : `[${name}](${uri})`;
+}
+
+/** A call whose input is known, as `tool_call` and `tool_call_update` tell it. */
+export function startedCall(
+  { id, name, rawInput }: { readonly id: string; readonly name: string; readonly rawInput: unknown },
+  cwd: string,
+): object {
+  const locations = locationsOf(rawInput, cwd);
+  return {
+    toolCallId: id,
+    title: titleOf(name, rawInput),
+    kind: kindOf(name),
+    status: 'in_progress',
+    ...(rawInput === undefined ? {} : { rawInput }),
+    ...(locations.length > 0 ? { locations } : {}),
+  };
+}
+
+/** The input a model wrote; undefined when it is no JSON. */
+export function inputOf(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function recordOf(input: unknown): Input {
+  return typeof input === 'object' && input !== null ? (input as Input) : {};
+}

@@ -1,0 +1,91 @@
+import { structuredPatch } from 'diff';
+import type { DisplayBlock } from '../../../protocols/kimi-wire/schema.ts';
+import type { Shown } from '../../tools/tool.ts';
+import type { Dialect } from './versions.ts';
+
+type Block = DisplayBlock | { readonly type: string; readonly data: unknown };
+
+const CONTEXT = 3;
+/** Beyond these a diff is told as a summary (wire.md §6). */
+const MOST_LINES = 10_000;
+const MOST_EDITS = 20_000;
+
+/** What a user is shown, as display blocks. */
+export function blocksOf(shown: readonly Shown[], dialect: Dialect): readonly Block[] {
+  return shown.flatMap((one) => blocksOfOne(one, dialect));
+}
+
+function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
+  switch (one.type) {
+    case 'brief':
+      return [{ type: 'brief', text: one.text }];
+    case 'todo':
+      return [{ type: 'todo', items: one.items.map((item) => ({ ...item })) }];
+    case 'command':
+      return [{ type: 'shell', language: process.platform === 'win32' ? 'powershell' : 'bash', command: one.command }];
+    case 'diff':
+      return diffBlocks(one, dialect);
+    case 'task': {
+      const { id, kind, status, description } = one.task;
+      return dialect.has('notifications') ? [{ type: 'background_task', task_id: id, kind, status, description }] : [];
+    }
+    case 'other':
+      return [passedOn(one.value)];
+  }
+}
+
+/** One block per hunk: up to three lines around it, joined with `\n`, without the final newline. */
+function diffBlocks(diff: Extract<Shown, { type: 'diff' }>, dialect: Dialect): readonly Block[] {
+  const before = diff.before ?? '';
+  const hunks = isLong(before) || isLong(diff.after) ? undefined : hunksOf(before, diff.after);
+  if (!hunks) {
+    const summary = { path: diff.path, old_text: countOf(before), new_text: countOf(diff.after) };
+    return [{ type: 'diff', ...summary, ...(dialect.has('summaries') ? { is_summary: true } : {}) }];
+  }
+  return hunks.map((hunk) => ({
+    type: 'diff',
+    path: diff.path,
+    old_text: side(hunk.lines, '-'),
+    new_text: side(hunk.lines, '+'),
+    ...(dialect.has('diffStarts') ? { old_start: Math.max(hunk.oldStart, 1), new_start: Math.max(hunk.newStart, 1) } : {}),
+  }));
+}
+
+interface Hunk {
+  readonly oldStart: number;
+  readonly newStart: number;
+  readonly lines: readonly string[];
+}
+
+function hunksOf(before: string, after: string): readonly Hunk[] | undefined {
+  const patch = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: MOST_EDITS });
+  return patch?.hunks;
+}
+
+function side(lines: readonly string[], sign: '-' | '+'): string {
+  return lines
+    .filter((line) => line.startsWith(' ') || line.startsWith(sign))
+    .map((line) => line.slice(1))
+    .join('\n');
+}
+
+function isLong(text: string): boolean {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    lines += 1;
+    if (lines > MOST_LINES) return true;
+  }
+  return false;
+}
+
+function countOf(text: string): string {
+  const lines = text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  return `(${lines} lines)`;
+}
+
+/** A block of a client's tool: known ones as they are, others wrapped. */
+function passedOn(value: unknown): Block {
+  if (typeof value !== 'object' || value === null) return { type: 'unknown', data: value };
+  const { type } = { type: 'unknown', ...value };
+  return { type: typeof type === 'string' ? type : 'unknown', data: value };
+}

@@ -1,0 +1,206 @@
+import { type AnswerResult, type ContentPart, codes, type ToolReturnValue, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
+import type { AgentEvent } from '../../frontend.ts';
+import { localize } from '../../locale.ts';
+import { isModelError, type UserPart } from '../../models/model.ts';
+import type { News } from '../../task.ts';
+import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
+import { blocksOf } from './blocks.ts';
+import { WireError } from './peer.ts';
+import type { Dialect } from './versions.ts';
+
+export interface WireMessage {
+  readonly type: string;
+  readonly payload: object;
+}
+
+/** What the loop says, as events of one dialect. Remembers only which call's arguments have been sent in pieces. */
+export class Encoder {
+  readonly #dialect: Dialect;
+  readonly #grown = new Set<string>();
+  #input: UserInput = '';
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** The input of the next turn, in the client's own words. */
+  expect(input: UserInput): void {
+    this.#input = input;
+  }
+
+  encode(said: AgentEvent): readonly WireMessage[] {
+    const dialect = this.#dialect;
+    switch (said.type) {
+      case 'turn.started':
+        this.#grown.clear();
+        return [event('TurnBegin', { user_input: this.#input })];
+      case 'turn.ended':
+        return dialect.has('turnEnd') ? [event('TurnEnd', {})] : [];
+      case 'step.began':
+        return [event('StepBegin', { n: said.n })];
+      case 'step.broken':
+        return [event('StepInterrupted', {})];
+      case 'step.retry':
+        if (!dialect.has('stepRetry')) return [event('StepInterrupted', {}), event('StepBegin', { n: said.n })];
+        return [
+          event('StepRetry', {
+            n: said.n,
+            next_attempt: said.nextAttempt,
+            max_attempts: said.maxAttempts,
+            wait_s: said.wait,
+            error_type: said.reason,
+            status_code: said.status ?? null,
+          }),
+        ];
+      case 'text':
+        return [event('ContentPart', { type: 'text', text: said.text })];
+      case 'thought':
+        return [event('ContentPart', { type: 'think', think: said.text, encrypted: null })];
+      case 'call.began':
+        return [event('ToolCall', { type: 'function', id: said.id, function: { name: said.name, arguments: null }, extras: null })];
+      case 'call.grew':
+        this.#grown.add(said.id);
+        return [event('ToolCallPart', { arguments_part: said.text })];
+      case 'call.ready':
+        return this.#grown.has(said.id) ? [] : [event('ToolCallPart', { arguments_part: said.input })];
+      case 'call.output':
+        return [];
+      case 'call.ended':
+        return [event('ToolResult', { tool_call_id: said.id, return_value: returnValueOf(said.outcome, dialect) })];
+      case 'status':
+        return [event('StatusUpdate', statusOf(said, dialect))];
+      case 'planMode':
+        return dialect.has('planMode') ? [event('StatusUpdate', { plan_mode: said.on })] : [];
+      case 'plan.shown':
+        return dialect.has('planDisplay') ? [event('PlanDisplay', { content: said.text, file_path: said.path })] : [];
+      case 'steered':
+        return dialect.has('steerInput') ? [event('SteerInput', { user_input: inputOf(said.input) })] : [];
+      case 'compaction.began':
+        return [event('CompactionBegin', {})];
+      case 'compaction.ended':
+        return [event('CompactionEnd', {})];
+      case 'news':
+        return dialect.has('notifications') ? [event('Notification', notificationOf(said.news))] : [];
+      case 'aside.asked':
+        return dialect.has('asides') ? [event('BtwBegin', { id: said.id, question: said.question })] : [];
+      case 'aside.answered':
+        if (!dialect.has('asides')) return [event('ContentPart', { type: 'text', text: said.error ?? said.text })];
+        return [event('BtwEnd', { id: said.id, response: said.error === undefined ? said.text : null, error: said.error ?? null })];
+      case 'sub':
+        return this.encode(said.said).map((inner) => event('SubagentEvent', this.#nested(said, inner)));
+    }
+  }
+
+  #nested(said: Extract<AgentEvent, { type: 'sub' }>, inner: WireMessage): object {
+    if (!this.#dialect.has('parentToolCallId')) return { task_tool_call_id: said.callId, event: inner };
+    return { parent_tool_call_id: said.callId, agent_id: said.agentId, subagent_type: said.kind, event: inner };
+  }
+}
+
+function event(type: string, payload: object): WireMessage {
+  return { type, payload };
+}
+
+function notificationOf({ id, task, message, at }: News): object {
+  const went = { completed: 'success', failed: 'error', killed: 'warning', running: 'info', awaiting_approval: 'info' } as const;
+  return {
+    id,
+    category: 'task',
+    type: `task.${task.status}`,
+    source_kind: 'background_task',
+    source_id: task.id,
+    title: localize(`In the background: ${task.description}`, `后台任务：${task.description}`),
+    body: message,
+    severity: went[task.status],
+    created_at: at / 1000,
+    payload: { task_id: task.id, task_kind: task.kind, status: task.status },
+  };
+}
+
+function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: Dialect): object {
+  const { usage } = said;
+  return {
+    context_usage: said.contextSize > 0 ? Math.min(said.contextTokens / said.contextSize, 1) : null,
+    ...(dialect.has('contextTokens') ? { context_tokens: said.contextTokens, max_context_tokens: said.contextSize } : {}),
+    token_usage: usage
+      ? { input_other: usage.input - usage.cached, output: usage.output, input_cache_read: usage.cached, input_cache_creation: 0 }
+      : null,
+  };
+}
+
+export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
+  const { isError, text, message, shown } = outcome;
+  return { is_error: isError, output: text, message, display: blocksOf(shown, dialect) };
+}
+
+/** What a client's tool answered. Parts that are not text are named, not passed to the model. */
+export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome {
+  const value = answer.return_value;
+  const shown: readonly Shown[] = value.display.map((block) =>
+    block.type === 'brief' ? { type: 'brief', text: block.text } : { type: 'other', value: block.type === 'unknown' ? block.value : block },
+  );
+  return { isError: value.is_error, text: textOfOutput(value.output), message: value.message, shown };
+}
+
+export const invalidToolAnswer: Outcome = failed('Invalid tool result payload from the client.');
+
+function textOfOutput(output: ToolReturnValue['output']): string {
+  if (typeof output === 'string') return output;
+  return output.map((part) => (part.type === 'text' ? part.text : `[${part.type === 'unknown' ? 'content' : part.type}]`)).join('\n');
+}
+
+/** The parts of a prompt. Throws WireError -32602 for parts of an unknown type and for nothing at all. */
+export function partsOf(input: UserInput): readonly UserPart[] {
+  const list: readonly ContentPart[] = typeof input === 'string' ? [{ type: 'text', text: input }] : input;
+  const parts = list.flatMap(userParts);
+  if (parts.length === 0) throw new WireError(codes.badParams, 'user_input is empty');
+  return parts;
+}
+
+function userParts(part: ContentPart): readonly UserPart[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+    case 'think':
+      return [];
+    case 'image_url':
+      return [{ type: 'image', url: part.image_url.url }];
+    case 'audio_url':
+      return [{ type: 'audio', url: part.audio_url.url }];
+    case 'video_url':
+      return [{ type: 'video', url: part.video_url.url }];
+    case 'unknown':
+      throw new WireError(codes.badParams, `user_input has a content part nobody knows: ${JSON.stringify(part.value).slice(0, 100)}`);
+  }
+}
+
+function inputOf(parts: readonly UserPart[]): UserInput {
+  const [first] = parts;
+  if (parts.length === 1 && first?.type === 'text') return first.text;
+  return parts.map(contentPart);
+}
+
+function contentPart(part: UserPart): ContentPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image':
+      return { type: 'image_url', image_url: { url: part.url } };
+    case 'audio':
+      return { type: 'audio_url', audio_url: { url: part.url } };
+    case 'video':
+      return { type: 'video_url', video_url: { url: part.url } };
+  }
+}
+
+/** A failed turn as an error of wire.md §10. */
+export function wireErrorOf(error: unknown, dialect: Dialect): unknown {
+  if (!isModelError(error)) return error;
+  const byKind = {
+    no_model: codes.noModel,
+    model_cannot: codes.modelCannot,
+    service: codes.modelService,
+    login: dialect.has('loginExpired') ? codes.loginExpired : codes.modelService,
+  } as const;
+  return new WireError(byKind[error.kind], error.message);
+}
