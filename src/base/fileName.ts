@@ -1,0 +1,90 @@
+/** The rules by which a system reads file names. */
+export type Platform = 'win32' | 'darwin' | 'posix';
+
+/** Characters that a reader does not see and that some file systems leave out of names; controls among them. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/gu;
+/** Names that Windows takes for a device in every folder, whatever follows the first dot. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])$/;
+
+/**
+ * One key for all spellings of an absolute path, to compare files by and to keep them under; never to open one. Folds case where the system does,
+ * resolves `.` and `..`, and takes away what Windows ignores: trailing dots and blanks, `\\?\`, the name of the main data stream.
+ */
+export function fileKey(file: string, platform: Platform): string {
+  if (platform === 'win32') return windowsKey(file);
+  const key = `/${resolved(file.split('/')).join('/')}`;
+  return platform === 'darwin' ? foldCase(key.normalize('NFC')) : key;
+}
+
+/** The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. */
+export function pathBelowFolder(folder: string, file: string, platform: Platform): string | undefined {
+  const root = fileKey(folder, platform);
+  const key = fileKey(file, platform);
+  const prefix = root.endsWith('/') ? root : `${root}/`;
+  if (key === root) return '';
+  if (!key.startsWith(prefix)) return undefined;
+  const depth = key.slice(prefix.length).split('/').length;
+  const names = resolved(platform === 'win32' ? withoutDevicePrefix(file).split('/') : file.split('/'));
+  return names.slice(-depth).join('/');
+}
+
+/** A name folded as broadly as any system folds it: case, compatibility forms, invisible characters, trailing dots and blanks. */
+export function foldName(name: string): string {
+  const plain = name.normalize('NFKC').replace(INVISIBLE, '');
+  return trimmedEnd(plain.toUpperCase().toLowerCase().normalize('NFKC'));
+}
+
+/**
+ * True for a name that some system takes for another one than it reads: a stream (`a::$DATA`), a short name (`GIT~1`), a device (`aux.c`), dots or
+ * blanks at the end, characters that do not show.
+ */
+export function isDeceptiveName(name: string): boolean {
+  if (name === '.' || name === '..') return false;
+  if (/[:\0]|~\d/.test(name) || trimmedEnd(name) !== name) return true;
+  INVISIBLE.lastIndex = 0;
+  if (INVISIBLE.test(name.replace(/(?<=\p{Extended_Pictographic})\ufe0f/gu, ''))) return true;
+  const [beforeDot = ''] = foldName(name).split('.', 1);
+  return DEVICE.test(trimmedEnd(beforeDot));
+}
+
+function windowsKey(file: string): string {
+  const plain = withoutDevicePrefix(file);
+  const share = plain.startsWith('//');
+  const names = resolved(plain.split('/')).map((name) => trimmedEnd(name.replace(/(?<=.)::\$data$/i, '')));
+  return foldCase(`${share ? '//' : ''}${names.join('/')}`);
+}
+
+/** With forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
+function withoutDevicePrefix(file: string): string {
+  const plain = file.replaceAll('\\', '/').replace(/^\/\/[?.]\/(?:UNC\/)?/i, (prefix) => (/unc/i.test(prefix) ? '//' : ''));
+  // As in the path of a file: address.
+  return plain.replace(/^\/(?=[A-Za-z]:)/, '');
+}
+
+/** The names of a path without empty ones, `.` and `..`. */
+function resolved(names: readonly string[]): readonly string[] {
+  const all: string[] = [];
+  for (const name of names) {
+    if (name === '..') all.pop();
+    else if (name !== '' && name !== '.') all.push(name);
+  }
+  return all;
+}
+
+/** Character by character, as file systems do it: no character becomes two. */
+function foldCase(text: string): string {
+  let folded = '';
+  for (const character of text) {
+    const upper = character.toUpperCase();
+    const lower = (upper.length === character.length ? upper : character).toLowerCase();
+    folded += lower.length === character.length ? lower : character;
+  }
+  return folded;
+}
+
+/** Without dots and blanks at its end; a loop, for an expression would try every run of them. */
+function trimmedEnd(name: string): string {
+  let end = name.length;
+  while (end > 0 && (name[end - 1] === '.' || name[end - 1] === ' ')) end -= 1;
+  return end === 0 ? name : name.slice(0, end);
+}

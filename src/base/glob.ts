@@ -1,0 +1,185 @@
+/** Characters a `*` and a `?` of a glob may stand for: any but a slash in a path, any at all in a text such as a command line. */
+export type GlobKind = 'path' | 'text';
+
+/**
+ * One position of a glob. `star` and `globstar` stand for any run of characters, `folders` for nothing or a run that ends in a slash, `set` for one
+ * character of a class.
+ */
+type Token =
+  | { readonly type: 'literal'; readonly code: number }
+  | { readonly type: 'one' | 'star' | 'globstar' | 'folders' }
+  | { readonly type: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [number, number])[] };
+
+/** Longest glob in characters; a longer one matches nothing. */
+const LONGEST = 2000;
+/** Most alternatives that the braces of one glob may expand to. */
+const MOST_ALTERNATIVES = 256;
+
+/**
+ * A predicate for a glob over whole texts: `*` any run within a path segment (anywhere for `text`), `**` any run, `**` and a slash any number of
+ * folders, `?` one character. Runs in time proportional to glob times text: positions are followed together, nothing is tried twice.
+ */
+export function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
+  return matcherOf(tokensOf(glob, { classes: false }), kind);
+}
+
+/**
+ * A predicate for the globs of search tools: as `globMatcher` for paths, and also braces (`{a,b}`), classes (`[a-z]`, `[!a]`) and a backslash that
+ * takes the next character literally. Throws an Error with a sentence when the glob is too large.
+ */
+export function searchGlob(glob: string): (path: string) => boolean {
+  const all = alternatives(glob).map((one) => matcherOf(tokensOf(one, { classes: true }), 'path'));
+  return (path) => all.some((matches) => matches(path));
+}
+
+function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => boolean {
+  if (tokens.length > LONGEST) return () => false;
+  return (text) => run(tokens, kind, text);
+}
+
+/** Simulates the automaton of the tokens: the set of positions that are reachable after each character. */
+function run(tokens: readonly Token[], kind: GlobKind, text: string): boolean {
+  const end = tokens.length;
+  let now = new Positions(end + 1);
+  let next = new Positions(end + 1);
+  enter(tokens, now, 0);
+  for (let at = 0; at < text.length && now.count > 0; ) {
+    const code = text.codePointAt(at) ?? 0;
+    at += code > 0xffff ? 2 : 1;
+    for (let index = 0; index < now.count; index++) {
+      const position = now.at(index);
+      const token = tokens[position];
+      if (!token) continue;
+      const slash = code === SLASH && kind === 'path';
+      if (token.type === 'globstar' || (token.type === 'star' && !slash)) enter(tokens, next, position);
+      // Only after a slash is the run of folders over.
+      if (token.type === 'folders') next.add(position);
+      if (token.type === 'folders' ? code === SLASH : takes(token, code, slash)) enter(tokens, next, position + 1);
+    }
+    [now, next] = [next, now];
+    next.clear();
+  }
+  return now.has(end);
+}
+const SLASH = 0x2f;
+
+/** Adds a position and those that follow it without a character. */
+function enter(tokens: readonly Token[], positions: Positions, from: number): void {
+  for (let position = from; ; position++) {
+    positions.add(position);
+    const type = tokens[position]?.type;
+    if (type !== 'star' && type !== 'globstar' && type !== 'folders') return;
+  }
+}
+
+/** True when a token that stands for exactly one character stands for this one. */
+function takes(token: Token, code: number, slash: boolean): boolean {
+  if (token.type === 'literal') return token.code === code;
+  if (token.type === 'one') return !slash;
+  return token.type === 'set' && !slash && token.ranges.some(([from, to]) => code >= from && code <= to) !== token.negated;
+}
+
+/** A set of small numbers in the order they were added, cleared in constant time. */
+class Positions {
+  readonly #list: Int32Array;
+  readonly #place: Int32Array;
+  count = 0;
+
+  constructor(size: number) {
+    this.#list = new Int32Array(size);
+    this.#place = new Int32Array(size);
+  }
+
+  has(position: number): boolean {
+    const place = this.#place[position] ?? 0;
+    return place < this.count && this.#list[place] === position;
+  }
+
+  add(position: number): void {
+    if (this.has(position)) return;
+    this.#list[this.count] = position;
+    this.#place[position] = this.count;
+    this.count += 1;
+  }
+
+  at(index: number): number {
+    return this.#list[index] ?? 0;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+}
+
+function tokensOf(glob: string, { classes }: { readonly classes: boolean }): readonly Token[] {
+  const tokens: Token[] = [];
+  const push = (token: Token) => {
+    // Neighbouring runs say no more than one of them.
+    if (token.type === 'star' && tokens.at(-1)?.type === 'star') return;
+    tokens.push(token);
+  };
+  for (let at = 0; at < glob.length; ) {
+    const rest = glob.startsWith('**/', at) ? '**/' : glob.startsWith('**', at) ? '**' : '';
+    const code = glob.codePointAt(at) ?? 0;
+    const character = String.fromCodePoint(code);
+    const set = classes && character === '[' ? classAt(glob, at) : undefined;
+    if (rest !== '') push({ type: rest === '**/' ? 'folders' : 'globstar' });
+    else if (character === '*') push({ type: 'star' });
+    else if (character === '?') push({ type: 'one' });
+    else if (set) push(set.token);
+    else if (classes && character === '\\' && at + 1 < glob.length) {
+      const escaped = glob.codePointAt(at + 1) ?? 0;
+      push({ type: 'literal', code: escaped });
+      at += String.fromCodePoint(escaped).length;
+    } else push({ type: 'literal', code });
+    at += set ? set.length : rest !== '' ? rest.length : character.length;
+  }
+  return tokens;
+}
+
+/** The class that begins at a bracket, with its length in the glob; undefined when the bracket is never closed. */
+function classAt(glob: string, at: number): { readonly token: Token; readonly length: number } | undefined {
+  const negated = glob[at + 1] === '!' || glob[at + 1] === '^';
+  const first = at + (negated ? 2 : 1);
+  // A bracket that comes first is a member.
+  const close = glob.indexOf(']', first + 1);
+  if (close < 0) return undefined;
+  const members = [...glob.slice(first, close).replaceAll('\\', '')].map((one) => one.codePointAt(0) ?? 0);
+  const ranges: [number, number][] = [];
+  for (let index = 0; index < members.length; index++) {
+    const from = members[index] ?? 0;
+    const ranged = members[index + 1] === 0x2d && index + 2 < members.length;
+    ranges.push([from, ranged ? (members[index + 2] ?? from) : from]);
+    if (ranged) index += 2;
+  }
+  return { token: { type: 'set', negated, ranges }, length: close + 1 - at };
+}
+
+/** A glob without braces for each choice the braces give. Throws when there are too many. */
+function alternatives(glob: string): readonly string[] {
+  const done: string[] = [];
+  const open = [glob];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    const group = innermostBraces(one);
+    if (!group) done.push(one);
+    else for (const choice of group.choices) open.push(one.slice(0, group.from) + choice + one.slice(group.to));
+    if (done.length + open.length > MOST_ALTERNATIVES || one.length > LONGEST) throw new Error('The glob has too many alternatives.');
+  }
+  return done;
+}
+
+/** The first pair of braces with a comma and no braces within. */
+function innermostBraces(glob: string): { readonly from: number; readonly to: number; readonly choices: readonly string[] } | undefined {
+  let from = -1;
+  for (let at = 0; at < glob.length; at++) {
+    const character = glob[at];
+    if (character === '\\') at += 1;
+    else if (character === '{') from = at;
+    else if (character === '}' && from >= 0) {
+      const choices = glob.slice(from + 1, at).split(',');
+      if (choices.length > 1) return { from, to: at + 1, choices };
+      from = -1;
+    }
+  }
+  return undefined;
+}

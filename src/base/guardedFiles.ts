@@ -1,0 +1,106 @@
+import { foldName, isDeceptiveName } from './fileName.ts';
+import { globMatcher } from './glob.ts';
+
+/** Why a change of a file is always shown to the user: what uses the file without being asked. `name` and `user` say it is deceptive, or listed by the user. */
+export type GuardReason = 'versionControl' | 'editor' | 'agent' | 'shell' | 'automation' | 'build' | 'name' | 'user';
+
+/**
+ * The only list of files that run something, or instruct an agent, without anybody starting them: names of files and folders at any depth of a
+ * workspace, with `*` for any run of characters. No rule with a wildcard and no "always" covers a change of them. SECURITY.md explains the groups.
+ */
+const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
+  // Version control runs hooks, filters and helpers named in these on the next status, commit or checkout.
+  versionControl: `.git .hg .svn .jj .bzr .gitmodules .gitattributes .gitconfig .gitignore_global .hgrc .husky .githooks .hooks
+    .pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.* .lefthook.* lefthook-local.* .lintstagedrc* lint-staged.config.* .commitlintrc*
+    .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .czrc .gitlint .arcconfig`,
+  // Editors start tasks, servers and tools named in these when the folder is opened or a file is saved.
+  editor: `.vscode .vscode-test .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
+    .helix .nvim.lua .nvimrc .exrc .vimrc .gvimrc _vimrc .vim .vimspector.json .dir-locals.el .dir-locals-2.el .emacs .emacs.d .sublime
+    *.sublime-project *.sublime-workspace .theia .lapce .ycm_extra_conf.py .gitpod.yml .gitpod.dockerfile .ensime .metals .clangd .ccls .lsp.json
+    pyrightconfig.json tsconfig*.json jsconfig*.json`,
+  // Agents start servers and hooks named in these, or follow them as instructions in a later conversation.
+  agent: `.mcp.json mcp.json .mcp .claude .claude.json .claude-plugin .claude.local.md .cursor .cursorrules .gemini .qwen .kimi .codex
+    .opencode opencode.json opencode.jsonc .amazonq .windsurf .windsurfrules .continue .continuerc.json .aider* .roo .roomodes .roorules
+    .clinerules .cline .kilocode .kilocodemodes .goose .goosehints .agents .agent .parley .augment .augment-guidelines .junie .kiro .copilot
+    crush.json .crush.json .crush .factory .trae .crewai .openhands .openhands_instructions .rules .rulesync .cody .tabnine .codeium .pearai     .warp warp.md .devin .jules .forge forge.yaml .plandex .replit replit.nix .replit.md .stackblitzrc
+    agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md kimi.md skill.md .skills copilot-instructions.md
+    *.instructions.md *.prompt.md *.chatmode.md *.agent.md `,
+  // Shells, terminals and the tools of the command line read these when they start or enter the folder.
+  shell: `.envrc .env .env.* *.env .env-* .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_completion .profile .zshrc .zshenv
+    .zprofile .zlogin .zlogout .zimrc .kshrc .mkshrc .cshrc .tcshrc .login .logout .inputrc .xprofile .xinitrc .xsession .xsessionrc .xsessionrc
+    .pam_environment config.fish .config .local .ssh .gnupg .aws .azure .kube .docker .dockercfg .gcloud .netrc _netrc .wgetrc .curlrc _curlrc .screenrc
+    .tmux.conf .psqlrc .sqliterc .my.cnf .mylogin.cnf .gdbinit .lldbinit .irbrc .pryrc .pythonrc .pythonstartup .pdbrc .rprofile .renviron .rprofile.site
+    .octaverc .ghci .guile .erlang .iex.exs .jupyter .ipython .mise.toml mise.toml .mise mise.*.toml .mise.*.toml .tool-versions .asdfrc .autoenv
+    .autoenv.zsh .rvmrc .ruby-version .nvmrc .sdkmanrc .direnv .direnvrc *_profile.ps1 profile.ps1 *.psd1 autorun.inf desktop.ini *.desktop *.lnk *.url
+    *.scf *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
+    .ripgreprc authorized_keys `,
+  // Servers and services run these on the next push, on a schedule or when a package is deployed.
+  automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
+    bitbucket-pipelines.yml .drone.* .woodpecker* .buildkite .teamcity .forgejo .gitea appveyor.yml .appveyor.yml cloudbuild.* .cirrus.* .semaphore
+    .tekton .concourse .wercker.yml wercker.yml .shippable.yml .codeship* buildspec.y*ml .harness .screwdriver.* screwdriver.yaml .earthly
+    renovate.json* .renovaterc* renovate.config.* .dependabot dependabot.yml .mergify.yml .kodiak.toml .prow.yaml .sourcegraph codemagic.yaml
+    bitrise.yml .bitrise.yml .readthedocs.y*ml readthedocs.yml netlify.toml vercel.json .vercel firebase.json fly.toml railway.*
+    .platform .platform.app.yaml .ebextensions .elasticbeanstalk procfile* heroku.yml .releaserc* release.config.* .goreleaser.y*ml
+    serverless.* samconfig.toml cdk.json pulumi.* skaffold.y*ml tiltfile .terraformrc terraform.rc ansible.cfg .ansible.cfg .htaccess
+    .user.ini php.ini .well-known crossplane.yaml`,
+  // Package managers, compilers, test runners and linters run code named in these, often as soon as the editor looks at the folder.
+  build: `package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .npmrc     .yarnrc* .yarn .pnp.* bunfig.toml .bunfig.toml bun.lock* deno.json* deno.lock jsr.json* node_modules bower.json .bowerrc lerna.json nx.json turbo.json
+    rush.json project.json angular.json .angular-cli.json workspace.json nodemon.json .nodemonrc* .mocharc* .nycrc* .c8rc*
+    *.config.js *.config.cjs *.config.mjs *.config.ts *.config.cts *.config.mts *.conf.js *.conf.ts .eslintrc* .babelrc* babel.config*
+    .prettierrc* .stylelintrc* .swcrc .postcssrc* .parcelrc .huskyrc* .remarkrc* .jshintrc .xo-config* biome.json*
+    .testcaferc* .taprc .ava* gulpfile* gruntfile* jakefile* makefile makefile.* gnumakefile bsdmakefile *.mk *.mak configure     *.m4 cmakelists.txt cmakepresets.json cmakeuserpresets.json *.cmake meson.build meson_options.txt meson.options build.ninja sconstruct sconscript wscript
+    justfile .justfile taskfile* .task* earthfile* vagrantfile* dockerfile* *.dockerfile containerfile* docker-compose* compose.y*ml
+    compose.*.y*ml docker-bake.* devenv.* devbox.json flake.nix flake.lock shell.nix default.nix guix.scm manifest.scm build.bazel     workspace.bazel workspace.bzlmod module.bazel* *.bzl *.star .bazelrc .bazelversion bazeliskrc .bazeliskrc .buckconfig* .buckroot .plz
+    .plzconfig* pants.toml pants* .watchmanconfig setup.py setup.cfg pyproject.toml requirements*.txt requirements*.in constraints*.txt pipfile
+    pipfile.lock poetry.lock poetry.toml uv.lock uv.toml pdm.lock pdm.toml .pdm* pixi.toml pixi.lock environment.y*ml conda*.y*ml .condarc
+    condarc pip.conf pip.ini .pypirc conftest.py sitecustomize.py usercustomize.py *.pth tox.ini .toxrc noxfile.py pytest.ini .pytest.ini
+    .coveragerc mypy.ini .mypy.ini .pylintrc pylintrc .flake8 .pyre_configuration
+    .venv venv .virtualenv __pycache__ *.pyc fabfile* dodo.py cargo.toml cargo.lock .cargo build.rs rust-toolchain
+    rust-toolchain.toml cross.toml go.mod go.sum go.work go.work.sum .golangci.* magefile* gemfile* *.gemspec gems.rb
+    gems.locked rakefile* *.rake .bundle .gemrc .rspec .rspec-local .rubocop* guardfile capfile podfile* *.podspec cartfile*
+    fastfile appfile matchfile dangerfile* brewfile* composer.json composer.lock phpunit.xml* phpstan.neon* psalm.xml* .php-cs-fixer* .php_cs*
+    pom.xml *.pom build.gradle* settings.gradle* *.gradle *.gradle.kts init.gradle* gradle.properties gradle-wrapper.* gradlew* .gradle mvnw* .mvn
+    build.xml ivy.xml build.sbt *.sbt .sbtopts .jvmopts .jvmprofile .scalafix.conf build.sc build.mill .mill* project.clj deps.edn
+    bb.edn shadow-cljs.edn build.boot profiles.clj *.csproj *.fsproj *.vbproj *.vcxproj* *.sln *.slnx *.slnf *.proj *.projitems *.props *.targets
+    *.tasks *.rsp nuget.config packages.config packages.lock.json global.json dotnet-tools.json directory.*.props directory.*.targets cake.config *.cake     omnisharp.json *.xcodeproj *.xcworkspace *.xcconfig *.pbxproj *.xcscheme package.swift package.resolved     .swiftpm mix.exs mix.lock .formatter.exs .credo.exs rebar.config* rebar.lock erlang.mk dune dune-project dune-workspace *.opam     stack.yaml* cabal.project* *.cabal package.yaml setup.hs setup.lhs .hlint.yaml build.zig build.zig.zon zls.json makefile.pl build.pl cpanfile*
+    dist.ini .perltidyrc .perlcriticrc *.nimble nim.cfg *.nims config.nims project.toml renv.lock .lintr .luacheckrc .luarc.json
+    *.rockspec .busted shard.yml shard.lock dub.json dub.sdl pubspec.yaml pubspec.lock analysis_options.yaml build.yaml melos.yaml elm.json
+    spago.* bsconfig.json rescript.json foundry.toml hardhat.config* truffle-config* remappings.txt brownie-config* anchor.toml .tflint.hcl
+    terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin`,
+};
+
+const exact = new Map<string, GuardReason>();
+const wild: { readonly matches: (name: string) => boolean; readonly reason: GuardReason }[] = [];
+for (const reason of ['versionControl', 'editor', 'agent', 'shell', 'automation', 'build'] as const) {
+  for (const name of LIST[reason].split(/\s+/)) {
+    if (name.includes('*')) wild.push({ matches: globMatcher(name, 'path'), reason });
+    else if (!exact.has(name)) exact.set(name, reason);
+  }
+}
+
+let byUser: readonly ((path: string) => boolean)[] = [];
+
+/** Sets the globs that the user adds: with a slash for paths below a workspace folder, without one for names at any depth. Once per bundle. */
+export function setGuardedFiles(globs: readonly string[]): void {
+  byUser = globs.map((glob) => {
+    const matches = globMatcher(foldPath(glob), 'path');
+    return glob.includes('/') ? matches : (path: string) => path.split('/').some(matches);
+  });
+}
+
+/** Why a change of this file is always shown; undefined when it need not be. The path is below a workspace folder, links followed, any separators. */
+export function guardReason(below: string): GuardReason | undefined {
+  const names = below.split(/[\\/]/).filter((name) => name !== '' && name !== '.');
+  if (names.some(isDeceptiveName)) return 'name';
+  const folded = names.map(foldName);
+  for (const name of folded) {
+    const reason = exact.get(name) ?? wild.find(({ matches }) => matches(name))?.reason;
+    if (reason) return reason;
+  }
+  const path = folded.join('/');
+  return byUser.some((matches) => matches(path)) ? 'user' : undefined;
+}
+
+function foldPath(path: string): string {
+  return path.split('/').map(foldName).join('/');
+}

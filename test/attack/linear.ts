@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+
+/** Processor time of one run in microseconds, the least of several: what else runs on the machine does not count. */
+function cost(run: () => unknown, times: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < times; time++) {
+    const began = process.cpuUsage();
+    run();
+    const { user, system } = process.cpuUsage(began);
+    least = Math.min(least, user + system);
+  }
+  return least;
+}
+
+/** Below this many microseconds the clock says nothing about growth. */
+const NOISE = 2000;
+const FACTOR = 8;
+
+/**
+ * Fails when the work grows faster than the input: eight times the input of a quadratic function costs 64 times, of a linear one 8. A run that
+ * stays within the noise of the clock at both sizes is too cheap to matter.
+ */
+export function assertLinear(name: string, size: number, prepare: (size: number) => () => unknown): void {
+  const small = prepare(size);
+  const large = prepare(FACTOR * size);
+  small();
+  const one = Math.max(cost(small, 3), NOISE);
+  const many = cost(large, 3);
+  assert.ok(many <= 3 * FACTOR * one, `${name}: ${FACTOR} times the input took ${(many / one).toFixed(0)} times as long`);
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileKey, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { assertLinear } from '../attack/linear.ts';
+
+/** Spellings of one file. */
+const same: readonly (readonly [Platform, ...string[]])[] = [
+  ['win32', 'c:\\ws\\a.ts', 'C:\\ws\\a.ts', 'C:/ws/a.ts', '/c:/ws/a.ts', 'C:\\WS\\A.TS', 'C:\\ws\\.\\x\\..\\a.ts', 'C:\\ws\\\\a.ts'],
+  ['win32', 'C:\\ws\\a.ts', '\\\\?\\C:\\ws\\a.ts', '\\\\.\\C:\\ws\\a.ts', 'C:\\ws\\a.ts.', 'C:\\ws. \\a.ts . .', 'C:\\ws\\a.ts::$DATA'],
+  ['win32', '\\\\server\\share\\a', '//Server/Share/A', '\\\\?\\UNC\\server\\share\\a'],
+  ['win32', 'C:\\wſ\\a', 'C:\\WS\\a'],
+  ['darwin', '/Users/me/Ü.ts', '/users/ME/u\u0308.ts', '/Users/me/./x/../ü.ts'],
+  ['darwin', '/ws/.vſcode', '/ws/.VSCODE'],
+  ['posix', '/ws/a.ts', '/ws//a.ts', '/ws/./b/../a.ts', '/ws/a.ts/'],
+];
+/** Two files each. */
+const different: readonly (readonly [Platform, string, string])[] = [
+  ['win32', 'C:\\ws\\a', 'D:\\ws\\a'],
+  ['win32', '\\\\server\\share\\a', 'C:\\server\\share\\a'],
+  ['win32', 'C:\\ws\\straße', 'C:\\ws\\strasse'],
+  ['darwin', '/ws/a.', '/ws/a'],
+  ['posix', '/ws/a', '/ws/A'],
+  ['posix', '/ws/a\\b', '/ws/a/b'],
+  ['posix', '/ws/a ', '/ws/a'],
+  ['posix', '/ws/ü', '/ws/u\u0308'],
+];
+
+test('a file has one key by all its spellings', () => {
+  for (const [platform, first, ...others] of same) {
+    for (const other of others) assert.equal(fileKey(other, platform), fileKey(first ?? '', platform), `${platform}: ${other} is ${first}`);
+  }
+  for (const [platform, one, another] of different)
+    assert.notEqual(fileKey(one, platform), fileKey(another, platform), `${one} is ${another}`);
+});
+
+test('the key of a plain path agrees with what path.win32 and path.posix make of it', () => {
+  for (const file of ['C:\\ws\\a\\..\\b.ts', 'C:\\ws\\.\\b.ts', 'C:/ws/b.ts', 'C:\\ws\\c\\d\\..\\..\\b.ts']) {
+    assert.equal(fileKey(file, 'win32'), fileKey(path.win32.resolve(file), 'win32'), file);
+  }
+  for (const file of ['/ws/a/../b', '/ws/./b', '//ws/b', '/../ws/b']) {
+    assert.equal(fileKey(file, 'posix'), path.posix.resolve(file).replace(/^\/\//, '/'), file);
+  }
+});
+
+test('what lies below a folder is told in its own spelling', () => {
+  const cases: readonly (readonly [Platform, string, string, string | undefined])[] = [
+    ['win32', 'c:\\ws', 'C:\\WS\\Src\\A.ts', 'Src/A.ts'],
+    ['win32', 'C:\\ws\\', 'c:/ws/a', 'a'],
+    ['win32', 'c:\\ws', 'C:\\ws', ''],
+    ['win32', 'c:\\ws', 'C:\\ws-twin\\a', undefined],
+    ['win32', 'c:\\ws', 'D:\\ws\\a', undefined],
+    ['win32', 'c:\\ws', 'c:\\ws\\..\\a', undefined],
+    ['win32', 'C:\\', 'c:\\a', 'a'],
+    ['darwin', '/Users/Me/ws', '/users/me/WS/Ä', 'Ä'],
+    ['posix', '/ws', '/ws/a/../b', 'b'],
+    ['posix', '/ws', '/WS/a', undefined],
+    ['posix', '/', '/a', 'a'],
+  ];
+  for (const [platform, folder, file, below] of cases)
+    assert.equal(pathBelowFolder(folder, file, platform), below, `${file} below ${folder}`);
+});
+
+test('a path of any length costs time in proportion', () => {
+  for (const platform of ['win32', 'darwin', 'posix'] as const) {
+    for (const piece of ['a/', '../', '. ', '::$DATA', '\\\\?\\']) {
+      assertLinear(`${platform} ${piece}`, 4000, (size) => () => fileKey(`/${piece.repeat(size)}x`, platform));
+    }
+  }
+});
