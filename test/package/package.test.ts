@@ -10,7 +10,8 @@ const files = new Map(
     .map(([name, bytes]) => [name.slice('extension/'.length), bytes] as const),
 );
 const allowed = [
-  /^(package\.json|package\.nls(\.zh-cn)?\.json|readme\.md|changelog\.md|LICENSE\.txt)$/,
+  /^(package\.json|package\.nls(\.zh-cn)?\.json|readme\.md|changelog\.md|SECURITY\.md|LICENSE\.txt)$/,
+  /^dist\/(ThirdPartyNotices\.txt|sbom\.cdx\.json)$/,
   /^l10n\/bundle\.l10n(\.zh-cn)?\.json$/,
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
@@ -88,6 +89,42 @@ test('every bundle that is built is in the package; only the headless host stays
     host.filter((name) => !files.has(name)),
     ['dist/headless.js'],
   );
+});
+
+test('the notices and the SBOM name every package that the bundles hold, with licence and text', () => {
+  const named = (file: string): readonly string[] => {
+    const { outputs } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, unknown>> }>>;
+    };
+    const shipped = Object.entries(outputs).filter(([output]) => output !== 'dist/headless.js');
+    return shipped
+      .flatMap(([, { inputs }]) => Object.keys(inputs))
+      .flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? []);
+  };
+  const folders = [...new Set(['host', 'webview', 'agent'].flatMap((bundle) => named(`out/meta/${bundle}.json`)))];
+  assert.ok(folders.length > 20);
+  const notices = text('dist/ThirdPartyNotices.txt')
+    .split(`\n\n${'-'.repeat(80)}\n\n`)
+    .slice(1);
+  const sbom = JSON.parse(text('dist/sbom.cdx.json')) as {
+    readonly bomFormat: string;
+    readonly components: readonly { readonly purl: string; readonly licenses: readonly unknown[]; readonly hashes?: readonly unknown[] }[];
+  };
+  assert.equal(sbom.bomFormat, 'CycloneDX');
+  const packages = new Map(
+    folders.map((folder) => {
+      const one = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { readonly name: string; readonly version: string };
+      return [`${one.name} ${one.version}`, one] as const;
+    }),
+  );
+  for (const { name, version } of packages.values()) {
+    const notice = notices.find((one) => one.startsWith(`${name} ${version}\n`));
+    assert.ok(notice && notice.length > 300 && /Licence: \S/.test(notice), `notice of ${name} ${version}`);
+    const component = sbom.components.find(({ purl }) => purl === `pkg:npm/${name.replace('@', '%40')}@${version}`);
+    assert.ok(component?.licenses.length === 1 && component.hashes?.length === 1, `${name} ${version} in the SBOM`);
+  }
+  assert.equal(notices.length, packages.size);
+  assert.equal(sbom.components.length, packages.size);
 });
 
 test('nothing of the machine that built it is in the package', () => {

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+interface Entry {
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: boolean;
+}
+const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { readonly packages: Readonly<Record<string, Entry>> };
+const entries = Object.entries(lock.packages).filter(([folder]) => folder !== '');
+
+/** Licences that allow shipping the package inside ours when its notice goes along. */
+const shippable = new Set(['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'CC0-1.0', 'Unlicense']);
+/** Licences of tools that are only run here; they put terms on copies and changes of the tool. */
+const usable = new Set(['MPL-2.0', 'Artistic-2.0', 'Python-2.0', 'PSF-2.0', 'WTFPL', 'CC-BY-3.0']);
+/** Microsoft's signing tool comes with vsce and has terms of its own; signing is not used. */
+const exceptions = /^node_modules\/@vscode\/vsce-sign(?:-|$)/;
+/** Builds of the formatter for other platforms: the lock was made where the registry did not serve them. */
+const withoutIntegrity = /^node_modules\/@biomejs\/cli-/;
+
+/** True when one of the alternatives of a licence expression is allowed. */
+const allowed = (licence: string, set: ReadonlySet<string>): boolean =>
+  licence
+    .replace(/^\((.*)\)$/, '$1')
+    .split(' OR ')
+    .some((one) => set.has(one.trim()));
+
+/** What is against the rules, one sentence each. */
+function offences(all: readonly (readonly [string, Entry])[]): readonly string[] {
+  return all.flatMap(([folder, { license = '', dev, integrity }]) => [
+    ...(allowed(license, shippable) || (dev && (allowed(license, usable) || exceptions.test(folder)))
+      ? []
+      : [`${folder}: licence "${license}"`]),
+    ...(integrity?.startsWith('sha512-') || (dev && withoutIntegrity.test(folder)) ? [] : [`${folder}: no integrity`]),
+  ]);
+}
+
+test('every package of the lock has a licence that allows its use, and a checksum', () => {
+  assert.deepEqual(offences(entries), []);
+});
+
+test('the rule sees a package that must not be there', () => {
+  const integrity = 'sha512-x';
+  assert.equal(offences([['node_modules/a', { license: 'GPL-3.0-only', integrity }]]).length, 1);
+  assert.equal(offences([['node_modules/a', { license: 'MPL-2.0', integrity }]]).length, 1);
+  assert.equal(offences([['node_modules/a', { license: 'MIT AND GPL-3.0-only', integrity }]]).length, 1);
+  assert.equal(offences([['node_modules/a', { integrity }]]).length, 1);
+  assert.equal(offences([['node_modules/a', { license: 'MIT' }]]).length, 1);
+  assert.deepEqual(offences([['node_modules/a', { license: '(MPL-2.0 OR Apache-2.0)', integrity }]]), []);
+});
