@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url';
 import { parseJson } from '../base/json.ts';
+import { pathOfUri } from '../base/paths.ts';
 import type { Approval, ToolKind } from '../session/model.ts';
 
 /** More than any rule allows: what comes after is not looked for. */
@@ -29,7 +29,7 @@ export function namedPaths(kind: ToolKind, input: unknown, known: readonly strin
 function gather(value: unknown, name: string, found: Set<string>): void {
   if (found.size > MOST) return;
   if (typeof value === 'string') {
-    if (value !== '' && isPath(name, value)) found.add(value.startsWith('file:') ? ofUri(value) : value);
+    if (value !== '' && isPath(name, value)) found.add(value.startsWith('file:') ? pathOfUri(value) : value);
     return;
   }
   if (typeof value !== 'object' || value === null) return;
@@ -54,14 +54,6 @@ function isPath(name: string, value: string): boolean {
   if (PATH.test(name)) return true;
   if (TEXT.test(name) || value.includes('\n')) return false;
   return PLACE.test(name) || LOOKS.test(value);
-}
-
-function ofUri(uri: string): string {
-  try {
-    return fileURLToPath(uri);
-  } catch {
-    return uri;
-  }
 }
 
 function decoded(text: string): unknown {

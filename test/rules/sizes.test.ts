@@ -1,42 +1,16 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { lineCount, type Source, sourcesUnder } from './sources.ts';
+import { type Source, sourcesUnder } from './sources.ts';
 
 /** House measures (ARCHITECTURE.md §12). */
 const sources = sourcesUnder('src', 'webview');
 const tests = sourcesUnder('test');
-const bound = (source: Source): number => (path.basename(source.path) === 'schema.ts' ? 600 : 400);
-
-/** The value below which this share of the files lies. */
-function quantile(files: readonly Source[], share: number): number {
-  const counts = files.map(lineCount).sort((a, b) => a - b);
-  return counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
-}
 
 const offenders = (files: readonly Source[], pattern: RegExp): readonly string[] =>
   files.flatMap((source) =>
     source.code.split('\n').flatMap((line, at) => (pattern.test(line) ? [`${source.path}:${at + 1} ${line.trim()}`] : [])),
   );
-
-test('no source file is longer than 400 lines, no schema longer than 600', () => {
-  assert.deepEqual(
-    sources.filter((source) => lineCount(source) > bound(source)).map((source) => `${source.path}: ${lineCount(source)}`),
-    [],
-  );
-});
-
-test('source files are short: median at most 100 lines, ninth decile at most 250', (t) => {
-  const median = quantile(sources, 0.5);
-  const decile = quantile(sources, 0.9);
-  const sum = (files: readonly Source[]): number => files.reduce((lines, source) => lines + lineCount(source), 0);
-  const ratio = (sum(tests) / sum(sources)).toFixed(2);
-  t.diagnostic(
-    `${sources.length} source files, ${sum(sources)} lines, median ${median}, ninth decile ${decile}; ${ratio} test lines per source line`,
-  );
-  assert.ok(median <= 100, `median ${median}`);
-  assert.ok(decile <= 250, `ninth decile ${decile}`);
-});
 
 test('no any, no suppressed type errors, no enums or namespaces, no default exports', () => {
   const all = [...sources, ...tests].filter((source) => source.path !== 'test/rules/sizes.test.ts');

@@ -17,8 +17,6 @@ export function sourcesUnder(...folders: readonly string[]): readonly Source[] {
     });
 }
 
-export const lineCount = (source: Source): number => source.text.trimEnd().split('\n').length;
-
 /** Blanks comments; strings are stepped over whole, so that an address in one does not look like a comment. */
 function withoutComments(text: string): string {
   const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;

@@ -1,15 +1,17 @@
-import { t } from '../../base/l10n.ts';
-import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Channel, Closed } from '../../transport/channel.ts';
+import type { Channel } from '../../transport/channel.ts';
 import type { ProcessSpec } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
-import type { Adapter, AdapterContext, Past } from '../adapter.ts';
-import { startsWithoutAsking } from './asksOff.ts';
-import { Conversation, type Limits } from './conversation.ts';
+import { rpcLink } from '../../transport/rpcLink.ts';
+import type { Adapter, AdapterContext, Launch, Past } from '../adapter.ts';
+import { type Driver, drive } from '../driver.ts';
+import { runTool } from '../runTool.ts';
+import { probe } from './discover.ts';
 import { pastSessions } from './history.ts';
-import { isKimiCode, type ProcessLaunch, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
-import { probe } from './probe.ts';
+import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
+import { type Limits, newWire, type WireState, wire } from './machine.ts';
+
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 export const LIMITS: Limits = {
   notes: [3_000, 10_000, 30_000],
@@ -26,111 +28,94 @@ export interface World {
   readonly limits: Limits;
 }
 
-/** One session with one Wire agent. It outlives the process: when that does not stop, or refuses a flag, another one goes on with the same session. */
+/** One session with one Wire agent. It outlives the process: when that does not stop, or refuses a flag, another goes on with the same session. */
 export class WireAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #launch: ProcessLaunch;
-  readonly #scene: AdapterContext;
-  readonly #world: World;
-  readonly #key: string;
-  #conversation: Conversation | undefined;
-  #openKey: string | undefined;
-  #next: (() => void) | undefined;
-  #over = false;
-  #gone: () => void = () => {};
+  readonly #driver: Driver<WireState>;
 
-  constructor(launch: ProcessLaunch, scene: AdapterContext, world: World) {
+  constructor(launch: ProcessLaunch, context: AdapterContext, world: World) {
+    const key = context.resume?.key ?? context.newId();
     this.#launch = launch;
-    this.#scene = scene;
-    this.#world = world;
-    this.#key = scene.resume?.key ?? scene.newId();
-    this.ended = new Promise((resolve) => {
-      this.#gone = resolve;
+    this.#driver = drive(wire, newWire(`${context.newId()}.`, setupOf(launch, context, key, world.limits)), {
+      now: context.now,
+      emit: context.emit,
+      log: context.log,
+      links: {
+        agent: (params, events) => {
+          const { sessionFlag } = params as { readonly sessionFlag: boolean };
+          return rpcLink(world.open(wireLaunch(launch, key, sessionFlag).spec), events, {
+            log: context.log,
+            trace: context.trace,
+            // A number would be refused, and without an id to match (wire.md §2).
+            wireId: (number) => `p${number}`,
+            showsWork: (method, params) => method === 'event' && (params as { readonly type?: unknown } | undefined)?.type === 'TurnBegin',
+          });
+        },
+      },
+      ports: {
+        tool: (args: ToolArgs, signal) => runOurTool(args, context, signal),
+        probe: ({ what }: { readonly what: 'legacy' | 'program' }) =>
+          what === 'legacy' ? isLegacy(launch, context) : fileAndVersion(launch),
+      },
     });
-    scene.signal.addEventListener('abort', () => this.dispose(), { once: true });
-    this.#open({ history: scene.resume?.history ?? false, sessionFlag: true });
+    this.ended = this.#driver.ended;
+    context.signal.addEventListener('abort', () => this.dispose(), { once: true });
+    this.#driver.feed({ on: 'start' });
   }
 
   send(intent: Intent): void {
-    this.#conversation?.send(intent);
+    this.#driver.feed({ on: 'intent', intent });
   }
 
   /** This conversation itself is none of the earlier ones. */
   async history(): Promise<readonly Past[]> {
-    const past = await pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env }, this.#conversation?.server);
-    return past.filter(({ key }) => key !== this.#openKey);
+    const { agent, process: started } = this.#driver.state;
+    const past = await pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env }, agent?.server?.name);
+    return past.filter(({ key }) => key !== started.key);
   }
 
   dispose(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#next = undefined;
-    this.#conversation?.end();
-  }
-
-  #open(how: { readonly history: boolean; readonly sessionFlag: boolean }): void {
-    const { spec, key } = wireLaunch(this.#launch, this.#key, how.sessionFlag);
-    const channel = this.#world.open(spec);
-    const conversation = new Conversation(channel, {
-      scene: { ...this.#scene, emit: (event) => this.#emit(event) },
-      command: spec.command,
-      cwd: spec.cwd,
-      limits: this.#world.limits,
-      history: how.history,
-      asksOff: startsWithoutAsking(programOf(spec.command), spec.args),
-      isLegacy: () => this.#isLegacy(spec),
-      restart: () => this.#restart(conversation),
-    });
-    this.#conversation = conversation;
-    channel.onClosed((closed) => {
-      conversation.closed();
-      if (how.sessionFlag && !this.#over && refusedSessionFlag(closed)) this.#next = () => this.#open({ ...how, sessionFlag: false });
-      this.#closed(closed, spec);
-    });
-    this.#openKey = key;
-    if (key !== undefined) this.#emit({ type: 'resume.set', key });
-    void conversation.start();
-  }
-
-  /** The process ends, another one goes on with the same session. */
-  #restart(conversation: Conversation): void {
-    if (this.#over || this.#conversation !== conversation) return;
-    this.#emit({ type: 'link.opening', note: t('Restarting the agent, which did not stop') });
-    this.#emit({ type: 'background.set', tasks: [] });
-    this.#next = () => this.#open({ history: false, sessionFlag: true });
-    conversation.end();
-  }
-
-  #closed(closed: Closed, spec: ProcessSpec): void {
-    this.#conversation = undefined;
-    const next = this.#next;
-    this.#next = undefined;
-    if (next && !this.#over) return next();
-    void this.#tellEnd(closed, spec);
-  }
-
-  async #tellEnd(closed: Closed, spec: ProcessSpec): Promise<void> {
-    const { command } = spec;
-    const program = isKimiCode(closed) && !this.#over ? { command, ...(await fileAndVersion(spec)) } : { command };
-    this.#emit({ type: 'link.closed', ...whyClosed(closed, program), at: this.#scene.now() });
-    this.#over = true;
-    this.#gone();
-  }
-
-  /** Only programs that are known to have `info` are asked. */
-  async #isLegacy(spec: ProcessSpec): Promise<boolean> {
-    if (!/^kimi(-cli|-legacy)?$/.test(programOf(spec.command))) return false;
-    const found = await probe(spec.command, { env: spec.env, cwd: spec.cwd, signal: this.#scene.signal });
-    return found.kind === 'wire' && found.version.major === 1 && found.version.minor === 0;
-  }
-
-  #emit(event: SessionEvent): void {
-    if (!this.#over) this.#scene.emit(event);
+    this.#driver.feed({ on: 'leave' });
   }
 }
 
+function setupOf(launch: ProcessLaunch, context: AdapterContext, key: string, limits: Limits) {
+  return {
+    command: launch.command,
+    args: launch.args,
+    cwd: launch.cwd,
+    key,
+    history: context.resume?.history ?? false,
+    client: { ...context.client },
+    tools: context.ports.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    limits,
+    asksOff: startsWithoutAsking(programOf(launch.command), launch.args),
+  };
+}
+
+/** `names`: our tools by the names the agent knows them by. */
+interface ToolArgs {
+  readonly name: string;
+  readonly input: string;
+  readonly names: Readonly<Record<string, string>>;
+}
+function runOurTool({ name, input, names }: ToolArgs, { ports, log }: AdapterContext, signal: AbortSignal) {
+  const tools = Object.entries(names).flatMap(([key, ours]) =>
+    ports.tools.filter((tool) => tool.name === ours).map((tool) => ({ ...tool, name: key.slice(1) })),
+  );
+  return runTool(tools, { name, input, signal, log });
+}
+
+/** Only programs that are known to have `info` are asked. */
+async function isLegacy({ command, env, cwd }: ProcessLaunch, { signal }: AdapterContext): Promise<boolean> {
+  if (!/^kimi(-cli|-legacy)?$/.test(programOf(command))) return false;
+  const found = await probe(command, { env, cwd, signal });
+  return found.kind === 'wire' && found.version.major === 1 && found.version.minor === 0;
+}
+
 /** Which program it was that was started; its version when it says so soon. */
-async function fileAndVersion({ command, env }: ProcessSpec) {
+async function fileAndVersion({ command, env }: ProcessLaunch): Promise<{ readonly file?: string; readonly version?: string }> {
   const searched = env.PATH ?? process.env.PATH ?? '';
   const file = await whereIs(command, searched);
   if (file === undefined) return {};
@@ -140,5 +125,5 @@ async function fileAndVersion({ command, env }: ProcessSpec) {
   });
   const version = await Promise.race([versionOf(file, searched), late]);
   clearTimeout(timer);
-  return { file, version };
+  return { file, ...(version === undefined ? {} : { version }) };
 }

@@ -1,159 +1,476 @@
+import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import type { SessionEvent } from '../../session/events.ts';
-import { decode, type Rows } from '../rows.ts';
-import { tasksSeen, taskTold } from './background.ts';
-import { kindOf } from './calls.ts';
-import { fromUserInput } from './content.ts';
-import { type Lane, lastCall, type Memory, newLane, type TurnMemory } from './memory.ts';
-import { type ContentPart, type EventPayload, events, type WireEvent } from './schema.ts';
-import { takeNotification, takeStatus } from './status.ts';
-import {
-  addCall,
-  addNotice,
-  addPart,
-  beginStep,
-  closeInput,
-  goesOn,
-  holds,
-  takeBackStep,
-  takeCall,
-  takeCallPart,
-  takeContent,
-  takeResult,
-} from './streaming.ts';
+import { resolvePath } from '../../base/paths.ts';
+import type { Answer } from '../../session/intents.ts';
+import type {
+  Approval,
+  ApprovalDetail,
+  CallId,
+  Content,
+  Diff,
+  Field,
+  Location,
+  ModeChoice,
+  Output,
+  Plan,
+  PlanEntry,
+  Question,
+  ToolKind,
+  TurnId,
+} from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
+import type { AnswerResult, ContentPart, DisplayBlock, InitializeResult, KnownPart, RequestPayload, UserInput } from './schema.ts';
 
-/** How deep sub-agents may nest before their events are left out. */
-const DEEPEST = 8;
+/* Between the words of Wire and those of a session, in both directions: pure functions, in the order of versions, content, calls, display blocks, asks, handshake. */
 
-export type Decoded = { readonly events: readonly SessionEvent[] } | { readonly trouble: 'unknown' | 'malformed'; readonly why: string };
+// --- versions
 
-/** One event message of theirs as what happened to the session. The beginning and end of turns are the adapter's business. */
-export function decodeEvent(type: string, payload: object, memory: Memory): Decoded {
-  const piece = type === 'ContentPart' && memory.turn && memory.lane ? plainPiece(payload) : undefined;
-  if (piece && memory.turn && memory.lane) return { events: takeContent(piece, memory.turn, memory.lane) };
-  if (!Object.hasOwn(events, type)) return { trouble: 'unknown', why: type };
-  const parsed = events[type as keyof typeof events].safeParse(payload);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { trouble: 'malformed', why: `${type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}` };
+/** A protocol version; 1.10 is newer than 1.9 (wire.md §3). */
+export interface Version {
+  readonly major: number;
+  readonly minor: number;
+}
+
+/** Before there was a handshake. */
+export const LEGACY: Version = { major: 1, minor: 0 };
+
+/** Reads `major.minor` and ignores what follows; "1" is 1.0. Undefined when there is no number at all. */
+export function parseVersion(text: string): Version | undefined {
+  const found = /^\s*v?(\d{1,6})(?:\.(\d{1,6}))?/.exec(text);
+  return found ? { major: Number(found[1]), minor: Number(found[2] ?? 0) } : undefined;
+}
+
+export function atLeast(version: Version, minor: number): boolean {
+  return version.major > 1 || (version.major === 1 && version.minor >= minor);
+}
+
+export function isNewer(one: Version, other: Version): boolean {
+  return one.major > other.major || (one.major === other.major && one.minor > other.minor);
+}
+
+// --- content
+
+/** One of their parts as content; thoughts become text. */
+export function fromPart(part: ContentPart): Content {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'think':
+      return { type: 'text', text: part.think };
+    case 'image_url':
+      return media('image', part.image_url.url);
+    case 'audio_url':
+      return media('audio', part.audio_url.url);
+    case 'video_url':
+      return media('video', part.video_url.url);
+    case 'unknown':
+      return { type: 'raw', label: labelOf(part.value), value: part.value };
   }
-  return { events: decode(rows, 'type', { type, payload: parsed.data } as WireEvent, memory) ?? [] };
 }
 
-/** Nearly all events of a flood are pieces of text; they are checked by hand, which costs a fifth of the schema. */
-function plainPiece(payload: unknown): Extract<ContentPart, { type: 'text' | 'think' }> | undefined {
-  const part = payload as { readonly type?: unknown; readonly text?: unknown; readonly think?: unknown };
-  if (part.type === 'text') return typeof part.text === 'string' ? { type: 'text', text: part.text } : undefined;
-  return part.type === 'think' && typeof part.think === 'string' ? { type: 'think', think: part.think } : undefined;
+export function fromUserInput(input: UserInput): readonly Content[] {
+  return typeof input === 'string' ? [{ type: 'text', text: input }] : input.map(fromPart);
 }
 
-/** The turn went well: what no message says the end of has ended too. */
-export function closeTurn(turn: TurnMemory): readonly SessionEvent[] {
-  return turn.agents
-    .filter((call) => !call.finished)
-    .map((call) => ({ type: 'call.changed', turnId: turn.turnId, callId: call.callId, change: { status: 'done' } }));
+/**
+ * What a user sends. Only known part types may go out: any other ends some servers (wire.md §4). Files and selections go as text, media as
+ * data URIs.
+ */
+export function toUserInput(content: readonly Content[]): string | KnownPart[] {
+  const parts = content.map(toPart);
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? only.text : parts;
 }
 
-type Row<P> = (message: { readonly payload: P }, memory: Memory) => readonly SessionEvent[];
-
-/** A message that means nothing without a turn. */
-function inTurn<P>(row: (payload: P, turn: TurnMemory, lane: Lane, memory: Memory) => readonly SessionEvent[]): Row<P> {
-  return ({ payload }, memory) => (memory.turn && memory.lane ? row(payload, memory.turn, memory.lane, memory) : []);
+function toPart(content: Content): KnownPart {
+  switch (content.type) {
+    case 'text':
+      return { type: 'text', text: content.text };
+    case 'image':
+      return { type: 'image_url', image_url: { url: dataUri(content) } };
+    case 'audio':
+      return { type: 'audio_url', audio_url: { url: dataUri(content) } };
+    case 'file':
+      return { type: 'text', text: fileText(content) };
+    case 'link':
+      return { type: 'text', text: content.title ? `${content.title}: ${content.uri}` : content.uri };
+    case 'raw':
+      return { type: 'text', text: `${content.label}: ${JSON.stringify(content.value)}` };
+  }
 }
 
-const activity = (text: () => string) => inTurn((_payload, turn, lane) => [...closeInput(turn, lane), holds(text(), turn)]);
-const activityEnds = inTurn((_payload, turn) => goesOn(turn));
+function fileText({ path, text, lines }: Extract<Content, { type: 'file' }>): string {
+  const where = lines ? `@${path}:${lines[0]}-${lines[1]}` : `@${path}`;
+  if (text === undefined) return where;
+  const fence = '`'.repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map((run) => run.length + 1)));
+  return `${where}\n${fence}\n${text}\n${fence}`;
+}
 
-const rows: Rows<WireEvent, 'type', Memory> = {
-  TurnBegin: () => [],
-  TurnEnd: inTurn((_payload, turn, lane) => closeInput(turn, lane)),
-  StepBegin: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
-  StepInterrupted: inTurn((_payload, turn, lane) => beginStep(turn, lane)),
-  StepRetry: inTurn(takeBackStep),
-  CompactionBegin: activity(() => t('Compacting the conversation')),
-  CompactionEnd: activityEnds,
-  MCPLoadingBegin: activity(() => t('Starting MCP servers')),
-  MCPLoadingEnd: activityEnds,
-  StatusUpdate: ({ payload }, memory) => [
-    ...(memory.turn && memory.lane ? closeInput(memory.turn, memory.lane) : []),
-    ...takeStatus(payload, memory),
-  ],
-  Notification: ({ payload }, memory) => [...takeNotification(payload, memory), ...taskTold(payload, memory.session)],
-  ContentPart: inTurn(takeContent),
-  ToolCall: inTurn(takeCall),
-  ToolCallPart: inTurn(takeCallPart),
-  ToolResult: inTurn((payload, turn, lane, memory) => [
-    ...takeResult(payload, turn, lane),
-    ...tasksSeen(payload.return_value.display ?? [], memory.session),
-  ]),
-  ApprovalResponse: ({ payload }, memory) => approvalSettled(payload, memory),
-  ApprovalRequestResolved: ({ payload }, memory) => approvalSettled(payload, memory),
-  SubagentEvent: inTurn((payload, turn, lane, memory) => subagent(payload, turn, lane, memory)),
-  SteerInput: inTurn((payload, turn, lane) => [
-    ...closeInput(turn, lane),
-    addPart({ kind: 'prompt', content: fromUserInput(payload.user_input) }, turn, lane),
-  ]),
-  PlanDisplay: inTurn((payload, turn, lane) => [
-    ...closeInput(turn, lane),
-    addPart({ kind: 'text', text: payload.content }, turn, lane),
-    ...(payload.file_path ? [addPart({ kind: 'content', content: { type: 'file', path: payload.file_path } }, turn, lane)] : []),
-  ]),
-  // Most hooks take no time worth showing; one that does is seen while it runs. What it forbids stays.
-  HookTriggered: inTurn(({ event, target }, turn, lane) => [
-    ...closeInput(turn, lane),
-    holds(target ? t('Running a hook ({0}: {1})', event, target) : t('Running a hook ({0})', event), turn),
-  ]),
-  HookResolved: ({ payload }, memory) => hookResolved(payload, memory),
-  BtwBegin: inTurn((payload, turn, lane) => [addNotice('info', t('Side question: {0}', payload.question), turn, lane)]),
-  BtwEnd: inTurn((payload, turn, lane) => [
-    payload.error
-      ? addNotice('error', t('The side question failed: {0}', payload.error), turn, lane)
-      : addPart({ kind: 'text', text: payload.response ?? '' }, turn, lane),
-  ]),
+function dataUri({ mime, data }: { readonly mime: string; readonly data: string }): string {
+  return `data:${mime};base64,${data}`;
+}
+
+function media(kind: 'image' | 'audio' | 'video', url: string): Content {
+  const head = /^data:([\w.+/-]{1,100})?(?:;[\w=.-]{1,100}){0,4};base64,/.exec(url);
+  if (!head || kind === 'video') return { type: 'link', uri: url, title: kind };
+  return { type: kind, mime: head[1] ?? `${kind}/*`, data: url.slice(head[0].length) };
+}
+
+/** What a thing nobody knows calls itself. */
+export function labelOf(value: unknown): string {
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
+  return typeof type === 'string' ? type.slice(0, 100) : 'unknown';
+}
+
+// --- calls
+
+/** Built-in tools of the servers in the field; others are judged by their name. */
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  Shell: 'execute',
+  Bash: 'execute',
+  CMD: 'execute',
+  ReadFile: 'read',
+  ReadMediaFile: 'read',
+  Glob: 'search',
+  Grep: 'search',
+  WriteFile: 'edit',
+  StrReplaceFile: 'edit',
+  SearchWeb: 'fetch',
+  FetchURL: 'fetch',
+  Think: 'think',
+  SetTodoList: 'think',
 };
+const BY_NAME: readonly (readonly [RegExp, ToolKind])[] = [
+  [/^(run|exec|shell|bash|command)/i, 'execute'],
+  [/^(read|list|ls|view|cat)(_|$|[A-Z])/, 'read'],
+  [/^(glob|grep|search|find)(_|$|[A-Z])/, 'search'],
+  [/^(edit|write|create|replace|patch|apply)(_|$|[A-Z])/, 'edit'],
+  [/^(delete|remove)(_|$|[A-Z])/, 'delete'],
+  [/^(move|rename)(_|$|[A-Z])/, 'move'],
+  [/^(fetch|download)(_|$|[A-Z])/, 'fetch'],
+];
+const TITLE_LENGTH = 200;
 
-function hookResolved(payload: EventPayload['HookResolved'], { turn, lane }: Memory): readonly SessionEvent[] {
-  const goes = turn ? goesOn(turn) : [];
-  if (payload.action !== 'block') return goes;
-  const notice = { level: 'warn', text: hookText(payload) } as const;
-  return [...goes, turn && lane ? addNotice(notice.level, notice.text, turn, lane) : { type: 'notice', notice }];
+export function kindOf(tool: string): ToolKind {
+  return (Object.hasOwn(KINDS, tool) ? KINDS[tool] : BY_NAME.find(([pattern]) => pattern.test(tool))?.[1]) ?? 'other';
 }
 
-function hookText({ event, target, reason }: EventPayload['HookResolved']): string {
-  return t('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…');
+/** The tool and the one argument that says most: a command, a path, a question. */
+export function titleOf(tool: string, input: unknown): string {
+  const said = ['command', 'path', 'file_path', 'pattern', 'query', 'url', 'description', 'prompt', 'thought']
+    .map((name) => stringIn(input, name))
+    .find((value) => value !== undefined);
+  if (said === undefined) return tool;
+  const line = said.split('\n', 1)[0] ?? '';
+  return `${tool}: ${line.length > TITLE_LENGTH || line.length < said.length ? `${line.slice(0, TITLE_LENGTH)}…` : line}`;
 }
 
-/** Who answered matters to the adapter only; the card goes on, or says that it was refused. */
-function approvalSettled(payload: EventPayload['ApprovalResponse'], memory: Memory): readonly SessionEvent[] {
-  const closed: SessionEvent = { type: 'ask.closed', askId: payload.request_id, how: 'withdrawn' };
-  const call = memory.turn?.asked.get(payload.request_id);
-  if (!call || !memory.turn || call.finished) return [closed];
-  call.rejected = payload.response === 'reject';
-  const status = call.rejected ? 'rejected' : 'running';
-  return [closed, { type: 'call.changed', turnId: memory.turn.turnId, callId: call.callId, change: { status } }];
+/** Where the call works; models name files from the working directory. */
+export function locationsOf(input: unknown, cwd: string): readonly Location[] {
+  const said = stringIn(input, 'path') ?? stringIn(input, 'file_path');
+  if (said === undefined || said === '') return [];
+  const path = resolvePath(cwd, said);
+  const line = numberIn(input, 'line_offset') ?? numberIn(input, 'line');
+  return [line !== undefined && Number.isSafeInteger(line) && line >= 1 ? { path, line } : { path }];
 }
 
-/** An event of a sub-agent goes to a lane under the call that started it; without such a call, under a card for the agent. */
-function subagent(payload: EventPayload['SubagentEvent'], turn: TurnMemory, outer: Lane, memory: Memory): readonly SessionEvent[] {
-  if (memory.depth >= DEEPEST) return [];
-  const wireId = payload.parent_tool_call_id ?? payload.task_tool_call_id ?? undefined;
-  const agent = payload.agent_id ?? '';
-  const key = JSON.stringify([wireId ?? null, agent]);
-  const before: SessionEvent[] = [];
-  let lane = turn.lanes.get(key);
-  if (!lane) {
-    let parent = wireId === undefined ? undefined : lastCall(turn, wireId)?.callId;
-    if (parent === undefined) {
-      const name = payload.subagent_type ?? 'agent';
-      const start = { name, title: t('Sub-agent {0}', name), kind: kindOf(name), status: 'running', inputText: '' } as const;
-      const { call, added } = addCall(wireId ?? `agent ${agent}`, start, turn, outer);
-      before.push(added);
-      turn.agents.push(call);
-      parent = call.callId;
-    }
-    lane = newLane(parent);
-    turn.lanes.set(key, lane);
+export function stringIn(input: unknown, name: string): string | undefined {
+  const value = memberOf(input, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberIn(input: unknown, name: string): number | undefined {
+  const value = memberOf(input, name);
+  return typeof value === 'number' ? value : undefined;
+}
+
+function memberOf(input: unknown, name: string): unknown {
+  return typeof input === 'object' && input !== null && Object.hasOwn(input, name) ? (input as Record<string, unknown>)[name] : undefined;
+}
+
+/** Arguments as a value; undefined while they are not whole. Empty arguments are none. */
+export function parseInput(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
   }
-  const inner = decodeEvent(payload.event.type, payload.event.payload, { ...memory, turn, lane, depth: memory.depth + 1 });
-  return 'events' in inner ? [...before, ...inner.events] : before;
+}
+
+// --- display blocks
+
+type DiffBlock = Extract<DisplayBlock, { type: 'diff' }>;
+
+/** One diff per hunk, in the order they came (wire.md §6). */
+export function diffsOf(blocks: readonly DisplayBlock[]): readonly Diff[] {
+  return blocks.filter((block) => block.type === 'diff').map((block) => diffOf(block, blocks));
+}
+
+function diffOf(block: DiffBlock, among: readonly DisplayBlock[]): Diff {
+  const { path, old_text: before, new_text: after } = block;
+  if (block.is_summary) return { path, before, after, summary: true };
+  if (before === '' && !isInsertion(block, among)) return { path, before: null, after };
+  return {
+    path,
+    before,
+    after,
+    excerpt: {
+      ...(isLine(block.old_start) ? { beforeLine: block.old_start } : {}),
+      ...(isLine(block.new_start) ? { afterLine: block.new_start } : {}),
+    },
+  };
+}
+
+/** A hunk without a left side is a new file, unless there are lines above it or other hunks of the file. */
+function isInsertion({ path, old_start }: DiffBlock, among: readonly DisplayBlock[]): boolean {
+  return (isLine(old_start) && old_start > 1) || among.filter((one) => one.type === 'diff' && one.path === path).length > 1;
+}
+
+function isLine(value: number | null | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
+
+/** The list of things to do, when the blocks hold one. */
+export function planOf(blocks: readonly DisplayBlock[]): Plan | undefined {
+  const todo = blocks.findLast((block) => block.type === 'todo');
+  return todo && { entries: todo.items.map(({ title, status }) => entryOf(title, status)) };
+}
+
+/** A state we have no sign for is said in words: it is neither done nor under way. */
+function entryOf(text: string, status: string): PlanEntry {
+  if (status === 'done' || status === 'completed') return { text, status: 'completed' };
+  if (status === 'pending' || status === 'in_progress') return { text, status };
+  return { text: `${text} (${status})`, status: 'pending' };
+}
+
+/** What a finished call shows: its diffs and notes for the user, then what the model got. A plan is shown elsewhere. */
+export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
+  const shown = blocks.flatMap((block): readonly Output[] => {
+    if (block.type === 'todo') return [];
+    return block.type === 'diff' ? [{ kind: 'diff', diff: diffOf(block, blocks) }] : [{ kind: 'content', content: contentOf(block) }];
+  });
+  const told = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output.map(fromPart);
+  const texts = told.filter((content) => content.type !== 'text' || content.text !== '');
+  if (shown.length === 0 && texts.length === 0 && message !== '') return [text(message)];
+  return [...shown, ...texts.map((content) => ({ kind: 'content', content }) as const)];
+}
+
+/** A block that is no diff and no plan, as something to read. */
+export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }>): Content {
+  switch (block.type) {
+    case 'brief':
+      return { type: 'text', text: block.text };
+    case 'shell':
+      return { type: 'text', text: block.command };
+    case 'background_task':
+      return {
+        type: 'text',
+        text: t('In the background: {0} ({1}, {2} {3})', block.description, block.status, block.kind, block.task_id),
+      };
+    case 'unknown':
+      return { type: 'raw', label: labelOf(block.value), value: block.value };
+  }
+}
+
+function text(value: string): Output {
+  return { kind: 'content', content: { type: 'text', text: value } };
+}
+
+// --- asks
+
+/** Where an ask belongs: its turn, unless a background agent asks, and its call when that is known. */
+export interface AskContext {
+  readonly turnId?: TurnId;
+  readonly call?: { readonly callId: CallId; readonly input?: unknown };
+}
+
+/** Approvals of background agents belong to no turn and outlive turns (wire.md §9.6). */
+export function isBackground(request: { readonly source_kind?: string | null | undefined }): boolean {
+  return request.source_kind === 'background_agent';
+}
+
+export function approvalOf(request: RequestPayload['ApprovalRequest'], context: AskContext): Approval {
+  const asker = request.source_description || request.subagent_type;
+  return {
+    kind: 'approval',
+    id: request.id,
+    ...belongsTo(context),
+    title: withoutMarks(request.description) || `${request.sender}: ${request.action}`,
+    ...(asker ? { asker } : {}),
+    toolKind: kindOf(request.sender),
+    detail: detailOf(request, context.call),
+    ...namedPaths(
+      kindOf(request.sender),
+      context.call?.input,
+      diffsOf(request.display ?? []).map((one) => one.path),
+    ),
+    // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
+    options: [
+      { id: 'approve', label: t('Approve'), effect: 'allow_once' },
+      {
+        id: 'approve_for_session',
+        label: t('Allow all "{0}" this session', actionText(request.action)),
+        effect: 'allow_always',
+        description: t('Every later "{0}" of this session runs without asking', actionText(request.action)),
+      },
+      { id: 'reject', label: t('Reject'), effect: 'reject_once' },
+    ],
+  };
+}
+
+/** The actions that servers of this protocol have, in the user's language; others as they are. */
+function actionText(action: string): string {
+  switch (action) {
+    case 'run command':
+      return t('run command');
+    case 'edit file':
+      return t('edit file');
+    case 'edit file outside of working directory':
+      return t('edit file outside of working directory');
+    default:
+      return action;
+  }
+}
+
+function belongsTo({ turnId, call }: AskContext) {
+  return { ...(turnId === undefined ? {} : { turnId }), ...(turnId !== undefined && call ? { callId: call.callId } : {}) };
+}
+
+function detailOf(request: RequestPayload['ApprovalRequest'], call: AskContext['call']): ApprovalDetail {
+  const blocks = request.display ?? [];
+  const shell = blocks.find((block) => block.type === 'shell');
+  if (shell) return { type: 'command', command: shell.command };
+  const diffs = diffsOf(blocks);
+  if (diffs.length > 0) return { type: 'edit', diffs };
+  const mcp = /^mcp:(.+)$/.exec(request.action);
+  if (mcp) {
+    const server = request.sender === mcp[1] ? 'mcp' : request.sender;
+    return { type: 'mcp', server, tool: mcp[1] ?? '', ...(call?.input === undefined ? {} : { input: call.input }) };
+  }
+  // Servers before 0.79 send no block; what will run is what the call says.
+  const command = kindOf(request.sender) === 'execute' ? stringIn(call?.input, 'command') : undefined;
+  return command === undefined ? { type: 'text', text: textOf(request.description, blocks) } : { type: 'command', command };
+}
+
+function textOf(description: string, blocks: readonly DisplayBlock[]): string {
+  const more = blocks.flatMap((block) => {
+    if (block.type === 'diff') return [];
+    if (block.type === 'todo') return block.items.map((item) => item.title);
+    const content = contentOf(block);
+    return content.type === 'text' ? [content.text] : [JSON.stringify(content.type === 'raw' ? content.value : content)];
+  });
+  return [description, ...more].join('\n');
+}
+
+/** Anything but an allowance is a rejection. Words for the agent go along where the server takes them. */
+export function approvalAnswer(requestId: string, answer: Answer, feedback: boolean): AnswerResult['ApprovalRequest'] {
+  const response =
+    answer.kind === 'option' && (answer.optionId === 'approve' || answer.optionId === 'approve_for_session') ? answer.optionId : 'reject';
+  const words = answer.kind === 'option' ? answer.feedback?.trim() : undefined;
+  return { request_id: requestId, response, ...(response === 'reject' && feedback && words ? { feedback: words } : {}) };
+}
+
+/** Labels go back exactly as they came; a text of one's own is always possible. */
+export function questionOf(request: RequestPayload['QuestionRequest'], context: AskContext): Question {
+  const headers = request.questions.flatMap((item) => (item.header ? [item.header] : []));
+  return {
+    kind: 'question',
+    id: request.id,
+    ...belongsTo(context),
+    title: headers.length > 0 ? [...new Set(headers)].join(', ') : t('The agent has a question'),
+    fields: request.questions.map(
+      (item, at): Field => ({
+        id: String(at),
+        label: item.question,
+        ...(item.body ? { body: item.body } : {}),
+        choices: item.options.map(({ label, description }) => ({ label, ...(description ? { description } : {}) })),
+        ...(item.multi_select ? { many: true } : {}),
+        free: true,
+        required: true,
+        ...(item.other_label || item.other_description
+          ? { freeLabel: [item.other_label, item.other_description].filter(Boolean).join(': ') }
+          : {}),
+      }),
+    ),
+  };
+}
+
+/** All questions go in one reply; dismissed is an empty one. */
+export function questionAnswer(request: RequestPayload['QuestionRequest'], answer: Answer): AnswerResult['QuestionRequest'] {
+  const given = answer.kind === 'fields' ? answer.values : {};
+  const isEmpty = request.questions.every((_item, at) => !given[String(at)]?.some((value) => value !== ''));
+  const answers = isEmpty
+    ? []
+    : request.questions.map((item, at): [string, string] => [item.question, (given[String(at)] ?? []).join(', ')]);
+  return { request_id: request.id, answers: Object.fromEntries(answers) };
+}
+
+/** A description is one line with code marks (wire.md §5.2); titles are plain text. */
+function withoutMarks(description: string): string {
+  return description.replaceAll('`', '');
+}
+
+// --- modes and the handshake
+
+export function modeChoice(plan: boolean): ModeChoice {
+  return {
+    current: plan ? 'plan' : 'default',
+    all: [
+      { id: 'default', name: t('Default') },
+      { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing until the plan is approved') },
+    ],
+  };
+}
+
+/**
+ * The answer to `initialize` as far as it makes sense: one odd member or entry is left out, and told, instead of sinking the session. A version
+ * given as a number counts as its text. Undefined when the answer is no object.
+ */
+export function readInitialize(answer: unknown, odd: (what: string) => void): InitializeResult | undefined {
+  const leftOut = (where: string, value: unknown): undefined => {
+    if (value !== undefined && value !== null) odd(`${where}: ${(JSON.stringify(value) ?? typeof value).slice(0, 100)}`);
+    return undefined;
+  };
+  const fields = (where: string, value: unknown): Readonly<Record<string, unknown>> | undefined =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : leftOut(where, value);
+  const text = (where: string, value: unknown): string | undefined => (typeof value === 'string' ? value : leftOut(where, value));
+  const list = <T>(where: string, value: unknown, read: (entry: unknown, where: string) => T | undefined): T[] | undefined => {
+    if (!Array.isArray(value)) return leftOut(where, value);
+    return value.flatMap((entry: unknown, at) => {
+      if (entry === undefined || entry === null) odd(`${where}.${at}: ${entry}`);
+      return read(entry, `${where}.${at}`) ?? [];
+    });
+  };
+  const word = (entry: unknown, where: string): string | undefined => text(where, entry);
+
+  const whole = fields('result', answer);
+  if (!whole) return undefined;
+  const version = typeof whole.protocol_version === 'number' ? String(whole.protocol_version) : whole.protocol_version;
+  const server = fields('server', whole.server);
+  const name = server && text('server.name', server.name);
+  const external = fields('external_tools', whole.external_tools);
+  return {
+    protocol_version: text('protocol_version', version),
+    server: name === undefined ? undefined : { name, version: text('server.version', server?.version) },
+    slash_commands: list('slash_commands', whole.slash_commands, (entry, where) => {
+      const command = fields(where, entry);
+      const called = command && (text(`${where}.name`, command.name) || leftOut(where, command));
+      if (!called) return undefined;
+      const { description, aliases } = command;
+      return {
+        name: called,
+        description: text(`${where}.description`, description),
+        aliases: list(`${where}.aliases`, aliases, word),
+      };
+    }),
+    external_tools: external && {
+      accepted: list('external_tools.accepted', external.accepted, word),
+      rejected: list('external_tools.rejected', external.rejected, (entry, where) => {
+        const tool = fields(where, entry);
+        const called = tool && (text(`${where}.name`, tool.name) || leftOut(where, tool));
+        return called ? { name: called, reason: text(`${where}.reason`, tool.reason) } : undefined;
+      }),
+    },
+  };
 }

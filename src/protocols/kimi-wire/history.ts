@@ -7,7 +7,7 @@ import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { Lines } from '../../transport/lines.ts';
 import type { Past } from '../adapter.ts';
-import { fromUserInput } from './content.ts';
+import { fromUserInput } from './codec.ts';
 import { events, recordLine } from './schema.ts';
 
 /** How much of a recording is read to find its first prompt. */

@@ -8,8 +8,8 @@ export const kimiWire: Protocol = {
   title: 'Kimi Wire',
   launch: 'process',
   discover,
-  open(launch, scene) {
+  open(launch, context) {
     if (launch.kind !== 'process') throw new Error('Kimi Wire is spoken with a process');
-    return new WireAdapter(launch, scene, { open: (spec) => processChannel(spec, { log: scene.log }), limits: LIMITS });
+    return new WireAdapter(launch, context, { open: (spec) => processChannel(spec, { log: context.log }), limits: LIMITS });
   },
 };

@@ -1,13 +1,17 @@
 import { t } from '../../base/l10n.ts';
+import type { Ending } from '../../base/outcomes.ts';
 import type { Remedy } from '../../session/model.ts';
-import type { Closed } from '../../transport/channel.ts';
-import type { ProcessSpec } from '../../transport/process.ts';
-import type { Launch } from '../adapter.ts';
 
-export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
-export interface WireLaunch {
-  readonly spec: ProcessSpec;
-  /** The session it opens; absent when the arguments leave that to the server. */
+/** What is started. `E` is the environment, which may hold what JSON cannot, and stays outside the conversation. */
+export interface Command<E = unknown> {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: E;
+  readonly cwd: string;
+}
+export interface WireLaunch<E> {
+  readonly spec: Command<E>;
+  /** The session it opens; absent when the arguments leave that to the agent. */
   readonly key?: string;
 }
 
@@ -15,20 +19,32 @@ const SESSION_FLAGS = ['--session', '--resume', '-S', '-r'];
 const OWN_CHOICE = ['--continue', '-C'];
 
 /**
- * What to start: `--wire` unless the program speaks nothing else, and a session id of our own, so that a crash can go on with the same one. The
- * user's own arguments win.
+ * What to start: `--wire` unless the program speaks nothing else, and a session id of our own, so that the same session can go on after a crash.
+ * The user's own arguments win.
  */
-export function wireLaunch(launch: ProcessLaunch, key: string, sessionFlag = true): WireLaunch {
-  const args = [...launch.args];
-  const spec = (): ProcessSpec => ({ command: launch.command, args, env: launch.env, cwd: launch.cwd });
-  if (programOf(launch.command) === 'kimi-agent') return { spec: spec() };
-  if (!args.includes('--wire')) args.push('--wire');
-  const told = args.findIndex((arg) => SESSION_FLAGS.includes(arg));
-  const named = told < 0 ? args.find((arg) => /^--(session|resume)=/.test(arg))?.replace(/^[^=]*=/, '') : args[told + 1];
-  if (named !== undefined) return { spec: spec(), key: named };
-  if (!sessionFlag || args.some((arg) => OWN_CHOICE.includes(arg))) return { spec: spec() };
-  args.push('--session', key);
-  return { spec: spec(), key };
+export function wireLaunch<E>({ command, args, env, cwd }: Command<E>, key: string, sessionFlag = true): WireLaunch<E> {
+  const all = [...args];
+  const spec: Command<E> = { command, args: all, env, cwd };
+  if (programOf(command) === 'kimi-agent') return { spec };
+  if (!all.includes('--wire')) all.push('--wire');
+  const own = sessionIn(all);
+  if (own !== undefined) return { spec, key: own };
+  if (!sessionFlag || all.some((arg) => OWN_CHOICE.includes(arg))) return { spec };
+  all.push('--session', key);
+  return { spec, key };
+}
+function sessionIn(args: readonly string[]): string | undefined {
+  const at = args.findIndex((arg) => SESSION_FLAGS.includes(arg));
+  return at < 0 ? args.find((arg) => /^--(session|resume)=/.test(arg))?.replace(/^[^=]*=/, '') : args[at + 1];
+}
+
+/** Arguments that turn approvals off. `-y` means something else to programs that only start the agent (`npx -y`). */
+export function startsWithoutAsking(program: string, args: readonly string[]): boolean {
+  return args.some((arg) => ['--yolo', '--auto-approve', '--afk'].includes(arg)) || (program.startsWith('kimi') && args.includes('-y'));
+}
+/** Commands that turn approvals on or off (wire.md §4). The user confirms them. */
+export function turnsAsksOff(text: string): boolean {
+  return /^\s*\/(yolo|afk)(\s|$)/.test(text);
 }
 
 /** The name of a program without its folder and ending. */
@@ -37,21 +53,21 @@ export function programOf(command: string): string {
 }
 
 /** An old server ended because it does not know the session flag. */
-export function refusedSessionFlag(closed: Closed): boolean {
-  return closed.code === 2 && /(no such option|unrecognized argument|unexpected argument).{0,40}--session/is.test(closed.stderr);
+export function refusedSessionFlag(closed: Ending): boolean {
+  return closed.code === 2 && /(no such option|unrecognized argument|unexpected argument).{0,40}--session/is.test(closed.stderr ?? '');
 }
 
 /** The program of the same name that has no Wire (wire.md §1). */
-export function isKimiCode(closed: Closed): boolean {
-  return /unknown option '?--wire/i.test(closed.stderr);
+export function isKimiCode(closed: Ending): boolean {
+  return /unknown option '?--wire/i.test(closed.stderr ?? '');
 }
 
 /** Why it closed, for a user, and what they can do about it. */
 export function whyClosed(
-  closed: Closed,
+  closed: Ending,
   program: { readonly command: string; readonly file?: string | undefined; readonly version?: string | undefined },
 ): { readonly reason: string; readonly detail?: string; readonly next: readonly Remedy[] } {
-  const stderr = closed.stderr.trim();
+  const stderr = (closed.stderr ?? '').trim();
   const detail = stderr === '' ? {} : { detail: stderr };
   if (isKimiCode(closed)) {
     const { command, file, version } = program;

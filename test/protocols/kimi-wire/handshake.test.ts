@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/version.ts';
+import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/codec.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { Server, settled } from './server.ts';
 

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { discover } from '../../../src/protocols/kimi-wire/discover.ts';
+import { discover, probe } from '../../../src/protocols/kimi-wire/discover.ts';
 import { refusedSessionFlag, whyClosed, wireLaunch } from '../../../src/protocols/kimi-wire/launch.ts';
-import { probe } from '../../../src/protocols/kimi-wire/probe.ts';
 import { processDesk } from './processDesk.ts';
 
 // wire.md §14, "Lifecycle" and "Transport" over real processes.

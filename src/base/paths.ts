@@ -1,0 +1,39 @@
+/* Paths as text, for code that must not depend on the machine it runs on. A path that begins with a drive or a share is a Windows path. */
+
+const isWindows = (path: string): boolean => /^[A-Za-z]:[\\/]|^\\\\/.test(path);
+
+/** Like `path.resolve` of two arguments, the first of them absolute. */
+export function resolvePath(from: string, to: string): string {
+  if (isWindows(from) || isWindows(to)) return resolveWindows(from, to);
+  return `/${normalize((to.startsWith('/') ? to : `${from}/${to}`).split('/')).join('/')}`;
+}
+function resolveWindows(from: string, to: string): string {
+  const root = /^[A-Za-z]:|^[\\/]{2}[^\\/]+[\\/][^\\/]+/.exec(isWindows(to) ? to : from)?.[0] ?? '';
+  const rest = isWindows(to) ? to.slice(root.length) : /^[\\/]/.test(to) ? to : `${from.slice(root.length)}\\${to}`;
+  return `${root.replaceAll('/', '\\')}\\${normalize(rest.split(/[\\/]/)).join('\\')}`;
+}
+function normalize(parts: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const part of parts) {
+    if (part === '..') kept.pop();
+    else if (part !== '.' && part !== '') kept.push(part);
+  }
+  return kept;
+}
+
+/** The path of a `file:` URI, or the text itself when it is none that can be read. Drive letters and hosts make Windows paths. */
+export function pathOfUri(uri: string): string {
+  const [, host = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
+  if (encoded === undefined || /%2f/i.test(encoded)) return uri;
+  const path = decoded(encoded);
+  if (path === undefined) return uri;
+  if (/^\/[A-Za-z]:(\/|$)/.test(path)) return path.slice(1).replaceAll('/', '\\');
+  return host === '' || host === 'localhost' ? path : `\\\\${host}${path.replaceAll('/', '\\')}`;
+}
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

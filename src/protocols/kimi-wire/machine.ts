@@ -1,0 +1,1381 @@
+import { t } from '../../base/l10n.ts';
+import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Input } from '../../conversation/machine.ts';
+import {
+  type Call,
+  type Conversation,
+  clear,
+  find,
+  type Lane,
+  newConversation,
+  newLane,
+  newTurn,
+  type OpenAsk,
+  type OpenRequest,
+  type Prompt,
+  put,
+  remove,
+  type Table,
+  type TurnState,
+} from '../../conversation/state.ts';
+import { machineOf, OFFER_RESTART, RESTART, Step, type StopLimits, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
+import type { Answer, Intent } from '../../session/intents.ts';
+import type { Command, Fault, Offers, Part, Question, Remedy, ToolCall, ToolOffer } from '../../session/model.ts';
+import { junkWhileOpening } from '../junk.ts';
+import {
+  approvalAnswer,
+  approvalOf,
+  atLeast,
+  fromPart,
+  fromUserInput,
+  isBackground,
+  isNewer,
+  kindOf,
+  LEGACY,
+  locationsOf,
+  modeChoice,
+  outputsOf,
+  parseInput,
+  parseVersion,
+  planOf,
+  questionAnswer,
+  questionOf,
+  readInitialize,
+  titleOf,
+  toUserInput,
+  type Version,
+} from './codec.ts';
+import { isKimiCode, programOf, refusedSessionFlag, turnsAsksOff, whyClosed, wireLaunch } from './launch.ts';
+import {
+  type ContentPart,
+  codes,
+  type DisplayBlock,
+  type EventPayload,
+  events,
+  type InitializeResult,
+  type Methods,
+  methods,
+  NEWEST_VERSION,
+  type RequestPayload,
+  requests,
+  type WireEvent,
+  type WireRequest,
+} from './schema.ts';
+
+/*
+ * Kimi Wire 1.0 to 1.10 (docs/protocols/wire.md): one process, JSON-RPC over lines. One turn runs at a time, and the reply to `prompt` ends a
+ * turn of the user. Everything that the conversation remembers stands in `WireState`; everything that can happen enters by `WireStep.take`.
+ */
+
+export interface WireState extends Conversation {
+  readonly setup: Setup;
+  readonly process: Process;
+  handshake: Handshake | null;
+  /** What the handshake came to; null until then. */
+  agent: Agent | null;
+  turn: WireTurn | null;
+  /** The agent repeats its record of an earlier conversation. */
+  replaying: boolean;
+  /** Records from before 1.2 hold no `TurnEnd` at all. There, a missing end means nothing. */
+  recordsEnds: boolean;
+  /** A prompt that turns approvals off, until the user has confirmed it. */
+  unconfirmed: { readonly askId: string; readonly prompt: Prompt } | null;
+  /** Sent into the turn and not taken up yet, oldest first. */
+  steers: Steer[];
+  /** Methods that the agent refused as unknown. */
+  readonly missing: Table<true>;
+  readonly notified: Table<true>;
+  /** MCP servers that failed, so that each is named once. */
+  readonly failedServers: Table<true>;
+  readonly background: Table<{ readonly id: string; readonly text: string }>;
+  hasPlanMode: boolean;
+  inPlanMode: boolean;
+  /** `heard` at the moment the timer of the record was started. */
+  heardBefore: number;
+}
+export interface Setup {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The session to open, unless the arguments name another. */
+  readonly key: string;
+  /** The record of the session is wanted. */
+  readonly history: boolean;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly tools: readonly OfferedTool[];
+  readonly limits: Limits;
+  /** The arguments turn approvals off. */
+  readonly asksOff: boolean;
+}
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+/** What each timer waits for, in milliseconds; `offer restart` and `restart` are those of a stop. */
+export interface Limits extends StopLimits {
+  /** `note N`: the handshake takes its time, and the user is told so. */
+  readonly notes: readonly number[];
+  /** `silence`: no answer to the handshake; the user is asked what to do. */
+  readonly silence: number;
+  /** `record`: nothing is heard of the record that is being read. */
+  readonly historySilence: number;
+  /** `grace`: a running turn may take this long to end when the session is left. */
+  readonly grace: number;
+  /** `closing`: the connection broke during the handshake; the process may end meanwhile and so say why. */
+  readonly closing: number;
+}
+/** How the process was started, and what follows its end. */
+interface Process {
+  history: boolean;
+  sessionFlag: boolean;
+  /** The session that it was told to open; null when that is left to the agent. */
+  key: string | null;
+  next: 'restart' | 'end';
+  /** Why it ended, while that is looked into. */
+  ending: Ending | null;
+}
+interface Handshake {
+  /** `bare`: again, without tools. `renamed`: again, with other names for tools whose names were taken. */
+  stage: 'first' | 'bare' | 'renamed';
+  result: InitializeResult | null;
+  offer: ToolOffer;
+  readonly unoffered: ToolOffer['rejected'][number][];
+  /** Our tools by the names the agent knows them by. */
+  readonly names: Table<string>;
+  askId: string | null;
+  /** The first line that was no message. */
+  junk: string | null;
+}
+export interface Agent {
+  readonly version: Version;
+  /** It has no handshake. */
+  readonly legacy: boolean;
+  readonly server: { readonly name: string; readonly version: string | null } | null;
+  readonly commands: readonly Command[];
+  readonly names: Table<string>;
+  readonly offer: ToolOffer;
+}
+interface Steer {
+  readonly prompt: Prompt;
+  /** The turn it was sent into. */
+  readonly turnId: string;
+  /** `gone`: it is no longer shown in the turn, and its reply is still to come. */
+  at: 'sent' | 'accepted' | 'gone';
+}
+interface WireTurn extends TurnState<WireLane, WireCall> {
+  /** The calls of each of the agent's ids, oldest first: a model may use one id twice in a turn. */
+  readonly callsById: Table<string[]>;
+  /** The call that each approval is about. */
+  readonly approvals: Table<string>;
+  /** Cards made for sub-agents that no call started. */
+  readonly agents: string[];
+  readonly tokens: { input: number; output: number };
+  /** Its prompt is a command that empties the agent's memory, or one that switches approvals. */
+  readonly command: 'clear' | 'approvals' | null;
+  /** The beginning of the answer to such a command. */
+  answer: string;
+}
+interface WireLane extends Lane {
+  /** The call whose arguments stream in. */
+  call: string | null;
+  /** Where in `parts` the running step begins. */
+  stepFrom: number;
+}
+interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
+  readonly name: string;
+  inputText: string;
+  input: unknown;
+  inputIsWhole: boolean;
+}
+/** What an ask of the agent is about. */
+type Asked =
+  | { readonly type: 'ApprovalRequest'; readonly request: RequestPayload['ApprovalRequest'] }
+  | { readonly type: 'QuestionRequest'; readonly request: RequestPayload['QuestionRequest'] };
+
+export function newWire(seed: string, setup: Setup): WireState {
+  return {
+    ...newConversation(seed),
+    turn: null,
+    setup,
+    process: { history: setup.history, sessionFlag: true, key: null, next: 'end', ending: null },
+    handshake: null,
+    agent: null,
+    replaying: false,
+    recordsEnds: false,
+    unconfirmed: null,
+    steers: [],
+    missing: {},
+    notified: {},
+    failedServers: {},
+    background: {},
+    hasPlanMode: false,
+    inPlanMode: false,
+    heardBefore: 0,
+  };
+}
+
+/** The name of the one link. */
+const AGENT = 'agent';
+/** How deep sub-agents may nest before their events are left out. */
+const MOST_DEPTH = 8;
+const REMEDIES: Readonly<Record<number, readonly Remedy[]>> = {
+  [codes.noModel]: ['configureModel', 'signIn', 'retry'],
+  [codes.modelCannot]: ['retry'],
+  [codes.modelService]: ['retry'],
+  [codes.loginExpired]: ['configureModel', 'signIn', 'retry'],
+  [codes.internal]: ['retry', 'showLog'],
+  [codes.wrongState]: ['retry', 'restart'],
+};
+const EXPLANATIONS: Readonly<Record<number, () => string>> = {
+  [codes.noModel]: () => t('The agent has no model configured.'),
+  [codes.loginExpired]: () => t('The login or the key of the agent was refused.'),
+  [codes.modelCannot]: () => t('The model cannot do this.'),
+};
+const KEEP_WAITING = () => t('Keep waiting');
+const START_AGAIN = () => t('Start it again');
+const NO_HANDSHAKE = () => t('Go on without the handshake (old versions)');
+const CONFIRM = () => t('Send it');
+const DO_NOT_CONFIRM = () => t('Do not send it');
+const TASK_ENDS = new Set(['completed', 'failed', 'killed', 'lost', 'stopped', 'cancelled', 'timed_out']);
+const LEVELS: Readonly<Record<string, 'info' | 'warn' | 'error'>> = { info: 'info', success: 'info', warning: 'warn', error: 'error' };
+
+class WireStep extends Step<WireState> {
+  take(input: Input): void {
+    switch (input.on) {
+      case 'message':
+        return this.message(input.method, input.params);
+      case 'asked':
+        return this.asked(input.id, input.method, input.params);
+      case 'reply':
+        return this.reply(input.call, input.result, input.error);
+      case 'intent':
+        return this.state.phase === 'left' ? undefined : this.intent(input.intent);
+      case 'timer':
+        return this.elapsed(input.timer);
+      case 'closed':
+        return this.closed(input.why);
+      case 'junk':
+        return this.junk(input.text);
+      case 'start':
+        return this.start({ history: this.state.setup.history, sessionFlag: true });
+      case 'leave':
+        return this.leave();
+      case 'withdrawn':
+        return;
+    }
+  }
+
+  // --- the process
+
+  start(how: { readonly history: boolean; readonly sessionFlag: boolean }): void {
+    const { state } = this;
+    const { setup } = state;
+    const key = wireLaunch({ ...setup, env: null }, setup.key, how.sessionFlag).key ?? null;
+    Object.assign(state.process, { ...how, key, next: 'end', ending: null });
+    Object.assign(state, { phase: 'opening', agent: null, turn: null, replaying: false, steers: [] });
+    clear(state.missing);
+    this.open(AGENT, { sessionFlag: how.sessionFlag });
+    if (key !== null) this.emit({ type: 'resume.set', key });
+    this.emit({ type: 'link.opening', note: t('Starting {0}', programOf(setup.command)) });
+    setup.limits.notes.forEach((ms, at) => this.timer(`note ${at}`, ms));
+    this.timer('silence', setup.limits.silence);
+    const offered = setup.tools.filter((tool) => reasonAgainst(tool) === undefined);
+    const unoffered = setup.tools.flatMap((tool) => {
+      const reason = reasonAgainst(tool);
+      return reason === undefined ? [] : [{ name: tool.name, reason }];
+    });
+    state.handshake = {
+      stage: 'first',
+      result: null,
+      offer: { accepted: [], rejected: [] },
+      unoffered,
+      names: {},
+      askId: null,
+      junk: null,
+    };
+    this.initialize(offered.map((tool) => ({ tool, as: tool.name })));
+  }
+  /** Ends the process and starts another that goes on with the same session: a stop must always work. */
+  restart(): void {
+    const { state } = this;
+    if (find(state.links, AGENT) !== 'open') return;
+    this.emit({ type: 'link.opening', note: t('Restarting the agent, which did not stop') });
+    this.emit({ type: 'background.set', tasks: [] });
+    state.process.next = 'restart';
+    this.letGo();
+    this.close(AGENT);
+  }
+  /** Settles everything that is open, because nobody will answer any more. */
+  letGo(): void {
+    const { state } = this;
+    this.endHandshake();
+    for (const timer of [OFFER_RESTART, RESTART, 'record', 'closing']) this.timer(timer, null);
+    this.settle('everything', 'withdrawn');
+    state.queue.length = 0;
+    state.unconfirmed = null;
+    state.replaying = false;
+  }
+  leave(): void {
+    const { state } = this;
+    if (state.phase === 'left') return;
+    const isRunning = state.turn?.by === 'user' && state.turn.phase === 'running' && !state.unconfirmed;
+    state.queue.length = 0;
+    state.phase = 'left';
+    state.process.next = 'end';
+    if (isRunning) {
+      this.cancel();
+      this.timer('grace', state.setup.limits.grace);
+    } else this.hangUp();
+  }
+  hangUp(): void {
+    this.timer('grace', null);
+    this.letGo();
+    if (find(this.state.links, AGENT)) this.close(AGENT);
+    else this.state.phase = 'over';
+  }
+  closed(why: Ending): void {
+    const { state } = this;
+    const { process } = state;
+    this.letGo();
+    this.timer('grace', null);
+    state.turn = null;
+    if (state.phase === 'left') state.phase = 'over';
+    else if (process.next === 'restart') this.start({ history: false, sessionFlag: true });
+    else if (process.sessionFlag && refusedSessionFlag(why)) this.start({ history: process.history, sessionFlag: false });
+    else if (isKimiCode(why)) {
+      process.ending = why;
+      this.port(null, 'program', 'probe', { what: 'program' });
+    } else this.end(why);
+  }
+  end(why: Ending, program: { readonly file?: string; readonly version?: string } = {}): void {
+    this.emit({ type: 'link.closed', ...whyClosed(why, { command: this.state.setup.command, ...program }), at: this.now });
+    this.state.phase = 'over';
+  }
+
+  // --- the handshake: `initialize`, with everything that agents have been seen to answer, and not to answer (wire.md §3)
+
+  initialize(tools: readonly { readonly tool: OfferedTool; readonly as: string }[]): void {
+    const { handshake, setup } = this.state;
+    if (!handshake) return;
+    for (const { tool, as } of tools) put(handshake.names, as, tool.name);
+    const external = tools.map(({ tool, as }) => ({ name: as, description: tool.description, parameters: { ...tool.parameters } }));
+    this.call('initialize', {
+      protocol_version: NEWEST_VERSION,
+      client: { ...setup.client },
+      capabilities: { supports_question: true, supports_plan_mode: true },
+      ...(external.length > 0 ? { external_tools: external } : {}),
+    });
+  }
+  initialized(result: InitializeResult | undefined, failed: Failure | undefined): void {
+    const { handshake, setup } = this.state;
+    if (!handshake) return;
+    if (handshake.stage === 'renamed') return this.renamed(handshake, result, failed);
+    const offered = setup.tools.filter((tool) => reasonAgainst(tool) === undefined);
+    if (failed || !result) {
+      if (failed?.code === codes.unknownMethod) return this.connected(WITHOUT_HANDSHAKE);
+      if (failed?.code !== codes.badParams || offered.length === 0 || handshake.stage === 'bare') return this.handshakeFailed(failed);
+      this.notice('warn', t('The agent refused the editor tools, so it works without them: {0}', failed.message.split('\n', 1)[0] ?? ''));
+      handshake.stage = 'bare';
+      handshake.unoffered.splice(0, Number.POSITIVE_INFINITY, ...offered.map(({ name }) => ({ name, reason: failed.message })));
+      clear(handshake.names);
+      return this.initialize([]);
+    }
+    handshake.result = result;
+    if (handshake.stage === 'bare') return this.shakeHands(handshake, result);
+    handshake.offer = offerOf(
+      offered.map((tool) => tool.name),
+      result,
+    );
+    const taken = (result.external_tools?.rejected ?? []).filter((one) => /conflict/i.test(one.reason ?? '')).map((one) => one.name);
+    const again = offered.filter((tool) => taken.includes(tool.name));
+    if (again.length === 0) return this.shakeHands(handshake, result);
+    handshake.stage = 'renamed';
+    this.initialize(again.map((tool) => ({ tool, as: renamedTool(tool.name) })));
+  }
+  /** The outcome of offering tools again under other names. What failed there leaves the first outcome as it is. */
+  renamed(handshake: Handshake, result: InitializeResult | undefined, failed: Failure | undefined): void {
+    if (result) {
+      const again = this.state.setup.tools
+        .filter((tool) => find(handshake.names, renamedTool(tool.name)) !== undefined)
+        .map((tool) => tool.name);
+      const { accepted, rejected } = offerOf(again.map(renamedTool), result);
+      handshake.offer = {
+        accepted: [...handshake.offer.accepted, ...accepted],
+        rejected: [...handshake.offer.rejected.filter((one) => !again.includes(one.name)), ...rejected],
+      };
+    } else this.log('warn', `Offering tools under other names failed: ${failed?.message ?? ''}`);
+    this.shakeHands(handshake, handshake.result ?? {});
+  }
+  shakeHands(handshake: Handshake, result: InitializeResult): void {
+    // An agent that shakes hands is at least 1.1. Agents do not negotiate: the client adapts to the older of the two versions.
+    const theirs = parseVersion(result.protocol_version ?? '') ?? { major: 1, minor: 1 };
+    const ours = parseVersion(NEWEST_VERSION) ?? theirs;
+    const isOther = theirs.major !== ours.major;
+    if (isOther) {
+      const text = t('The agent speaks Wire {0}; this is made for {1}. It may misbehave.', result.protocol_version ?? '?', NEWEST_VERSION);
+      this.notice('warn', text);
+    }
+    this.connected({
+      version: isOther || isNewer(theirs, ours) ? ours : theirs,
+      legacy: false,
+      server: result.server ? { name: result.server.name, version: result.server.version || null } : null,
+      commands: (result.slash_commands ?? []).map(({ name, description, aliases }) => ({
+        name,
+        description: description ?? '',
+        aliases: aliases ?? [],
+      })),
+      names: handshake.names,
+      offer: { accepted: handshake.offer.accepted, rejected: [...handshake.offer.rejected, ...handshake.unoffered] },
+    });
+  }
+  connected(agent: Agent): void {
+    const { state } = this;
+    this.endHandshake();
+    if (state.phase !== 'opening') return;
+    state.agent = agent;
+    state.hasPlanMode = this.speaks(4) || agent.commands.some((command) => command.name === 'plan');
+    if (!state.process.history) return this.ready(agent);
+    if (agent.legacy || !this.speaks(3)) {
+      this.recordMissing();
+      return this.ready(agent);
+    }
+    this.emit({ type: 'link.opening', note: t('Reading the earlier conversation'), stops: true });
+    state.replaying = true;
+    state.heardBefore = state.heard;
+    this.timer('record', state.setup.limits.historySilence);
+    this.call('replay');
+  }
+  endHandshake(): void {
+    const { state } = this;
+    const { handshake } = state;
+    if (!handshake) return;
+    state.setup.limits.notes.forEach((_ms, at) => this.timer(`note ${at}`, null));
+    this.timer('silence', null);
+    this.do({ do: 'drop', call: 'legacy' });
+    const ask = handshake.askId === null ? undefined : find(state.asks, handshake.askId);
+    if (ask) this.closeAsk(ask, 'withdrawn');
+    state.handshake = null;
+  }
+  handshakeFailed(failed: Failure | undefined): void {
+    const { state } = this;
+    this.endHandshake();
+    // A process that has just ended shows first as a failed write. Its exit code and last words come with the end of the link.
+    if (failed && failed.kind !== 'refused') {
+      state.process.ending = { reason: failed.message };
+      return this.timer('closing', state.setup.limits.closing);
+    }
+    const message = failed?.message ?? '';
+    this.log('error', `The handshake failed: ${message}`);
+    const reason = t('The handshake with {0} failed: {1}', state.setup.command, message);
+    this.emit({ type: 'link.closed', reason, next: ['restart', 'showLog', 'pickAgent'], at: this.now });
+  }
+  stillWaiting(at: number): void {
+    const { handshake, setup } = this.state;
+    if (!handshake) return;
+    const seconds = Math.round((setup.limits.notes[at] ?? 0) / 1000);
+    if (handshake.junk !== null) this.emit(junkWhileOpening(handshake.junk, 'Wire'));
+    else
+      this.emit({
+        type: 'link.opening',
+        note: t('{0} is starting ({1} s). It can take half a minute.', programOf(setup.command), seconds),
+      });
+    if (at === 0) this.port(null, 'legacy', 'probe', { what: 'legacy' });
+  }
+  /** Asks what to do about an agent that does not answer. */
+  silent(): void {
+    const { handshake, setup } = this.state;
+    if (!handshake) return;
+    handshake.askId = this.newId();
+    const label = t('"{0}" runs but has not answered for {1} s.', setup.command, Math.round(setup.limits.silence / 1000));
+    const choices = [KEEP_WAITING(), START_AGAIN(), NO_HANDSHAKE()].map((one) => ({ label: one }));
+    const fields = [{ id: 'what', label, choices }];
+    this.ask({ kind: 'question', id: handshake.askId, ours: true, title: t('The agent is silent'), fields }, null);
+  }
+  answeredSilence(handshake: Handshake, ask: OpenAsk, answer: Answer): void {
+    this.closeAsk(ask, 'answered');
+    handshake.askId = null;
+    const chosen = answer.kind === 'fields' ? answer.values.what?.[0] : undefined;
+    if (chosen === START_AGAIN()) return this.restart();
+    if (chosen === NO_HANDSHAKE()) return this.connected(WITHOUT_HANDSHAKE);
+    this.timer('silence', this.state.setup.limits.silence);
+  }
+  junk(text: string): void {
+    const { handshake } = this.state;
+    this.log('warn', `Left out a line that is no message: ${text.slice(0, 200)}`);
+    if (handshake) handshake.junk ??= text;
+  }
+  ready(agent: Agent): void {
+    const { state } = this;
+    const { setup } = state;
+    if (state.phase !== 'opening') return;
+    state.phase = 'ready';
+    const { server } = agent;
+    const offers: Offers = {
+      images: true,
+      ...(this.speaks(4) ? { steer: true } : {}),
+      ...(this.speaks(6) ? { feedback: true } : {}),
+      history: true,
+      ...(agent.legacy ? {} : { tools: agent.offer }),
+    };
+    const shown = { protocol: 'kimi-wire', name: server?.name ?? setup.command, ...(server?.version ? { version: server.version } : {}) };
+    this.emit({ type: 'link.ready', agent: shown, offers });
+    // Background tasks of the record ended with the process that ran them.
+    if (Object.keys(state.background).length > 0) {
+      clear(state.background);
+      this.showTasks();
+    }
+    this.emit({ type: 'commands.set', commands: agent.commands });
+    if (state.hasPlanMode) this.emit({ type: 'mode.set', mode: modeChoice(state.inPlanMode) });
+    if (setup.asksOff)
+      this.notice('warn', t('The agent was started so that it asks for nothing: it edits files and runs commands by itself.'));
+    if (agent.legacy && setup.tools.length > 0) {
+      this.notice('info', t('This version of the agent cannot use editor tools, and does not say which slash commands it has.'));
+    }
+  }
+  /** The agent speaks version 1.`minor` or newer. */
+  speaks(minor: number): boolean {
+    return this.state.agent !== null && atLeast(this.state.agent.version, minor);
+  }
+
+  // --- the record of an earlier conversation (wire.md §11)
+
+  recordMissing(): void {
+    this.notice('info', t('This agent cannot show the earlier conversation. It still remembers it.'));
+  }
+  recordCutShort(): void {
+    this.notice('warn', t('The earlier conversation was read only in part. The agent still remembers all of it.'));
+  }
+  replayed(result: { readonly status: string } | undefined, failed: Failure | undefined): void {
+    const { state } = this;
+    if (!state.replaying || !state.agent) return;
+    if (failed && failed.kind !== 'refused') return this.handshakeFailed(failed);
+    state.replaying = false;
+    this.timer('record', null);
+    this.timer(OFFER_RESTART, null);
+    if (result?.status === 'cancelled') this.recordCutShort();
+    if (failed) this.recordMissing();
+    this.cutOff();
+    this.ready(state.agent);
+  }
+  /** What still comes of the record would be taken for the present, so another process goes on with the session. */
+  giveUpReplay(): void {
+    this.cutOff();
+    this.recordCutShort();
+    this.restart();
+  }
+
+  // --- what the user wants
+
+  intent(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return this.prompt({ turnId: intent.turnId, content: intent.content });
+      case 'command':
+        return this.prompt(commandPrompt(intent.turnId, [...intent.path, intent.args]));
+      case 'steer':
+        return this.steer({ turnId: intent.turnId, content: intent.content });
+      case 'cancel':
+        return this.cancel();
+      case 'answer':
+        return this.userAnswered(intent.askId, intent.answer);
+      case 'setMode':
+        return this.setMode(intent.modeId === 'plan');
+      default:
+        return;
+    }
+  }
+  /** The agent refuses a prompt while a turn runs, so it waits here. */
+  prompt(prompt: Prompt): void {
+    const { state } = this;
+    if (state.turn?.by === 'user') return this.enqueue(prompt);
+    if (state.turn) {
+      // A turn of the agent gives way, and what it asked is declined, so that nothing waits for ever.
+      this.settle('turn', 'declined');
+      this.cutOff();
+    }
+    this.beginTurn(prompt.turnId, 'user', prompt.content);
+    const [first] = prompt.content;
+    if (first?.type !== 'text' || !turnsAsksOff(first.text)) return this.sendPrompt(prompt);
+    state.unconfirmed = { askId: this.newId(), prompt };
+    this.ask(confirmation(state.unconfirmed.askId, prompt.turnId, first.text.trim()), null);
+  }
+  sendPrompt(prompt: Prompt): void {
+    this.call('prompt', { user_input: toUserInput(prompt.content) });
+  }
+  /** Every open request is answered before the cancel: older agents never end a turn that is cancelled while they wait (wire.md §9.1). */
+  cancel(): void {
+    const { state } = this;
+    const { turn, setup } = state;
+    if (state.replaying) {
+      this.call('cancel', {});
+      this.emit({ type: 'link.opening', note: t('Stopping…'), stops: true });
+      return this.timer(OFFER_RESTART, setup.limits.offerRestart);
+    }
+    if (!turn) return;
+    // Nothing of this turn has been sent.
+    if (state.unconfirmed) return this.endTurn('cancelled');
+    this.settle('turn', 'declined');
+    this.call('cancel', {});
+    this.startStopping(turn, setup.limits);
+  }
+  setMode(plan: boolean): void {
+    const { state } = this;
+    if (!state.hasPlanMode) return;
+    if (this.speaks(4) && !find(state.missing, 'set_plan_mode')) return this.call('set_plan_mode', { enabled: plan }, plan ? 'on' : 'off');
+    if (state.turn?.by !== 'user') this.prompt(commandPrompt(this.newId(), ['plan', plan ? 'on' : 'off']));
+  }
+  modeSet(plan: boolean, result: { readonly plan_mode?: boolean | null | undefined } | undefined, failed: Failure | undefined): void {
+    if (!failed) return this.emit({ type: 'mode.set', mode: modeChoice(result?.plan_mode ?? plan) });
+    if (failed.kind !== 'refused') return;
+    const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
+    this.state.hasPlanMode = !isUnknown;
+    if (isUnknown) this.emit({ type: 'mode.set', mode: null });
+    else this.notice('warn', t('The mode was not switched: {0}', failed.message));
+  }
+  steer(prompt: Prompt): void {
+    const { state } = this;
+    const { turn } = state;
+    if (turn?.by !== 'user' || find(state.missing, 'steer')) return this.prompt(prompt);
+    state.steers.push({ prompt, turnId: turn.id, at: 'sent' });
+    const part: Part = { kind: 'prompt', id: prompt.turnId, content: prompt.content, pending: true };
+    this.emit({ type: 'part.added', turnId: turn.id, part });
+    this.call('steer', { user_input: toUserInput(prompt.content) }, prompt.turnId);
+  }
+  steered(id: string, failed: Failure | undefined): void {
+    const { steers, turn } = this.state;
+    const steer = steers.find(({ prompt }) => prompt.turnId === id);
+    if (!steer) return;
+    const { prompt } = steer;
+    const isPending = steer.at !== 'gone';
+    // Agents before 1.5 do not say when they take it up: with them the reply counts for that.
+    if (!failed && isPending && this.speaks(5)) {
+      steer.at = 'accepted';
+      return;
+    }
+    steers.splice(steers.indexOf(steer), 1);
+    if (isPending) this.removePending(steer);
+    if (!failed) {
+      if (isPending && turn) this.addPart(turn, this.lane(turn), { kind: 'prompt', content: prompt.content });
+      return;
+    }
+    if (failed.kind !== 'refused') return;
+    // The turn was over already, or the agent cannot be steered: then it is the next prompt.
+    if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) return this.prompt(prompt);
+    const text = prompt.content.map((one) => (one.type === 'text' ? one.text : `[${one.type}]`)).join(' ');
+    if (isPending) this.notice('error', t('The agent did not take "{0}": {1}', text, failed.message));
+  }
+  /** The agent has taken up the oldest one; its event says what it was. */
+  steerTakenUp(): void {
+    const { steers } = this.state;
+    const oldest = steers.find(({ at }) => at !== 'gone');
+    if (!oldest) return;
+    this.removePending(oldest);
+    if (oldest.at === 'accepted') steers.splice(steers.indexOf(oldest), 1);
+    else oldest.at = 'gone';
+  }
+  removePending({ prompt, turnId }: Steer): void {
+    this.emit({ type: 'parts.removed', turnId, partIds: [prompt.turnId] });
+  }
+
+  // --- turns
+
+  lane(turn: WireTurn): WireLane {
+    return find(turn.lanes, '') ?? put(turn.lanes, '', newWireLane('', null));
+  }
+  beginTurn(id: string, by: WireTurn['by'], prompt: Prompt['content']): void {
+    const command = by === 'user' ? this.commandIn(prompt) : null;
+    const turn: WireTurn = {
+      ...newTurn<WireLane, WireCall>(id, by),
+      callsById: {},
+      approvals: {},
+      agents: [],
+      tokens: { input: 0, output: 0 },
+      command,
+      answer: '',
+    };
+    this.startTurn(turn, prompt);
+  }
+  /** What a prompt of the user does beside its answer. */
+  commandIn([first]: Prompt['content']): WireTurn['command'] {
+    if (first?.type !== 'text') return null;
+    if (turnsAsksOff(first.text)) return 'approvals';
+    const name = /^\s*\/(\S+)/.exec(first.text)?.[1];
+    const command = this.state.agent?.commands.find((one) => one.name === name || one.aliases.includes(name ?? ''));
+    return command && (command.name === 'clear' || command.aliases.includes('clear')) ? 'clear' : null;
+  }
+  /** A turn that was to be stopped counts as stopped, even when it ended by itself first. */
+  override endTurn(status: TurnStatus, end: TurnEnd = {}): void {
+    const { state } = this;
+    const { turn } = state;
+    if (!turn) return;
+    state.unconfirmed = null;
+    const clears = status === 'done' ? this.finishTurn(turn) : {};
+    if (turn.by === 'user') {
+      // What was not taken up leaves the turn and waits for the user. What is still on its way will be refused.
+      state.steers = state.steers.filter(({ at }) => at !== 'accepted').map((steer) => ({ ...steer, at: 'gone' }));
+    }
+    super.endTurn(status, { ...end, ...clears });
+    if (state.phase === 'left') return this.hangUp();
+    const next = this.nextPrompt();
+    if (next) this.prompt(next);
+  }
+  /** What a turn that went well ends with it. */
+  finishTurn(turn: WireTurn): { readonly clears?: true } {
+    // No message tells the end of an agent that no call started.
+    for (const id of turn.agents) if (find(turn.calls, id)?.ended === false) this.changeCall(turn, id, { status: 'done' });
+    if (turn.command === null || /unknown (slash )?command/i.test(turn.answer)) return {};
+    if (turn.command === 'approvals') {
+      this.approvalsSwitched(turn.answer);
+      return {};
+    }
+    this.notice('info', t('The conversation starts over; what was said before is forgotten.'));
+    return { clears: true };
+  }
+  /** `/yolo` and `/afk` are switches, and only the answer says in words which way. What it does not say is taken for the worse. */
+  approvalsSwitched(answer: string): void {
+    if (/will require approval|will ask|asks? (you )?again|disabled|\boff\b/i.test(answer))
+      this.notice('info', t('The agent asks for approval again.'));
+    else this.notice('warn', t('The agent may no longer ask for approval: it edits files and runs commands by itself.'));
+  }
+  promptEnded(
+    result: { readonly status: string; readonly steps?: number | null | undefined } | undefined,
+    failed: Failure | undefined,
+  ): void {
+    const { turn } = this.state;
+    // A link that has closed is told elsewhere.
+    if (turn?.by !== 'user' || (failed && failed.kind !== 'refused')) return;
+    if (turn.phase === 'stopping' || result?.status === 'cancelled') return this.endTurn('cancelled');
+    if (failed) return this.endTurn('failed', { error: faultOf(failed) });
+    const { status = 'finished', steps } = result ?? {};
+    if (status !== 'max_steps_reached') return this.endTurn('done', status === 'finished' ? {} : { stop: status });
+    const message =
+      steps === 1
+        ? t('The agent stopped after one step, its limit for one turn.')
+        : t('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
+    this.endTurn('done', { error: { message, next: ['continue'] } });
+  }
+  /** A turn cut off by a crash has no end of its own: it ends where the next begins. */
+  agentBegins(payload: object): void {
+    this.cutOff();
+    const parsed = events.TurnBegin.safeParse(payload);
+    this.beginTurn(this.newId(), this.state.replaying ? 'record' : 'agent', parsed.success ? fromUserInput(parsed.data.user_input) : []);
+  }
+  /** Ends a turn of the agent that something else has taken the place of. */
+  cutOff(): void {
+    if (this.state.turn && this.state.turn.by !== 'user') this.endTurn(this.state.recordsEnds ? 'cancelled' : 'done');
+  }
+
+  // --- replies and timers
+
+  call(method: keyof typeof methods, params?: object, about?: string): void {
+    const call = about === undefined ? method : `${method} ${about}`;
+    this.do({ do: 'request', link: AGENT, call, method, ...(params ? { params } : {}) });
+  }
+  reply(call: string, result: unknown, failed: Failure | undefined): void {
+    const { state } = this;
+    const space = call.indexOf(' ');
+    const name = space < 0 ? call : call.slice(0, space);
+    const about = call.slice(space + 1);
+    if (state.phase === 'left' && name !== 'prompt') return;
+    if (name === 'tool') return this.toolAnswered(about, call, result as ToolReply | undefined, failed);
+    if (name === 'legacy') return result === true && state.handshake ? this.connected(WITHOUT_HANDSHAKE) : undefined;
+    if (name === 'program') return this.end(state.process.ending ?? { reason: '' }, failed ? {} : (result as object));
+    this.replied(name as keyof typeof methods, about, result, failed);
+  }
+  replied(method: keyof typeof methods, about: string, raw: unknown, error: Failure | undefined): void {
+    const { state } = this;
+    if (error?.code === codes.unknownMethod) put(state.missing, method, true);
+    switch (method) {
+      case 'initialize': {
+        const { result, failed } = read(
+          method,
+          error ? raw : readInitialize(raw, (what) => this.log('warn', `Left out of the handshake: ${what}`)),
+          error,
+        );
+        return this.initialized(result, failed);
+      }
+      case 'replay': {
+        const { result, failed } = read(method, raw, error);
+        return this.replayed(result, failed);
+      }
+      case 'prompt': {
+        const { result, failed } = read(method, raw, error);
+        return this.promptEnded(result, failed);
+      }
+      case 'steer':
+        return this.steered(about, read(method, raw, error).failed);
+      case 'set_plan_mode': {
+        const { result, failed } = read(method, raw, error);
+        return this.modeSet(about === 'on', result, failed);
+      }
+      case 'cancel':
+        // Nothing runs: the turn of the agent ended without its end being told.
+        if (error?.code === codes.wrongState && state.turn?.by === 'agent' && state.turn.phase === 'stopping') this.endTurn('cancelled');
+        return;
+    }
+  }
+  elapsed(timer: string): void {
+    const { state } = this;
+    const { turn, setup } = state;
+    if (timer.startsWith('note ')) return this.stillWaiting(Number(timer.slice(5)));
+    switch (timer) {
+      case 'silence':
+        return this.silent();
+      case OFFER_RESTART:
+        if (state.replaying) return this.giveUpReplay();
+        return turn ? this.offerRestart(turn) : undefined;
+      case RESTART:
+        if (!turn) return;
+        this.endTurn('cancelled', turn.by === 'user' ? { stop: 'restarted' } : {});
+        return this.restart();
+      case 'record':
+        if (state.heard === state.heardBefore) return this.giveUpReplay();
+        state.heardBefore = state.heard;
+        return this.timer('record', setup.limits.historySilence);
+      case 'grace':
+        return this.hangUp();
+      case 'closing':
+        if (state.phase === 'opening') this.handshakeFailed({ kind: 'refused', message: state.process.ending?.reason ?? '' });
+        return;
+    }
+  }
+
+  // --- what the agent says (wire.md §5)
+
+  message(method: string, params: unknown): void {
+    const said = envelopeOf(params);
+    if (method === 'event' && said) return this.event(said.type, said.payload);
+    if (method === 'event') return this.log('warn', 'Left out an event without a type or payload');
+    if (method === 'request' && said) return this.pastRequest(said.type, said.payload);
+    this.log('trace', `Left out an unknown notification: ${method.slice(0, 100)}`);
+  }
+  event(type: string, payload: object): void {
+    const { state } = this;
+    const { turn } = state;
+    if (type === 'TurnBegin' && turn?.by !== 'user' && (state.replaying || state.agent)) return this.agentBegins(payload);
+    if (type === 'SteerInput') this.steerTakenUp();
+    if (turn) this.eventIn(type, payload, turn, this.lane(turn), 0);
+    else this.eventOutside(type, payload);
+    if (type !== 'TurnEnd' || !turn || turn.by === 'user') return;
+    state.recordsEnds = true;
+    this.endTurn('done');
+  }
+  eventIn(type: string, payload: object, turn: WireTurn, lane: WireLane, depth: number): void {
+    if (type === 'ContentPart') {
+      // Nearly all events of a flood are pieces of text. They are checked by hand, which costs a fifth of the schema.
+      const { type: kind, text, think } = payload as { readonly type?: unknown; readonly text?: unknown; readonly think?: unknown };
+      if (kind === 'text' && typeof text === 'string') return this.textIn(turn, lane, 'text', text);
+      if (kind === 'think' && typeof think === 'string') return this.textIn(turn, lane, 'thought', think);
+    }
+    const event = this.parse(type, payload);
+    if (event) IN_TURN[event.type](this, event.payload as never, { turn, lane, depth });
+  }
+  /** Only a few events mean something without a turn. */
+  eventOutside(type: string, payload: object): void {
+    const event = this.parse(type, payload);
+    switch (event?.type) {
+      case 'StatusUpdate':
+        return this.status(event.payload);
+      case 'Notification':
+        return this.notification(event.payload);
+      case 'ApprovalResponse':
+      case 'ApprovalRequestResolved':
+        return this.approvalSettled(event.payload);
+      case 'HookResolved':
+        return this.hookResolved(event.payload);
+    }
+  }
+  parse(type: string, payload: object): WireEvent | undefined {
+    if (!Object.hasOwn(events, type)) {
+      this.log('trace', `Left out an unknown event: ${type.slice(0, 200)}`);
+      return undefined;
+    }
+    const parsed = events[type as keyof EventPayload].safeParse(payload);
+    if (parsed.success) return { type, payload: parsed.data } as WireEvent;
+    const [issue] = parsed.error.issues;
+    this.log('trace', `Left out a malformed event: ${type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.slice(0, 300));
+    return undefined;
+  }
+  textIn(turn: WireTurn, lane: WireLane, kind: 'text' | 'thought', text: string): void {
+    if (turn.waiting) this.clearActivity(turn);
+    if (lane.call !== null) this.closeInput(turn, lane);
+    if (turn.command !== null && kind === 'text') turn.answer = (turn.answer + text).slice(0, 1000);
+    this.text(turn, lane, kind, text);
+  }
+  content(part: ContentPart, turn: WireTurn, lane: WireLane): void {
+    this.clearActivity(turn);
+    this.closeInput(turn, lane);
+    this.addPart(turn, lane, { kind: 'content', content: fromPart(part) });
+  }
+  beginStep(turn: WireTurn, lane: WireLane): void {
+    this.clearActivity(turn);
+    this.closeInput(turn, lane);
+    lane.open = null;
+    lane.stepFrom = lane.parts.length;
+  }
+  /** The step is tried again: its text and its calls without a result are taken back, with what sub-agents did under those calls. */
+  retryStep(payload: EventPayload['StepRetry'], turn: WireTurn, lane: WireLane): void {
+    const partIds = this.takeBack(turn, lane, lane.stepFrom);
+    lane.open = null;
+    lane.call = null;
+    if (partIds.length > 0) this.emit({ type: 'parts.removed', turnId: turn.id, partIds });
+    const reason = payload.status_code ? `${payload.error_type} ${payload.status_code}` : payload.error_type;
+    const seconds = Math.round(payload.wait_s);
+    this.showActivity(turn, t('Trying again ({0} of {1}) in {2} s: {3}', payload.next_attempt, payload.max_attempts, seconds, reason));
+  }
+  takeBack(turn: WireTurn, lane: WireLane, from: number): readonly string[] {
+    const removed: string[] = [];
+    for (const id of lane.parts.splice(from)) {
+      const call = find(turn.calls, id);
+      if (call?.ended) {
+        lane.parts.push(id);
+        continue;
+      }
+      removed.push(id);
+      if (!call) continue;
+      call.ended = true;
+      for (const inner of Object.values(turn.lanes)) if (inner.parent === id) removed.push(...this.takeBack(turn, inner, 0));
+    }
+    return removed;
+  }
+  planShown({ content, file_path }: EventPayload['PlanDisplay'], turn: WireTurn, lane: WireLane): void {
+    this.closeInput(turn, lane);
+    this.addPart(turn, lane, { kind: 'text', text: content });
+    if (file_path) this.addPart(turn, lane, { kind: 'content', content: { type: 'file', path: file_path } });
+  }
+  hookResolved({ action, event, target, reason }: EventPayload['HookResolved'], lane?: WireLane): void {
+    const { turn } = this.state;
+    if (turn) this.clearActivity(turn);
+    if (action === 'block') this.notice('warn', t('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…'), lane);
+  }
+  sideAnswer({ error, response }: EventPayload['BtwEnd'], turn: WireTurn, lane: WireLane): void {
+    if (error) this.notice('error', t('The side question failed: {0}', error), lane);
+    else this.addPart(turn, lane, { kind: 'text', text: response ?? '' });
+  }
+  /** An event of a sub-agent belongs to a lane under the call that started it; without such a call, under a card for the agent. */
+  subagent(payload: EventPayload['SubagentEvent'], turn: WireTurn, outer: WireLane, depth: number): void {
+    if (depth >= MOST_DEPTH) return;
+    const theirId = payload.parent_tool_call_id ?? payload.task_tool_call_id ?? undefined;
+    const agent = payload.agent_id ?? '';
+    const name = JSON.stringify([theirId ?? null, agent]);
+    let lane = find(turn.lanes, name);
+    if (!lane) {
+      const parent = (theirId === undefined ? undefined : this.lastCall(turn, theirId)) ?? this.addAgentCall(payload, turn, outer);
+      lane = put(turn.lanes, name, newWireLane(name, parent.id));
+    }
+    this.eventIn(payload.event.type, payload.event.payload, turn, lane, depth + 1);
+  }
+  addAgentCall(payload: EventPayload['SubagentEvent'], turn: WireTurn, lane: WireLane): WireCall {
+    const name = payload.subagent_type ?? 'agent';
+    const id = payload.parent_tool_call_id ?? payload.task_tool_call_id ?? `agent ${payload.agent_id ?? ''}`;
+    const call = this.newCall(id, turn, lane, {
+      name,
+      title: t('Sub-agent {0}', name),
+      kind: kindOf(name),
+      status: 'running',
+      inputText: '',
+    });
+    turn.agents.push(call.id);
+    return call;
+  }
+
+  // --- calls
+
+  newCall(
+    theirId: string,
+    turn: WireTurn,
+    lane: WireLane,
+    shown: Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'inputText'>,
+  ): WireCall {
+    const known = find(turn.callsById, theirId) ?? put<string[]>(turn.callsById, theirId, []);
+    const id = known.length === 0 ? theirId : `${theirId}#${known.length + 1}`;
+    known.push(id);
+    const { name, inputText } = shown;
+    const call: WireCall = { id, decision: 'none', ended: false, name, inputText, input: null, inputIsWhole: false };
+    return this.addCall(turn, lane, call, { ...shown, output: [], locations: [] });
+  }
+  lastCall(turn: WireTurn | null, theirId: string): WireCall | undefined {
+    const id = turn ? find(turn.callsById, theirId)?.at(-1) : undefined;
+    return turn && id !== undefined ? find(turn.calls, id) : undefined;
+  }
+  toolCall({ id, function: { name, arguments: args } }: EventPayload['ToolCall'], turn: WireTurn, lane: WireLane): void {
+    this.clearActivity(turn);
+    this.closeInput(turn, lane);
+    const inputText = args ?? '';
+    const call = this.newCall(id, turn, lane, { name, title: name, kind: kindOf(name), status: 'pending', inputText });
+    lane.call = call.id;
+    const input = inputText.endsWith('}') ? parseInput(inputText) : undefined;
+    if (input !== undefined) this.inputWhole(turn, call, input);
+  }
+  toolCallPart(text: string, turn: WireTurn, lane: WireLane): void {
+    const call = lane.call === null ? undefined : find(turn.calls, lane.call);
+    if (!call || call.inputIsWhole || text === '') return;
+    call.inputText += text;
+    this.emit({ type: 'call.inputDelta', turnId: turn.id, callId: call.id, text });
+  }
+  /** Something else came, so the arguments of the last call are whole. */
+  closeInput(turn: WireTurn, lane: WireLane): void {
+    if (lane.call === null) return;
+    const call = find(turn.calls, lane.call);
+    lane.call = null;
+    if (call && !call.inputIsWhole && !call.ended) this.inputWhole(turn, call, parseInput(call.inputText));
+  }
+  inputWhole(turn: WireTurn, call: WireCall, input: unknown): void {
+    call.inputIsWhole = true;
+    call.input = input ?? null;
+    const known =
+      input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input, this.state.setup.cwd) };
+    this.changeCall(turn, call.id, { status: 'running', ...known });
+  }
+  /** Two calls of one id get their results in their order. A result without a call gets a card of its own. */
+  toolResult(payload: EventPayload['ToolResult'], turn: WireTurn, lane: WireLane): void {
+    const { is_error: isError, message, output, display } = payload.return_value;
+    const blocks = display ?? [];
+    const known = (find(turn.callsById, payload.tool_call_id) ?? []).flatMap((id) => find(turn.calls, id) ?? []);
+    const own = known.find((call) => !call.ended) ?? known.at(-1);
+    if (own && lane.call === own.id) this.closeInput(turn, lane);
+    const call = own ?? this.unannouncedCall(payload.tool_call_id, turn, lane);
+    call.ended = true;
+    this.changeCall(turn, call.id, {
+      status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
+      output: outputsOf(blocks, output ?? '', message ?? ''),
+      ...(isError ? { error: { message: message || t('The tool failed.') } } : {}),
+    });
+    const plan = planOf(blocks);
+    if (plan) this.emit({ type: 'plan.set', plan });
+    this.tasksIn(blocks);
+  }
+  unannouncedCall(theirId: string, turn: WireTurn, lane: WireLane): WireCall {
+    const title = t('Result of a call that was not announced');
+    return this.newCall(theirId, turn, lane, { name: 'tool', title, kind: 'other', status: 'running', inputText: '' });
+  }
+
+  // --- what the agent asks (wire.md §5.2)
+
+  asked(id: string, method: string, params: unknown): void {
+    const { state } = this;
+    const said = envelopeOf(params);
+    // An event is an event, whatever id it carries; a request of the record is history. Neither gets an answer.
+    if (method === 'event' || (method === 'request' && state.replaying)) {
+      this.do({ do: 'answer', link: AGENT, id, none: true });
+      return this.message(method, params);
+    }
+    if (method !== 'request') return this.refuse(AGENT, id, codes.unknownMethod, `Unknown method: ${method}`);
+    if (!said) return this.refuse(AGENT, id, codes.badParams, 'A request needs a type and a payload that is an object');
+    if (!Object.hasOwn(requests, said.type)) return this.refuse(AGENT, id, codes.unknownMethod, `Unknown request type: ${said.type}`);
+    const parsed = requests[said.type as keyof RequestPayload].safeParse(said.payload);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return this.refuse(AGENT, id, codes.badParams, `Bad ${said.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
+    }
+    const request = { type: said.type, payload: parsed.data } as WireRequest;
+    switch (request.type) {
+      case 'ApprovalRequest':
+        return this.approval(id, request.payload);
+      case 'QuestionRequest':
+        return this.question(id, request.payload);
+      case 'ToolCallRequest':
+        return this.tool(id, request.payload);
+      case 'HookRequest':
+        // We subscribe to no hooks. One that comes all the same is let through.
+        return this.do({ do: 'answer', link: AGENT, id, result: { request_id: request.payload.id, action: 'allow', reason: '' } });
+    }
+  }
+  approval(id: string, request: RequestPayload['ApprovalRequest']): void {
+    const background = isBackground(request);
+    const call = this.lastCall(this.state.turn, request.tool_call_id);
+    const turn = background ? null : this.state.turn;
+    if (!this.openRequest(id, AGENT, { result: { request_id: request.id, response: 'reject' } }, background)) return;
+    if (this.joinsAsk(id, request.id)) return;
+    if (call && turn) {
+      put(turn.approvals, request.id, call.id);
+      call.decision = 'asking';
+      this.changeCall(turn, call.id, { status: 'waiting' });
+    }
+    const about: Asked = { type: 'ApprovalRequest', request };
+    this.ask(approvalOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
+  }
+  question(id: string, request: RequestPayload['QuestionRequest']): void {
+    const { turn } = this.state;
+    const call = request.tool_call_id ? this.lastCall(turn, request.tool_call_id) : undefined;
+    if (!this.openRequest(id, AGENT, { result: questionAnswer(request, { kind: 'cancelled' }) })) return;
+    if (this.joinsAsk(id, request.id)) return;
+    const about: Asked = { type: 'QuestionRequest', request };
+    this.ask(questionOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
+  }
+  /** What is asked is open already, under another id on the wire: one answer of the user answers both. */
+  joinsAsk(id: string, askId: string): boolean {
+    const ask = find(this.state.asks, askId);
+    ask?.requests.push(id);
+    return ask !== undefined;
+  }
+  tool(id: string, request: RequestPayload['ToolCallRequest']): void {
+    const { turn, agent } = this.state;
+    const call = this.lastCall(turn, request.id);
+    const open = this.openRequest(id, AGENT, { result: toolReturn(request.id, false, 'Cancelled.') });
+    if (!open) return;
+    if (turn && call) this.changeCall(turn, call.id, { status: 'running' });
+    this.port(open, `tool ${id}`, 'tool', { name: request.name, input: request.arguments ?? '', names: agent?.names ?? {} });
+  }
+  toolAnswered(id: string, port: string, reply: ToolReply | undefined, failed: Failure | undefined): void {
+    const open = find(this.state.requests, id);
+    if (!open) return;
+    this.portDone(open, port);
+    this.answer(id, toolReturn(toolCallOf(open), reply?.ok ?? false, reply?.text ?? failed?.message ?? ''));
+  }
+  userAnswered(askId: string, answer: Answer): void {
+    const { unconfirmed, handshake, asks } = this.state;
+    const ask = find(asks, askId);
+    if (!ask) return;
+    if (unconfirmed?.askId === askId) return this.confirmed(ask, unconfirmed.prompt, answer);
+    if (handshake?.askId === askId) return this.answeredSilence(handshake, ask, answer);
+    const about = ask.about as Asked;
+    if (about.type === 'QuestionRequest') return this.answerAsk(ask, answer, questionAnswer(about.request, answer));
+    this.decided(ask, about.request, answer);
+  }
+  confirmed(ask: OpenAsk, prompt: Prompt, answer: Answer): void {
+    this.state.unconfirmed = null;
+    this.closeAsk(ask, 'answered');
+    // Nothing but the plain yes is one.
+    if (answer.kind === 'fields' && answer.values.sure?.[0] === CONFIRM()) this.sendPrompt(prompt);
+    else this.endTurn('cancelled');
+  }
+  decided(ask: OpenAsk, request: RequestPayload['ApprovalRequest'], answer: Answer): void {
+    const given = approvalAnswer(request.id, answer, this.speaks(6));
+    const turn = ask.turnId === null ? null : this.state.turn;
+    // It holds for more than what was asked, and nothing else says so afterwards (wire.md §13).
+    if (given.response === 'approve_for_session') {
+      this.notice('info', t('Every later "{0}" of this session runs without asking', request.action), turn ? this.lane(turn) : undefined);
+    }
+    const call = this.lastCall(turn, request.tool_call_id);
+    if (call && turn) this.showDecision(turn, call, given.response === 'reject');
+    this.answerAsk(ask, answer, given);
+  }
+  /** Somebody else has decided. The ask goes away, and the card goes on or says that it was refused. */
+  approvalSettled(payload: EventPayload['ApprovalResponse']): void {
+    const { asks, turn } = this.state;
+    const ask = find(asks, payload.request_id);
+    if (ask) {
+      this.closeAsk(ask, 'withdrawn');
+      for (const id of ask.requests) this.closeRequest(id);
+    }
+    const id = turn ? find(turn.approvals, payload.request_id) : undefined;
+    const call = turn && id !== undefined ? find(turn.calls, id) : undefined;
+    if (call && turn) this.showDecision(turn, call, payload.response === 'reject');
+  }
+  showDecision(turn: WireTurn, call: WireCall, isRefused: boolean): void {
+    if (call.ended) return;
+    call.decision = isRefused ? 'refused' : 'allowed';
+    this.changeCall(turn, call.id, { status: isRefused ? 'rejected' : 'running' });
+  }
+  /** A request of the record is shown as settled: a question leaves a line, the others are seen in their calls. */
+  pastRequest(type: string, payload: unknown): void {
+    const { turn } = this.state;
+    const parsed = type === 'QuestionRequest' ? requests.QuestionRequest.safeParse(payload) : undefined;
+    if (!turn || turn.by === 'user' || !parsed?.success) return;
+    const questions = parsed.data.questions.map((item) => item.question).join('\n');
+    this.notice('info', t('The agent asked: {0}', questions), this.lane(turn));
+  }
+
+  // --- beside the turns
+
+  /** Every member is optional, and null means unchanged. Tokens are those of one step and add up over the turn. */
+  status(payload: EventPayload['StatusUpdate'], lane?: WireLane): void {
+    const { state } = this;
+    const { turn } = state;
+    const isMain = lane === undefined || lane.name === '';
+    const { token_usage: tokens, context_tokens: used, max_context_tokens: size, context_usage: share } = payload;
+    if (tokens && turn) {
+      turn.tokens.input += tokens.input_other + tokens.input_cache_read + tokens.input_cache_creation;
+      turn.tokens.output += tokens.output;
+    }
+    const usage = {
+      ...(isMain && isCount(used) ? { used } : {}),
+      ...(isMain && isCount(size) ? { size } : {}),
+      // Old agents say only how full it is.
+      ...(isMain && isCount(share) && !isCount(used) ? { share: Math.min(share, 1) } : {}),
+      ...(tokens && turn ? { ...turn.tokens } : {}),
+    };
+    if (Object.keys(usage).length > 0) this.emit({ type: 'usage.set', usage });
+    if (isMain && typeof payload.plan_mode === 'boolean') {
+      state.inPlanMode = payload.plan_mode;
+      if (state.hasPlanMode) this.emit({ type: 'mode.set', mode: modeChoice(payload.plan_mode) });
+    }
+    for (const { name, status } of payload.mcp_status?.servers ?? []) this.serverStatus(name, status);
+  }
+  /** A server that failed is named once, and again when it has worked in between. */
+  serverStatus(name: string, status: string): void {
+    const { failedServers } = this.state;
+    const hasFailed = status === 'failed' || status === 'unauthorized';
+    if (!hasFailed) remove(failedServers, name);
+    else if (!find(failedServers, name)) {
+      put(failedServers, name, true);
+      this.notice(
+        'warn',
+        status === 'failed' ? t('The MCP server "{0}" failed to start.', name) : t('The MCP server "{0}" needs a login.', name),
+      );
+    }
+  }
+  /** News of background work, once each. It may be the end of a task: `task.completed`, with the task's id as its source. */
+  notification(payload: EventPayload['Notification'], lane?: WireLane): void {
+    const { notified, background } = this.state;
+    if (!find(notified, payload.id)) {
+      put(notified, payload.id, true);
+      this.notice(LEVELS[payload.severity ?? 'info'] ?? 'info', payload.body ? `${payload.title}\n${payload.body}` : payload.title, lane);
+    }
+    const id = payload.source_id ?? undefined;
+    const isEnd = TASK_ENDS.has(payload.type?.split('.').at(-1) ?? '') || TASK_ENDS.has(String(payload.payload?.status));
+    if (!isEnd || id === undefined || !find(background, id)) return;
+    remove(background, id);
+    this.showTasks();
+  }
+  /** What the blocks of a result say about background tasks: begun, still at work, or ended. */
+  tasksIn(blocks: readonly DisplayBlock[]): void {
+    const { background } = this.state;
+    let changed = false;
+    for (const block of blocks) {
+      if (block.type !== 'background_task') continue;
+      const { task_id: id, status, description } = block;
+      const isKnown = find(background, id) !== undefined;
+      if (TASK_ENDS.has(status) !== isKnown) continue;
+      if (isKnown) remove(background, id);
+      else put(background, id, { id, text: description || id });
+      changed = true;
+    }
+    if (changed) this.showTasks();
+  }
+  showTasks(): void {
+    this.emit({ type: 'background.set', tasks: Object.values(this.state.background) });
+  }
+}
+
+/** Where an event belongs: its turn, the lane of its agent, and how deep that agent is nested. */
+interface Place {
+  readonly turn: WireTurn;
+  readonly lane: WireLane;
+  readonly depth: number;
+}
+/** What each event of a turn does. One that is left out does not compile. */
+const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: EventPayload[K], place: Place) => void } = {
+  TurnBegin: () => {},
+  TurnEnd: (step, _payload, { turn, lane }) => step.closeInput(turn, lane),
+  StepBegin: (step, _payload, { turn, lane }) => step.beginStep(turn, lane),
+  StepInterrupted: (step, _payload, { turn, lane }) => step.beginStep(turn, lane),
+  StepRetry: (step, payload, { turn, lane }) => step.retryStep(payload, turn, lane),
+  CompactionBegin: (step, _payload, place) => waits(step, place, t('Compacting the conversation')),
+  CompactionEnd: (step, _payload, { turn }) => step.clearActivity(turn),
+  MCPLoadingBegin: (step, _payload, place) => waits(step, place, t('Starting MCP servers')),
+  MCPLoadingEnd: (step, _payload, { turn }) => step.clearActivity(turn),
+  StatusUpdate: (step, payload, { turn, lane }) => {
+    step.closeInput(turn, lane);
+    step.status(payload, lane);
+  },
+  Notification: (step, payload, { lane }) => step.notification(payload, lane),
+  ContentPart: (step, payload, { turn, lane }) => step.content(payload, turn, lane),
+  ToolCall: (step, payload, { turn, lane }) => step.toolCall(payload, turn, lane),
+  ToolCallPart: (step, payload, { turn, lane }) => step.toolCallPart(payload.arguments_part ?? '', turn, lane),
+  ToolResult: (step, payload, { turn, lane }) => step.toolResult(payload, turn, lane),
+  ApprovalResponse: (step, payload) => step.approvalSettled(payload),
+  ApprovalRequestResolved: (step, payload) => step.approvalSettled(payload),
+  SubagentEvent: (step, payload, { turn, lane, depth }) => step.subagent(payload, turn, lane, depth),
+  SteerInput: (step, payload, { turn, lane }) => {
+    step.closeInput(turn, lane);
+    step.addPart(turn, lane, { kind: 'prompt', content: fromUserInput(payload.user_input) });
+  },
+  PlanDisplay: (step, payload, { turn, lane }) => step.planShown(payload, turn, lane),
+  HookTriggered: (step, { event, target }, place) =>
+    waits(step, place, target ? t('Running a hook ({0}: {1})', event, target) : t('Running a hook ({0})', event)),
+  HookResolved: (step, payload, { lane }) => step.hookResolved(payload, lane),
+  BtwBegin: (step, payload, { lane }) => step.notice('info', t('Side question: {0}', payload.question), lane),
+  BtwEnd: (step, payload, { turn, lane }) => step.sideAnswer(payload, turn, lane),
+};
+function waits(step: WireStep, { turn, lane }: Place, text: string): void {
+  step.closeInput(turn, lane);
+  step.showActivity(turn, text);
+}
+
+export const wire = machineOf(WireStep);
+
+/** An agent from before 1.1. */
+const WITHOUT_HANDSHAKE: Agent = {
+  version: LEGACY,
+  legacy: true,
+  server: null,
+  commands: [],
+  names: {},
+  offer: { accepted: [], rejected: [] },
+};
+
+interface ToolReply {
+  readonly ok: boolean;
+  readonly text: string;
+}
+function newWireLane(name: string, parent: string | null): WireLane {
+  return { ...newLane(name, parent), call: null, stepFrom: 0 };
+}
+function commandPrompt(turnId: string, words: readonly string[]): Prompt {
+  return { turnId, content: [{ type: 'text', text: `/${words.filter(Boolean).join(' ')}` }] };
+}
+function confirmation(id: string, turnId: string, command: string): Question {
+  const label = t('"{0}" switches asking off or on. While it is off the agent edits files and runs commands without asking you.', command);
+  const fields = [{ id: 'sure', label, choices: [{ label: DO_NOT_CONFIRM() }, { label: CONFIRM() }] }];
+  return { kind: 'question', ours: true, id, turnId, title: t('Turn approvals off?'), fields };
+}
+/** Why a tool is not offered: one bad tool fails the whole handshake of real agents (wire.md §4). */
+function reasonAgainst(tool: OfferedTool): string | undefined {
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) return t('The name has characters that models do not take');
+  if (tool.description.trim() === '') return t('It has no description');
+  return tool.parameters.type === 'object' ? undefined : t('Its parameters are not an object');
+}
+function renamedTool(name: string): string {
+  return `ide_${name}`;
+}
+/** What came of an offer. An agent that says nothing has taken everything. */
+function offerOf(names: readonly string[], result: InitializeResult): ToolOffer {
+  const rejected = (result.external_tools?.rejected ?? []).map(({ name, reason }) => ({
+    name,
+    reason: reason?.split('\n', 1)[0] || 'rejected',
+  }));
+  const isRejected = new Set(rejected.map((one) => one.name));
+  return { accepted: result.external_tools?.accepted ?? names.filter((name) => !isRejected.has(name)), rejected };
+}
+function contextOf(call: WireCall | undefined): { readonly call?: { readonly callId: string; readonly input?: unknown } } {
+  if (!call) return {};
+  return { call: { callId: call.id, ...(call.input === null ? {} : { input: call.input }) } };
+}
+function faultOf({ code = 0, message: said }: Failure): Fault {
+  const explanation = EXPLANATIONS[code]?.();
+  const message = [explanation, said === explanation ? '' : said].filter(Boolean).join(' ') || t('The agent failed.');
+  return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
+}
+function toolReturn(id: string, ok: boolean, text: string) {
+  const message = text.split('\n', 1)[0]?.slice(0, 500) ?? '';
+  return { tool_call_id: id, return_value: { is_error: !ok, output: text, message, display: [] } };
+}
+function toolCallOf({ decline }: OpenRequest): string {
+  return 'result' in decline ? (decline.result as ReturnType<typeof toolReturn>).tool_call_id : '';
+}
+/** A reply as its schema has it. One that does not fit is a failure of the agent. */
+function read<M extends keyof Methods>(
+  method: M,
+  raw: unknown,
+  failed: Failure | undefined,
+): { readonly result?: Methods[M]['result']; readonly failed?: Failure } {
+  if (failed) return { failed };
+  const parsed = methods[method].result.safeParse(raw);
+  if (parsed.success) return { result: parsed.data as Methods[M]['result'] };
+  const message = `The agent's answer to ${method} is not one: ${parsed.error.issues[0]?.message ?? ''}`;
+  return { failed: { kind: 'refused', code: codes.internal, message } };
+}
+/** By hand, because every event passes here; its payload is checked by its own schema. */
+function envelopeOf(params: unknown): { readonly type: string; readonly payload: object } | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const { type, payload } = params as { readonly type?: unknown; readonly payload?: unknown };
+  return typeof type === 'string' && typeof payload === 'object' && payload !== null && !Array.isArray(payload)
+    ? { type, payload }
+    : undefined;
+}
+function isCount(value: number | null | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
