@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { setGuardedFiles } from './base/guardedFiles.ts';
 import { setTranslator, type Translate } from './base/l10n.ts';
 import { Lifetime } from './base/lifetime.ts';
 import { Agents } from './editor/agents.ts';
@@ -18,7 +19,7 @@ import { QuickInputs } from './editor/quickInputs.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
-import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, onSettings } from './editor/settings.ts';
+import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
@@ -40,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const inPersonsLanguage = vscode.l10n.t;
   const translate: Translate = (english, ...args) => inPersonsLanguage(english, ...args);
   setTranslator(translate);
+  setGuardedFiles(guardedFiles());
   const life = new Lifetime();
   context.subscriptions.push(life);
   const output = life.own(new Output());
@@ -48,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const inputs = life.own(new QuickInputs());
   const documents = life.own(new ReviewDocuments());
   const bundles = bundlesIn(context.extensionPath);
-  const protocols = () => bundles.protocols().protocolsSpeaking(translate);
+  const protocols = () => bundles.protocols().protocolsSpeaking(translate, guardedFiles());
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   const sessions = life.own(
@@ -135,6 +137,11 @@ export function activate(context: vscode.ExtensionContext): void {
   life.onEnd(() => clearTimeout(rest));
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
+  const guardedFilesChanged = () => {
+    setGuardedFiles(guardedFiles());
+    protocols();
+  };
+  life.own(onSettings('parley.approvals.guardedFiles', guardedFilesChanged));
   life.own(onSettings('parley.trace', () => output.settingsChanged()));
   const agentsChanged = () => {
     chat.agentsChanged();

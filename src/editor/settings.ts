@@ -62,6 +62,12 @@ export function approvalRules(): readonly ApprovalRule[] {
   });
 }
 
+/** Globs of files whose changes the user always wants to be asked about. Never from a workspace. */
+export function guardedFiles(): readonly string[] {
+  const value = personal('approvals.guardedFiles');
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
+}
+
 export function approvalsPopUp(): boolean {
   return vscode.workspace.getConfiguration('parley').get('approvals.popUp') !== false;
 }
@@ -79,7 +85,7 @@ export async function setFollow(on: boolean): Promise<void> {
 }
 
 export function traceOn(): boolean {
-  return vscode.workspace.getConfiguration('parley').get('trace') === 'messages';
+  return personal('trace') === 'messages';
 }
 
 export async function setTrace(on: boolean): Promise<void> {

@@ -1,17 +1,21 @@
 import path from 'node:path';
-import { isGuarded, pathBelow, realPathNow } from '../protocols/paths.ts';
+import { guardReason } from '../base/guardedFiles.ts';
+import { pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
 
 /** The files of a session's folder as the rules of the user see them: with every link followed (acp.md §10.3). */
 export function workspacePathsAt(cwd: string): WorkspacePaths {
   return {
+    platform,
     below: (target) => {
       if (target.includes('\0')) return undefined;
       const root = realPathNow(cwd);
       const real = realPathNow(path.resolve(cwd, target));
       if (pathBelow(root, real) === undefined) return undefined;
       const below = path.relative(root, real);
-      return { path: below.replaceAll(path.sep, '/'), guarded: isGuarded(below) };
+      // By both names: an editor reads .vscode/settings.json through whatever link is there.
+      const guarded = guardReason(below) ?? guardReason(pathBelow(path.resolve(cwd), path.resolve(cwd, target)) ?? '');
+      return { path: below.replaceAll(path.sep, '/'), ...(guarded ? { guarded } : {}) };
     },
   };
 }

@@ -1,13 +1,11 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { fileKey, type Platform } from '../base/fileName.ts';
+import { guardReason } from '../base/guardedFiles.ts';
 
 /** Where a path an agent names really lies (acp.md §10.3). */
 export type Place = 'inside' | 'guarded' | 'outside';
-
-/** Folders and files inside a workspace that steer the editor, the shell or the version control: writing there runs things later. */
-const GUARDED = new Set(['.git', '.hg', '.svn', '.vscode', '.devcontainer', '.devcontainer.json', '.mcp.json', '.envrc']);
-const WORKSPACE_FILE = '.code-workspace';
 
 /** How paths read on a system. */
 export interface PathRules {
@@ -19,6 +17,14 @@ export interface PathRules {
 }
 const native: PathRules = { ...path, foldsCase: process.platform === 'win32' || process.platform === 'darwin' };
 
+/** How the system this runs on reads names. */
+export const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
+
+/** One key for all spellings of an absolute path on this system: what files are compared by and kept under. */
+export function keyOfFile(file: string): string {
+  return fileKey(file, platform);
+}
+
 /** Throws when the path is none that could be meant: relative, or with a NUL in it. */
 export async function placeOf(target: string, roots: readonly string[]): Promise<Place> {
   if (target.includes('\0')) throw new Error('The path holds a NUL character.');
@@ -26,17 +32,10 @@ export async function placeOf(target: string, roots: readonly string[]): Promise
   const real = await realPath(path.resolve(target));
   for (const root of roots) {
     const below = pathBelow(await realPath(root), real);
-    if (below !== undefined) return isGuarded(below) ? 'guarded' : 'inside';
+    // By both names: an editor reads .vscode/settings.json through whatever link is there.
+    if (below !== undefined) return guardReason(below) || guardReason(pathBelow(root, path.resolve(target)) ?? '') ? 'guarded' : 'inside';
   }
   return 'outside';
-}
-
-/** True when a part of the way into a workspace steers something: nobody writes there without asking. */
-export function isGuarded(below: string): boolean {
-  return below
-    .toLowerCase()
-    .split(/[\\/]/)
-    .some((name) => GUARDED.has(name) || name.endsWith(WORKSPACE_FILE));
 }
 
 /** True when a user who reads the path sees that it is in none of these folders. */

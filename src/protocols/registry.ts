@@ -1,3 +1,4 @@
+import { setGuardedFiles } from '../base/guardedFiles.ts';
 import { setTranslator, type Translate } from '../base/l10n.ts';
 import { a2a } from './a2a/index.ts';
 import { acp } from './acp/index.ts';
@@ -15,8 +16,9 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   qwen,
 };
 
-/** The same list from a bundle of its own, which has to be told the user's language. */
-export function protocolsSpeaking(translate: Translate): Readonly<Record<string, Protocol>> {
+/** The same list from a bundle of its own, which has to be told the user's language and the files the user guards. */
+export function protocolsSpeaking(translate: Translate, guardedFiles: readonly string[]): Readonly<Record<string, Protocol>> {
   setTranslator(translate);
+  setGuardedFiles(guardedFiles);
   return protocols;
 }

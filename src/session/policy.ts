@@ -1,3 +1,6 @@
+import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
+import { globMatcher } from '../base/glob.ts';
+import type { GuardReason } from '../base/guardedFiles.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 
@@ -10,12 +13,18 @@ export interface ApprovalRule {
 
 /** Where things of a session's folder really lie. */
 export interface WorkspacePaths {
+  /** How the system reads names. */
+  readonly platform: Platform;
   /** The way below the folder with forward slashes and every link followed, '' for the folder itself; undefined when it lies elsewhere. */
-  readonly below: (path: string) => { readonly path: string; readonly guarded: boolean } | undefined;
+  readonly below: (path: string) => { readonly path: string; readonly guarded?: GuardReason } | undefined;
 }
 
+/** Characters that do not show, in a name that must be what it reads. */
+const HIDDEN = /\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u;
 /** More files than this are never allowed without somebody who looks at them. */
 const MOST_FILES = 200;
+/** A longer command, in UTF-16 units, is never allowed by a pattern. */
+const LONGEST_COMMAND = 20_000;
 
 /**
  * The only place an approval is answered without a user. A rejection beats every allowance. Only one-time options are chosen, so no rule can
@@ -77,7 +86,12 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
       );
     }
     case 'mcp':
-      return all.every((one) => one.type === 'text' || (one.type === 'mcp' && matchesTool(rule, one))) && ask.detail.type === 'mcp';
+      return (
+        ask.detail.type === 'mcp' &&
+        all.every(
+          (one) => one.type === 'text' || (one.type === 'mcp' && !HIDDEN.test(`${one.server}${one.tool}`) && matchesTool(rule, one)),
+        )
+      );
     default:
       return (
         ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, cwd, ground)
@@ -88,7 +102,9 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
 /** What reads files must say which; others may name none. */
 function readsInside({ toolKind, paths }: Approval, cwd: string, ground: WorkspacePaths): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
-  return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd) !== undefined && ground.below(one) !== undefined);
+  return (
+    paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground.platform) !== undefined && ground.below(one) !== undefined)
+  );
 }
 
 /** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
@@ -97,54 +113,90 @@ function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { typ
   const place = detail.cwd === undefined ? undefined : ground.below(detail.cwd);
   if (detail.cwd !== undefined && (place === undefined || place.guarded)) return false;
   if (rule.pattern === undefined) return true;
-  const text = detail.command.trim();
-  return rule.pattern === text || (!MORE_THAN_WORDS.test(text) && glob(rule.pattern, '').test(text));
+  const text = withoutBlanksAround(detail.command);
+  if (rule.pattern === text) return true;
+  if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
+  if (ground.platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
+  return globMatcher(rule.pattern, 'text')(text);
 }
-/** Operators, substitutions and groups of the usual shells, and characters that do not show. */
-const MORE_THAN_WORDS = /[;&|<>`$()]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u;
+/** Operators, substitutions and groups of the usual shells, characters that do not show, and blanks that no shell takes for one. */
+const MORE_THAN_WORDS = /[;&|<>`$(){}]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|(?! )\p{Zs}|\u2800/u;
+/** `%NAME%`, `!NAME!` and the escape of cmd. */
+const WINDOWS_EXPANSION = /[%!^]/;
 
+/** Only what every shell ignores around a command; what else does not show there is a part of it. */
+function withoutBlanksAround(command: string): string {
+  const blank = (at: number) => ' \t\n'.includes(command.charAt(at));
+  let from = 0;
+  let to = command.length;
+  while (from < to && blank(from)) from += 1;
+  while (to > from && blank(to - 1)) to -= 1;
+  return command.slice(from, to);
+}
+
+/** Broadly: the whole command, the same as a shell reads its blanks, or any of the commands in it. */
 function matchesText(pattern: string, command: string): boolean {
-  return pattern === command.trim() || glob(pattern, '').test(command.trim());
+  const whole = command.trim();
+  const matches = globMatcher(pattern, 'text');
+  if (pattern === whole || matches(whole)) return true;
+  const bare = foldedBlanks(whole);
+  return matches(bare) || whole.split(/[;&|\n\r(){}`]|\$\(/).some((one) => matches(foldedBlanks(one)));
+}
+
+/** With one blank for every run of them, and without characters that do not show. */
+function foldedBlanks(text: string): string {
+  return text
+    .replace(/[\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetail, { type: 'mcp' }>): boolean {
-  return rule.pattern === undefined || glob(rule.pattern, '/').test(`${server}/${tool}`);
+  return rule.pattern === undefined || globMatcher(rule.pattern, 'path')(`${server}/${tool}`);
 }
 
-/** By the path as it is written and by where it really lies: both must be in the folder and match. */
+/** By the path as it is written and by where it really lies: both must be in the folder and match. A guarded file only a rule of its very name allows. */
 function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
-  const written = relative(path, cwd);
+  const written = relative(path, cwd, ground.platform);
   const real = ground.below(path);
-  if (written === undefined || real === undefined || real.guarded) return false;
-  return rule.pattern === undefined || [written, real.path].every((one) => glob(rule.pattern ?? '', '/').test(one));
+  if (written === undefined || real === undefined) return false;
+  const { pattern } = rule;
+  if (real.guarded) return real.guarded !== 'name' && pattern === written && pattern === real.path && !/[*?]/.test(pattern);
+  if (pattern === undefined) return true;
+  const matches = fileMatcher(pattern, ground.platform);
+  return [written, real.path].every(matches);
 }
 
-/** By any name the file has. */
+/** By any name the file has, folded as broadly as any system folds it. */
 function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const { pattern } = rule;
   if (pattern === undefined) return true;
-  const all = [relative(path, cwd), ground.below(path)?.path, path.replaceAll('\\', '/')];
-  return all.some((one) => one !== undefined && glob(pattern, '/').test(one));
+  const exact = globMatcher(pattern, 'path');
+  const folded = globMatcher(foldPath(pattern), 'path');
+  const all = [relative(path, cwd, ground.platform), ground.below(path)?.path, path.replaceAll('\\', '/')];
+  return all.some((one) => one !== undefined && (exact(one) || folded(foldPath(one))));
+}
+
+/** Case counts where it does for the system. */
+function fileMatcher(pattern: string, platform: Platform): (path: string) => boolean {
+  if (platform === 'posix') return globMatcher(pattern, 'path');
+  const matches = globMatcher(pattern.toLowerCase(), 'path');
+  return (path) => matches(path.toLowerCase());
+}
+
+/** Without the name of a stream, which Windows takes for a part of the file. */
+function foldPath(path: string): string {
+  return path
+    .split('/')
+    .map((name) => foldName(name.split('::', 1)[0] ?? ''))
+    .join('/');
 }
 
 /** The path below cwd with forward slashes, or undefined when it lies outside, or is none until somebody else has made one of it. */
-function relative(path: string, cwd: string): string | undefined {
+function relative(path: string, cwd: string, platform: Platform): string | undefined {
   const plain = path.replaceAll('\\', '/');
-  const root = cwd.replaceAll('\\', '/').replace(/\/$/, '');
   if (plain.split('/').includes('..')) return undefined;
-  if (plain === root) return '';
-  if (plain.startsWith(`${root}/`)) return plain.slice(root.length + 1);
-  return /^(\/|~|\$|%|[A-Za-z][\w+.-]*:)/.test(plain) ? undefined : plain;
-}
-
-function glob(pattern: string, separator: '' | '/'): RegExp {
-  const one = separator ? '[^/]' : '[\\s\\S]';
-  const body = pattern.replace(/\*\*\/?|\*|\?|[^*?]+/g, (piece) => {
-    if (piece === '**/') return '(?:.*/)?';
-    if (piece === '**') return '[\\s\\S]*';
-    if (piece === '*') return `${one}*`;
-    if (piece === '?') return one;
-    return piece.replace(/[.+^${}()|[\]\\]/g, '\\$&');
-  });
-  return new RegExp(`^${body}$`);
+  const below = pathBelowFolder(cwd, plain, platform);
+  if (/^(?:[A-Za-z]:)?\//.test(plain)) return below;
+  return /^(~|\$|%|[A-Za-z][\w+.-]*:)/.test(plain) ? undefined : plain;
 }

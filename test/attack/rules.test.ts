@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Platform } from '../../src/base/fileName.ts';
+import { guardReason } from '../../src/base/guardedFiles.ts';
+import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
+import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
+import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
+import { assertLinear } from './linear.ts';
+
+/** The room of rules: an agent words its request so that a rule of the user answers for something else. */
+
+const ask = (detail: ApprovalDetail, more: Partial<Approval> = {}): Approval => ({
+  kind: 'approval',
+  id: 'a',
+  title: 'x',
+  detail,
+  options: [
+    { id: 'all', label: 'Everything from now on', effect: 'other' },
+    { id: 'always', label: 'Always', effect: 'allow_always' },
+    { id: 'once', label: 'Once', effect: 'allow_once' },
+    { id: 'no', label: 'No', effect: 'reject_once' },
+  ],
+  ...more,
+});
+const edit = (file: string) => ask({ type: 'edit', diffs: [{ path: file, before: 'a', after: 'b' }] });
+const command = (text: string) => ask({ type: 'command', command: text });
+/** A folder without links, as another system reads names. */
+const pathsOf = (platform: Platform, cwd: string): WorkspacePaths => ({
+  platform,
+  below: (file) => {
+    const plain = (text: string) => text.replaceAll('\\', '/').toLowerCase();
+    const inside = plain(file).startsWith(`${plain(cwd)}/`);
+    const below = inside
+      ? file.slice(cwd.length + 1).replaceAll('\\', '/')
+      : /^([a-z]:|\/|\\)/i.test(file)
+        ? undefined
+        : file.replaceAll('\\', '/');
+    const guarded = below === undefined ? undefined : guardReason(below);
+    return below === undefined ? undefined : { path: below, ...(guarded ? { guarded } : {}) };
+  },
+});
+const answered = (what: Approval, rules: readonly ApprovalRule[], platform: Platform = 'posix', cwd = '/w') => {
+  const answer = autoAnswer(what, rules, cwd, pathsOf(platform, cwd));
+  return answer?.kind === 'option' ? answer.optionId : undefined;
+};
+const allow = (kind: ApprovalRule['kind'], pattern?: string): ApprovalRule => ({
+  kind,
+  decision: 'allow',
+  ...(pattern ? { pattern } : {}),
+});
+const reject = (kind: ApprovalRule['kind'], pattern?: string): ApprovalRule => ({
+  kind,
+  decision: 'reject',
+  ...(pattern ? { pattern } : {}),
+});
+
+const STEERING = [
+  '.git/hooks/pre-commit',
+  '.vscode/tasks.json',
+  '.vscode/settings.json',
+  'x.code-workspace',
+  '.envrc',
+  'package.json',
+  '.husky/pre-commit',
+  '.claude/settings.json',
+  '.cursor/mcp.json',
+  '.github/workflows/ci.yml',
+  '.bashrc',
+  '.npmrc',
+  '.gitattributes',
+  '.envrc::$DATA',
+  '.git::$INDEX_ALLOCATION/hooks/x',
+  '.git./hooks/x',
+  '.mcp.json.',
+  'x.code-workspace.',
+  '.vſcode/settings.json',
+  'GIT~1/hooks/x',
+  'CON',
+];
+
+test('no rule with a wildcard and no rule without a pattern covers a file that runs by itself', () => {
+  const wide = [
+    allow('edit'),
+    allow('edit', '**'),
+    allow('edit', '**/*'),
+    allow('edit', '*'),
+    allow('edit', '.*/**'),
+    allow('edit', '*.json'),
+  ];
+  for (const name of STEERING) {
+    for (const rule of wide) assert.equal(answered(edit(`/w/${name}`), [rule]), undefined, `${name} by ${rule.pattern}`);
+    assert.equal(answered(edit(`C:\\w\\${name}`), wide, 'win32', 'c:\\w'), undefined, name);
+  }
+  assert.equal(answered(edit('/w/src/a.ts'), [allow('edit', '**')]), 'once');
+});
+
+test('a rule that names a guarded file exactly covers that file and no other spelling of it', () => {
+  const rule = [allow('edit', 'package.json')];
+  assert.equal(answered(edit('/w/package.json'), rule), 'once');
+  for (const name of ['Package.json', 'a/package.json', 'package.json.', 'package.json::$DATA', 'package.json ']) {
+    assert.equal(answered(edit(`/w/${name}`), rule), undefined, name);
+  }
+});
+
+test('a link of another name does not take the guard off', (t) => {
+  const at = mkdtempSync(path.join(tmpdir(), 'parley-attack-'));
+  t.after(() => rmSync(at, { recursive: true, force: true }));
+  mkdirSync(path.join(at, '.git'));
+  mkdirSync(path.join(at, 'plain'));
+  symlinkSync('.git', path.join(at, 'notes'));
+  symlinkSync('plain', path.join(at, '.vscode'));
+  const rules = [allow('edit', '**')];
+  for (const name of ['notes/config', '.vscode/settings.json', './notes/../notes/config']) {
+    assert.equal(autoAnswer(edit(path.join(at, name)), rules, at, workspacePathsAt(at)), undefined, name);
+  }
+  assert.ok(autoAnswer(edit(path.join(at, 'plain/a.md')), rules, at, workspacePathsAt(at)));
+});
+
+test('the case of a drive or a folder does not take a file out of its rule', () => {
+  for (const file of ['C:\\ws\\src\\a.ts', 'c:\\ws\\src\\a.ts', 'C:/WS/src/a.ts', 'c:\\ws\\SRC\\A.ts']) {
+    assert.equal(answered(edit(file), [allow('edit', 'src/**')], 'win32', 'c:\\ws'), 'once', file);
+    assert.equal(answered(edit(file), [allow('edit', '**'), reject('edit', 'src/**')], 'win32', 'c:\\ws'), 'no', file);
+  }
+  assert.equal(answered(edit('D:\\ws\\src\\a.ts'), [allow('edit', 'src/**')], 'win32', 'c:\\ws'), undefined);
+});
+
+test('a rule that rejects sees a file by every spelling', () => {
+  const rules = [allow('edit', '**'), reject('edit', 'secrets/*')];
+  for (const name of ['secrets/a', 'SECRETS/a', 'secrets/a.', 'ſecrets/a', 'secret\u200ds/a', 'secrets/a::$DATA']) {
+    assert.equal(answered(edit(`/w/${name}`), rules), 'no', name);
+  }
+});
+
+test('nothing about a command that is not its words is answered for', () => {
+  const git = allow('command', 'git *');
+  for (const text of [
+    'git log\r rm -rf /',
+    'git log\u034f',
+    'git log\u180b',
+    'git log\u180f',
+    'git log\ufff0',
+    'git\u3000log; x',
+    'git log\u00a0--x',
+    'git log\u2800',
+    'git log\u0085rm',
+    '\u200bgit log',
+    'git log\ufe0f',
+    'git log {a,b}',
+    'git log & rm x',
+    'git log <(rm x)',
+    `git log ${'x'.repeat(30_000)}`,
+  ]) {
+    assert.equal(answered(command(text), [git]), undefined, JSON.stringify(text.slice(0, 40)));
+  }
+  for (const text of ['git log %COMSPEC%', 'git log !X!', 'git log ^& del x'])
+    assert.equal(answered(command(text), [git], 'win32'), undefined, text);
+  assert.equal(answered(command('git log --format=%H'), [git]), 'once');
+  assert.equal(answered(ask({ type: 'command', command: 'git log', unsure: true }), [git, allow('command')]), undefined);
+  assert.equal(answered(command('npm test\r'), [allow('command', 'npm test')]), undefined);
+});
+
+test('a rule that rejects a command sees it behind blanks, other commands and characters that do not show', () => {
+  for (const text of [
+    'git  push -f',
+    'git\tpush',
+    'git\u200b push',
+    'true && git push',
+    '(git push)',
+    'x; git   push',
+    '$(git push)',
+    'a | git push\r',
+  ]) {
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')]), 'no', text);
+  }
+});
+
+test('an option of unknown meaning is never chosen', () => {
+  for (const effects of [['other'], ['other', 'allow_always'], ['other', 'reject_always']] as const) {
+    const options = effects.map((effect, at) => ({ id: `o${at}`, label: 'x', effect }));
+    for (const rule of [allow('command'), reject('command')]) {
+      assert.equal(answered({ ...command('ls'), options }, [rule]), undefined, `${effects} ${rule.decision}`);
+    }
+  }
+});
+
+test('a tool whose name does not read as it is gets no allowance', () => {
+  const mcp = (server: string, tool: string) => ask({ type: 'mcp', server, tool });
+  assert.equal(answered(mcp('github', 'get_issue'), [allow('mcp', 'github/*')]), 'once');
+  assert.equal(answered(mcp('github', 'get\u200b_issue'), [allow('mcp', 'github/*')]), undefined);
+  assert.equal(answered(mcp('github', 'a/b'), [allow('mcp', 'github/*')]), undefined);
+});
+
+test('the rules read a text of any length in proportion', () => {
+  const rules = ['*a*a*a*a*b', '**/a/**/a/**/b', '?*?*?*?*', 'git *'].flatMap((pattern) =>
+    (['allow', 'reject'] as const).flatMap((decision) => [
+      { kind: 'command' as const, pattern, decision },
+      { kind: 'edit' as const, pattern, decision },
+    ]),
+  );
+  for (const piece of ['a', 'a/', ' ', '; a', '\r', '\u200d', '$(', '\u0000']) {
+    assertLinear(`command of ${JSON.stringify(piece)}`, 4000, (size) => () => answered(command(piece.repeat(size)), rules));
+    assertLinear(`path of ${JSON.stringify(piece)}`, 2000, (size) => () => answered(edit(`/w/${piece.repeat(size)}`), rules));
+  }
+});
