@@ -1,22 +1,15 @@
 import { createHash } from 'node:crypto';
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { messageOf } from '../base/log.ts';
+import { replaceFileSync } from '../transport/replaceFile.ts';
 import type { HistoryChange } from './history.ts';
 import type { Message } from './models/model.ts';
+
+/** Writes that may wait for the disk. */
+const MOST_WAITING = 1_000;
 
 const call = z.object({ id: z.string(), name: z.string(), input: z.string(), meta: z.exactOptional(z.record(z.string(), z.unknown())) });
 const userPart = z.union([
@@ -42,14 +35,16 @@ export type SessionState = z.infer<typeof state>;
 
 /**
  * One session's folder: `<home>/sessions/<md5 of the working directory>/<id>/` with context.jsonl (what the model sees), wire.jsonl (what the
- * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). Nothing is made before the first turn. A disk that
- * refuses is told of once and costs only the memory of the session.
+ * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). Nothing is made before the first turn. While
+ * the disk refuses, writes wait in memory and a line on stderr says so.
  */
 export class SessionStore {
   readonly folder: string;
   readonly id: string;
   #made = false;
-  #broken = false;
+  /** Writes that failed, oldest first. */
+  readonly #waiting: (() => void)[] = [];
+  #warned = false;
 
   constructor(home: string, workDir: string, id: string) {
     this.id = id;
@@ -79,7 +74,7 @@ export class SessionStore {
         // None yet.
       }
       writeFileSync(`${file}.tmp`, `${JSON.stringify({ ...known, ...change })}\n`);
-      renameSync(`${file}.tmp`, file);
+      replaceFileSync(`${file}.tmp`, file);
     });
   }
 
@@ -88,7 +83,7 @@ export class SessionStore {
     this.#try(() => {
       const file = path.join(this.folder, 'context.jsonl');
       writeFileSync(`${file}.tmp`, change.messages.map((one) => `${JSON.stringify(one)}\n`).join(''));
-      renameSync(`${file}.tmp`, file);
+      replaceFileSync(`${file}.tmp`, file);
     });
   }
 
@@ -123,15 +118,24 @@ export class SessionStore {
     });
   }
 
+  /** Writes in order. A write that fails (a full disk, a file held by another program) is tried again before the next one. */
   #try(write: () => void): void {
-    if (this.#broken) return;
+    if (this.#waiting.length >= MOST_WAITING) return;
+    this.#waiting.push(write);
     try {
       if (!this.#made) mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       this.#made = true;
-      write();
+      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+        next();
+        this.#waiting.shift();
+      }
+      this.#warned = false;
     } catch (error) {
-      this.#broken = true;
-      process.stderr.write(`parley-agent: the session is not stored: ${messageOf(error)}\n`);
+      const [why, wasWarned] = [messageOf(error), this.#warned];
+      this.#warned = true;
+      if (this.#waiting.length === MOST_WAITING)
+        process.stderr.write(`parley-agent: too much could not be stored; the session is no longer stored: ${why}\n`);
+      else if (!wasWarned) process.stderr.write(`parley-agent: the session could not be stored yet: ${why}\n`);
     }
   }
 }

@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process';
+import type { ChildProcess, ChildProcessByStdio, SpawnOptions } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
+import crossSpawn from 'cross-spawn';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
 import { environmentWith } from '../transport/process.ts';
 import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
@@ -9,6 +11,8 @@ import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processT
 const DEFAULT_LIMIT = 1024 * 1024;
 /** Milliseconds a command has to end by itself when it is killed. */
 const KILL_PATIENCE = 2000;
+/** The exit code of a command that was not found, as shells give it. */
+const NOT_FOUND = 127;
 /** Milliseconds of silence after which a command that has exited has said all, and after which it has in any case. */
 const QUIET = 300;
 const DRAIN = 1000;
@@ -24,17 +28,24 @@ export interface ChildTerminal extends TerminalHandle {
  * agent gave a whole command line without arguments. Output survives release; only the process is ended, with
  * what it left in its group.
  */
-export function childTerminals(options: { readonly cwd: string; readonly onCreate?: (terminal: ChildTerminal) => void }): Terminals {
+export function childTerminals(options: {
+  readonly cwd: string;
+  readonly onCreate?: (terminal: ChildTerminal) => void;
+  /** Starts the program. Default: cross-spawn, which finds `.cmd` files on Windows. */
+  readonly spawn?: Spawn;
+}): Terminals {
   return {
     async create(spec) {
-      const terminal = await start(spec, options.cwd);
+      const terminal = await start(spec, options.cwd, options.spawn ?? crossSpawn.spawn);
       options.onCreate?.(terminal);
       return terminal;
     },
   };
 }
 
-function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
+type Spawn = (command: string, args: string[], options: SpawnOptions) => ChildProcess;
+
+function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
   const child = spawn(spec.command, [...(spec.args ?? [])], {
     cwd: spec.cwd ?? cwd,
     env: environmentWith(spec.env ?? {}),
@@ -42,7 +53,7 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
-  });
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   const limit = spec.limit ?? DEFAULT_LIMIT;
   const listeners: ((text: string | undefined) => void)[] = [];
   const tail = new Tail(limit);
@@ -60,7 +71,7 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
     });
   }
   const exited = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => {
+    const ended = (code: number | null, signal: string | null) => {
       const finish = () => {
         if (exit) return;
         for (const timer of [quiet, latest]) clearTimeout(timer);
@@ -78,7 +89,10 @@ function start(spec: TerminalSpec, cwd: string): Promise<ChildTerminal> {
       quiet = setTimeout(afterReading, QUIET);
       const latest = setTimeout(afterReading, DRAIN);
       child.once('close', finish);
-    });
+    };
+    child.once('exit', ended);
+    // On Windows a missing program starts (as cmd.exe) and then reports an error in place of `exit`.
+    child.once('error', () => ended(NOT_FOUND, null));
   });
   const end = () => {
     if (child.pid === undefined) return;

@@ -6,7 +6,7 @@ import { toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import type { LineBounds } from './lines.ts';
-import { killLeftBehind, signalTree } from './processTree.ts';
+import { killLeftBehind, killTreeNow, signalTree } from './processTree.ts';
 import { listenOnce, stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
@@ -20,6 +20,8 @@ export interface ProcessSpec {
 }
 export interface ProcessOptions extends LineBounds {
   readonly log: Log;
+  /** Starts the program. Default: cross-spawn. */
+  readonly spawn?: typeof crossSpawn.spawn;
   /** Milliseconds after the end of its input until SIGTERM, and from there until SIGKILL (wire.md §12). */
   readonly patience?: { readonly end: number; readonly term: number };
 }
@@ -52,7 +54,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
   let closed: Closed | undefined;
   let ending = false;
 
-  const child = crossSpawn.spawn(spec.command, [...spec.args], {
+  const child = (options.spawn ?? crossSpawn.spawn)(spec.command, [...spec.args], {
     cwd: spec.cwd,
     env: environmentWith(spec.env),
     detached: process.platform !== 'win32',
@@ -100,7 +102,10 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
   child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
   child.on('error', (error: NodeJS.ErrnoException) => {
     options.log.warn(`${spec.command}: ${error.message}`);
-    if (pid === undefined) finish(whyNotStarted(spec, error));
+    // On Windows cmd.exe runs in place of a program that is missing: then there is a pid, and this event replaces `exit`.
+    if (pid !== undefined && error.code !== 'ENOENT') return;
+    if (pid !== undefined) running.delete(pid);
+    finish(whyNotStarted(spec, error));
   });
   child.on('exit', (code, signal) => {
     const how = {
@@ -153,7 +158,13 @@ function closedChannel(closed: Closed): Channel {
 export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env };
   for (const name of NOT_INHERITED) delete env[name];
+  return mergeEnvironment(env, added, process.platform === 'win32');
+}
+
+/** Sets or, where the value is undefined, removes variables in `env`. Windows knows `Path` and `PATH` as one name. */
+export function mergeEnvironment(env: NodeJS.ProcessEnv, added: ProcessSpec['env'], ignoresCase: boolean): NodeJS.ProcessEnv {
   for (const [name, value] of Object.entries(added)) {
+    if (ignoresCase) for (const known of Object.keys(env)) if (known.toUpperCase() === name.toUpperCase()) delete env[known];
     if (value === undefined) delete env[name];
     else env[name] = value;
   }
@@ -216,5 +227,5 @@ class Tail {
 /** Process groups that are alive: they go down with this process. */
 const running = new Set<number>();
 process.once('exit', () => {
-  for (const pid of running) signalTree(pid, 'SIGKILL');
+  for (const pid of running) killTreeNow(pid);
 });

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 
 /**
  * Signals a process and everything it started. On POSIX the child must lead its own group (`detached: true` at spawn); on Windows the tree is
@@ -18,6 +18,13 @@ export function signalTree(pid: number, signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'
       // Gone.
     }
   }
+}
+
+/** As `signalTree` with SIGKILL, for the end of this process: nothing asynchronous would still run. */
+export function killTreeNow(pid: number): void {
+  if (process.platform === 'win32')
+    spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true, timeout: 5_000 });
+  else signalTree(pid, 'SIGKILL');
 }
 
 /** Ends what a process that has exited left in its group. On Windows such processes cannot be found any more. */

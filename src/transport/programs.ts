@@ -1,14 +1,17 @@
-import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
+import crossSpawn from 'cross-spawn';
+import { mergeEnvironment } from './process.ts';
 
 /** How long a program may take to say its version, in milliseconds. */
 const PATIENCE = 15_000;
+/** Characters of its output that are looked at. */
+const MOST_PRINTED = 10_000;
 const versions = new Map<string, Promise<string | undefined>>();
 
 /** The file a command stands for: itself when it is a path, else the first folder of the PATH that has the program. */
 export async function whereIs(command: string, searched: string): Promise<string | undefined> {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
+  const endings = endingsOf(command, process.platform === 'win32');
   if (path.isAbsolute(command)) return command;
   if (path.basename(command) !== command) return undefined;
   for (const folder of searched.split(path.delimiter)) {
@@ -25,13 +28,26 @@ export async function whereIs(command: string, searched: string): Promise<string
   return undefined;
 }
 
+/** What may follow the name of a program in its file. */
+export function endingsOf(command: string, onWindows: boolean): readonly string[] {
+  if (!onWindows) return [''];
+  return /\.(exe|com|cmd|bat)$/i.test(command) ? [''] : ['.exe', '.com', '.cmd', '.bat'];
+}
+
 /** What a program calls its version, asked once; undefined when it does not say. Never rejects. */
 export function versionOf(file: string, searched: string): Promise<string | undefined> {
   let version = versions.get(file);
   if (!version) {
     version = new Promise((resolve) => {
-      const options = { timeout: PATIENCE, env: { ...process.env, PATH: searched }, shell: /\.(cmd|bat)$/i.test(file), windowsHide: true };
-      execFile(file, ['--version'], options, (error, stdout) => resolve(error ? undefined : /\d+\.\d+\.\d+[\w.-]*/.exec(stdout)?.[0]));
+      // cross-spawn quotes the path of a .cmd file, which may have blanks.
+      const env = mergeEnvironment({ ...process.env }, { PATH: searched }, process.platform === 'win32');
+      const child = crossSpawn(file, ['--version'], { timeout: PATIENCE, env, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+      let printed = '';
+      child.stdout?.on('data', (chunk: Buffer) => {
+        if (printed.length < MOST_PRINTED) printed += chunk.toString('utf8');
+      });
+      child.once('error', () => resolve(undefined));
+      child.once('close', (code) => resolve(code === 0 ? /\d{1,9}\.\d{1,9}\.\d{1,9}[\w.-]{0,40}/.exec(printed)?.[0] : undefined));
     });
     versions.set(file, version);
   }

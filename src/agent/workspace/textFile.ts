@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '../../transport/replaceFile.ts';
 import { ToolFailure } from '../tools/tool.ts';
 import { codeOf } from './paths.ts';
 import type { TextFile, TextFiles } from './textFiles.ts';
@@ -84,7 +85,7 @@ export async function writeTextFile(real: string, content: string): Promise<void
     await writeFile(temporary, content, { flag: 'wx' });
     if (mode !== undefined) await chmod(temporary, mode);
     await flush(temporary);
-    await rename(temporary, real);
+    await replaceFile(temporary, real);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
