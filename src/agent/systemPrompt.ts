@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { shellProgram } from './tools/shellProgram.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 const MOST_NOTES = 32_000;
@@ -27,7 +28,7 @@ const RULES = `You are Parley, a coding agent inside the user's editor. You work
 function placeText(workspace: Workspace): string {
   const others = workspace.roots.filter((root) => root !== workspace.cwd);
   const more = others.length > 0 ? `\nOther folders of the workspace: ${others.join(', ')}` : '';
-  return `Working directory: ${workspace.cwd}${more}\nPlatform: ${process.platform}. Date: ${new Date().toISOString().slice(0, 10)}.`;
+  return `Working directory: ${workspace.cwd}${more}\nPlatform: ${process.platform}. Shell: ${shellProgram().description}. Date: ${new Date().toISOString().slice(0, 10)}.`;
 }
 
 async function notesOf(workspace: Workspace): Promise<string> {

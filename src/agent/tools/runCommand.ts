@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
-import { signalTree } from '../../transport/processTree.ts';
+import { killTreeNow, signalTree } from '../../transport/processTree.ts';
+import { shellArguments, shellProgram } from './shellProgram.ts';
 
 export interface CommandSpec {
   readonly command: string;
@@ -28,8 +29,8 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
       resolve({ type: 'exited', code: null, signal: 'SIGTERM' });
       return;
     }
-    const [file, args] = shellOf(spec.command);
-    const child = spawn(file, args, {
+    const shell = shellProgram();
+    const child = spawn(shell.file, shellArguments(shell, spec.command), {
       cwd: spec.cwd,
       detached: process.platform !== 'win32',
       windowsHide: true,
@@ -86,7 +87,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
 
 /** Ends every group a command has left behind. */
 export function endCommands(): void {
-  for (const pid of groups) signalTree(pid, 'SIGKILL');
+  for (const pid of groups) killTreeNow(pid);
   groups.clear();
 }
 
@@ -98,12 +99,6 @@ function isAlive(group: number): boolean {
   } catch {
     return false;
   }
-}
-
-function shellOf(command: string): [string, string[]] {
-  if (process.platform === 'win32') return ['powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', command]];
-  const shell = process.env.SHELL;
-  return [shell !== undefined && /\/(ba|z|da|k)?sh$/.test(shell) ? shell : '/bin/sh', ['-c', command]];
 }
 
 /** The agent's environment without what is ours alone: keys and the switch that makes an editor's binary a Node. */

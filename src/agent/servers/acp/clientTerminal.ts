@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../base/log.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
+import { shellArguments, shellProgram } from '../../tools/shellProgram.ts';
 
 export type Ask = (method: string, params: object) => Promise<unknown>;
 
@@ -33,7 +34,7 @@ async function run(
   onTerminal: (terminalId: string) => void,
   onText: (text: string) => void,
 ): Promise<CommandEnd> {
-  const { terminalId } = (await ask('terminal/create', { command, cwd })) as { terminalId: string };
+  const { terminalId } = (await ask('terminal/create', { ...commandOf(command), cwd })) as { terminalId: string };
   const kill = () => ask('terminal/kill', { terminalId }).catch(() => undefined);
   // Behind the kill, but not for ever: a client may answer it only when the command has ended.
   const killAndRelease = async () => {
@@ -67,4 +68,11 @@ async function run(
     signal.removeEventListener('abort', stop);
     if (!signal.aborted) void release();
   }
+}
+
+/** A client on Windows would run a bare command line in cmd.exe; the model was told of the agent's own shell. */
+function commandOf(command: string): { readonly command: string; readonly args?: readonly string[] } {
+  if (process.platform !== 'win32') return { command };
+  const shell = shellProgram();
+  return { command: shell.file, args: shellArguments(shell, command) };
 }

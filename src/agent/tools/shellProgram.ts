@@ -1,0 +1,69 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+
+/** The shell that runs command lines, and what the model is told about it. */
+export interface ShellProgram {
+  readonly file: string;
+  readonly kind: 'posix' | 'pwsh' | 'powershell';
+  /** For the model: name and syntax. */
+  readonly description: string;
+}
+export interface ShellSearch {
+  readonly platform: NodeJS.Platform;
+  readonly env: NodeJS.ProcessEnv;
+  readonly exists: (file: string) => boolean;
+}
+
+/**
+ * On Windows PowerShell 7, else Git Bash, else Windows PowerShell, which knows no `&&` and reduces exit codes to 0 and 1. Elsewhere the user's
+ * shell when it is a Bourne shell, else /bin/sh.
+ */
+export function findShell({ platform, env, exists }: ShellSearch): ShellProgram {
+  if (platform !== 'win32') {
+    const shell = env.SHELL;
+    const file = shell !== undefined && /\/(ba|z|da|k)?sh$/.test(shell) ? shell : '/bin/sh';
+    return { file, kind: 'posix', description: file };
+  }
+  const variable = (name: string): string | undefined => Object.entries(env).find(([key]) => key.toUpperCase() === name)?.[1];
+  const folders = (variable('PATH') ?? '').split(';').filter((folder) => path.win32.isAbsolute(folder));
+  const programs = [variable('PROGRAMFILES'), variable('PROGRAMW6432')].filter((folder) => folder !== undefined);
+  const pwsh = [
+    ...folders.map((folder) => path.win32.join(folder, 'pwsh.exe')),
+    ...programs.map((folder) => path.win32.join(folder, 'PowerShell', '7', 'pwsh.exe')),
+  ].find(exists);
+  if (pwsh !== undefined) return { file: pwsh, kind: 'pwsh', description: 'PowerShell 7 (pwsh); && and || work' };
+  const local = variable('LOCALAPPDATA');
+  const homes = [
+    ...programs.map((folder) => path.win32.join(folder, 'Git')),
+    ...(local === undefined ? [] : [path.win32.join(local, 'Programs', 'Git')]),
+  ];
+  // Not bash.exe of the PATH: in System32 that is WSL, which sees other paths.
+  const besideGit = folders.filter((folder) => exists(path.win32.join(folder, 'git.exe'))).map((folder) => path.win32.dirname(folder));
+  const bash = [...homes, ...besideGit].map((home) => path.win32.join(home, 'bin', 'bash.exe')).find(exists);
+  if (bash !== undefined) return { file: bash, kind: 'posix', description: 'Git Bash; POSIX syntax, Windows programs' };
+  return { file: 'powershell.exe', kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
+}
+
+/** The arguments that make the shell run one command line and end with its exit code, with UTF-8 output. */
+export function shellArguments(shell: ShellProgram, command: string): string[] {
+  if (shell.kind === 'posix') return ['-c', command];
+  const script = `[Console]::OutputEncoding = [System.Text.Encoding]::UTF8; ${command}\n$ok = $?; if ($ok) { exit 0 }; if ($LASTEXITCODE) { exit $LASTEXITCODE }; exit 1`;
+  return ['-NoProfile', '-NonInteractive', '-Command', script];
+}
+
+let found: ShellProgram | undefined;
+
+/** The shell of this computer, searched once. */
+export function shellProgram(): ShellProgram {
+  found ??= findShell({ platform: process.platform, env: process.env, exists: isExecutable });
+  return found;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
