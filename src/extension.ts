@@ -28,7 +28,7 @@ import { editorTools } from './editor/tools/index.ts';
 import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
-import { Journal } from './live/journal.ts';
+import { Journal } from './live/journal/journal.ts';
 import { Sessions } from './live/sessions.ts';
 
 /** Milliseconds that settings which are written one after another are gathered. */

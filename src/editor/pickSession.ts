@@ -61,13 +61,19 @@ export async function switchSession(sessions: Sessions, agents: Agents, inputs: 
     placeholder: vscode.l10n.t('Go on with which conversation?'),
   });
   if (chosen?.kind === 'open') sessions.switchTo(chosen.id);
-  if (chosen?.kind === 'past' && !(await sessions.reopen(chosen.id))) {
-    void vscode.window.showWarningMessage(vscode.l10n.t('That conversation cannot be read any more.'));
-  }
+  if (chosen?.kind === 'past') await reopen(sessions, chosen.id);
   const profile = active && agents.find(active.profile);
   if (chosen?.kind === 'remembered' && profile) sessions.open(profile, active.store.now.cwd, chosen.past);
   if (!chosen) return undefined;
   return chosen.kind === 'new' ? 'new' : 'switched';
+}
+
+async function reopen(sessions: Sessions, id: SessionId): Promise<void> {
+  const outcome = await sessions.reopen(id);
+  if (outcome === 'gone') void vscode.window.showWarningMessage(vscode.l10n.t('That conversation cannot be read any more.'));
+  if (outcome === 'elsewhere') {
+    void vscode.window.showWarningMessage(vscode.l10n.t('That conversation is open in another window. Close it there first.'));
+  }
 }
 
 /** Earlier conversations that the agent keeps itself. */

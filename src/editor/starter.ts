@@ -29,7 +29,9 @@ export class Starter {
   /** What was open in this window comes back, once. */
   restore(): Promise<void> {
     if (!vscode.workspace.isTrusted) return Promise.resolve();
-    this.#restored ??= this.#sessions.restore().catch((error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+    this.#restored ??= this.#sessions
+      .restore()
+      .then(tellElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
     return this.#restored;
   }
 
@@ -99,4 +101,13 @@ export class Starter {
     if ((await vscode.window.showInformationMessage(text, restart)) !== restart) return;
     for (const session of busy) void session.restart();
   }
+}
+
+function tellElsewhere(elsewhere: readonly SessionId[]): void {
+  if (elsewhere.length === 0) return;
+  const text = vscode.l10n.t(
+    'Open in another window: {0} conversation(s) of this folder. They come back here once that window closes.',
+    elsewhere.length,
+  );
+  void vscode.window.showInformationMessage(text);
 }

@@ -8,12 +8,12 @@ import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
 import { decisionOf } from '../session/decisions.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
+import type { Ask, Notice, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
 import { withTime } from '../session/times.ts';
-import type { JournalWriter } from './journal.ts';
+import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
 import { appliedOnDisk } from './reconcileFiles.ts';
 import type { HostedSession } from './surface.ts';
@@ -64,6 +64,12 @@ export class LiveSession implements HostedSession, Disposable {
     this.profile = profile;
     this.store = new Store(start);
     this.#deps = deps;
+    // The first listener: an event is in the journal before anybody can see it or answer it.
+    this.store.onChange(({ event, now }) => {
+      // No ask outlives its agent, and a whole file at every pause in typing is much to write.
+      if (event.type !== 'ask.revised') deps.journal?.record(event, now);
+    });
+    deps.journal?.onTrouble((trouble) => this.#emit({ type: 'notice', notice: noticeOf(trouble) }));
     this.#gate = new ToolApproval(
       (event) => this.#emit(event),
       () => this.store.now,
@@ -77,7 +83,11 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   /** A session read from the journal has no agent any more: what was under way is over. */
-  interrupt(): void {
+  interrupt(lost = 0): void {
+    if (lost > 0) {
+      const text = t('Part of this conversation was damaged on disk and could not be read ({0} records).', lost);
+      this.#emit({ type: 'notice', notice: { level: 'warn', text } });
+    }
     this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
   }
 
@@ -204,7 +214,7 @@ export class LiveSession implements HostedSession, Disposable {
     if (this.#disposed) return;
     this.#end(interrupted());
     this.#disposed = true;
-    this.#deps.journal?.flush();
+    this.#deps.journal?.dispose();
     this.store.dispose();
   }
 
@@ -283,8 +293,6 @@ export class LiveSession implements HostedSession, Disposable {
     // Asked before the event changes it, and only where it matters: most events are growth.
     const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
     if (this.#disposed || !this.store.apply(event)) return;
-    // No ask outlives its agent, and a whole file at every pause in typing is much to write.
-    if (event.type !== 'ask.revised') this.#deps.journal?.record(event);
     switch (event.type) {
       case 'ask.opened':
         return this.#askOpened(event.ask);
@@ -389,6 +397,26 @@ export class LiveSession implements HostedSession, Disposable {
 
 function interrupted(): string {
   return t('Interrupted: the window or the agent was closed.');
+}
+
+function noticeOf(trouble: JournalTrouble): Notice {
+  switch (trouble.kind) {
+    case 'failing':
+      return { level: 'warn', text: failingText(trouble) };
+    case 'recovered':
+      return { level: 'info', text: t('This conversation is saved again.') };
+    case 'moved':
+      return {
+        level: 'warn',
+        text: t('Another window continues this conversation. What happens here is saved as a separate conversation.'),
+      };
+  }
+}
+
+function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing' }>): string {
+  return full
+    ? t('This conversation cannot be saved: the disk is full. It is kept in memory and saved once there is space.')
+    : t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', reason);
 }
 
 /** The ids a user may choose; what else comes from the view is not what was shown. */

@@ -7,13 +7,21 @@ import type { Session, SessionId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
 import { newSession } from '../session/reduce.ts';
 import type { Change } from '../session/store.ts';
-import type { Journal, JournalEntry, JournalWriter } from './journal.ts';
+import type { Journal, JournalEntry } from './journal/journal.ts';
+import type { JournalWriter } from './journal/writer.ts';
 import { LiveSession } from './liveSession.ts';
 import type { Profile } from './profiles.ts';
 import type { SessionHost } from './surface.ts';
 
 /** How many earlier conversations the journal keeps. */
 const SESSIONS_KEPT = 500;
+/** How many bytes they may take. */
+const BYTES_KEPT = 1024 * 1024 * 1024;
+/** Milliseconds between looks whether another window has let go of a conversation. */
+const LOOK_EVERY = 2000;
+/** Milliseconds for which the window that was here before a reload may still hold its conversations. */
+const RELOAD_GRACE = 3000;
+const RELOAD_LOOK = 100;
 
 export interface SessionsDeps {
   readonly protocols: Readonly<Record<string, Protocol>>;
@@ -44,6 +52,8 @@ export class Sessions implements SessionHost, Disposable {
   #awaited: readonly SessionId[] = [];
   #wanted: SessionId | undefined;
   #ended: Promise<void>[] = [];
+  #looking: NodeJS.Timeout | undefined;
+  #disposed = false;
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps;
@@ -72,40 +82,61 @@ export class Sessions implements SessionHost, Disposable {
   /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
   open(profile: Profile, cwd: string, past?: Past & { readonly copyOf?: string }): SessionId {
     const id = this.#deps.newId();
-    const session = this.#add(newSession(id, { protocol: profile.protocol, name: profile.name }, cwd), profile);
+    const agent = { protocol: profile.protocol, name: profile.name };
+    const writer = this.#deps.journal.create({ id, profile: profile.id, agent, cwd, at: this.#deps.now() });
+    const session = this.#add(newSession(id, agent, cwd), profile, writer);
     this.#activate(id);
     if (past?.copyOf !== undefined) session.name(past.title, past.copyOf);
     void session.start(past && { key: past.key, history: true });
     return id;
   }
 
-  /** Brings back a conversation from the journal with its transcript. False when there is nothing to bring back. */
-  async reopen(id: SessionId): Promise<boolean> {
-    if (this.#open.has(id)) {
-      this.switchTo(id);
-      return true;
-    }
-    if ((await this.#load(id)) !== 'back') return false;
+  /** Brings back a conversation from the journal with its transcript, unless another window has it open. */
+  async reopen(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
+    const found = this.#open.has(id) ? 'back' : await this.#load(id);
+    if (found === 'elsewhere') return 'elsewhere';
+    if (found !== 'back') return 'gone';
     this.switchTo(id);
-    return true;
+    return 'open';
   }
 
-  /** What was open when the window was last closed. Only the active one starts its agent; the others when they are switched to. */
-  async restore(): Promise<void> {
+  /**
+   * What was open when the window was last closed. Only the active one starts its agent; the others when they are switched to. Resolves with those
+   * that another window has open; they come back once it lets go of them.
+   */
+  async restore(): Promise<readonly SessionId[]> {
     const { ids, active } = this.#deps.journal.readOpen(this.#deps.windowKey);
     this.#awaited = ids;
     this.#wanted = active;
+    await this.#released(ids);
     await this.restoreAwaited();
     const last = this.all.at(-1);
     if (last !== undefined && this.#active === undefined) this.switchTo(last);
-    await this.#deps.journal.prune(SESSIONS_KEPT, new Set([...this.all, ...this.#awaited]), this.#deps.now());
+    const elsewhere = this.#awaited.filter((id) => this.#deps.journal.isElsewhere(id));
+    if (elsewhere.length > 0 && !this.#disposed) this.#looking = setInterval(() => void this.#look(), LOOK_EVERY).unref();
+    const most = { sessions: SESSIONS_KEPT, bytes: BYTES_KEPT };
+    await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited]), this.#deps.now());
+    return elsewhere;
+  }
+
+  /** On a reload the earlier process may take a moment to end. */
+  async #released(ids: readonly SessionId[]): Promise<void> {
+    for (let waited = 0; waited < RELOAD_GRACE && !this.#disposed; waited += RELOAD_LOOK) {
+      if (!ids.some((id) => this.#deps.journal.isElsewhere(id))) return;
+      await new Promise((resolve) => setTimeout(resolve, RELOAD_LOOK));
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#awaited.some((id) => !this.#deps.journal.isElsewhere(id))) await this.restoreAwaited();
+    if (this.#awaited.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
   }
 
   /** Brings back what could not be so far because its agent was not in the settings. The one that was active, when it is among them. */
   async restoreAwaited(): Promise<SessionId | undefined> {
     for (const id of this.#awaited) {
       const found = await this.#load(id);
-      if (found !== 'noAgent') this.#awaited = this.#awaited.filter((one) => one !== id);
+      if (found === 'back' || found === 'gone') this.#awaited = this.#awaited.filter((one) => one !== id);
     }
     const wanted = this.#wanted;
     if (wanted === undefined || !this.#open.has(wanted)) return undefined;
@@ -150,6 +181,8 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   dispose(): void {
+    this.#disposed = true;
+    clearInterval(this.#looking);
     for (const { session, life } of this.#open.values()) {
       life.dispose();
       this.#ended.push(session.ended);
@@ -159,19 +192,20 @@ export class Sessions implements SessionHost, Disposable {
     this.#lists.dispose();
   }
 
-  async #load(id: SessionId): Promise<'back' | 'gone' | 'noAgent'> {
-    const found = await this.#deps.journal.read(id);
-    if (!found || this.#open.has(id)) return 'gone';
+  async #load(id: SessionId): Promise<'back' | 'gone' | 'noAgent' | 'elsewhere'> {
+    const found = await this.#deps.journal.open(id);
+    if (found.kind !== 'opened') return found.kind;
     const profile = this.#deps.profile(found.head.profile);
-    if (!profile) {
-      this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured`);
+    if (!profile || this.#disposed) {
+      found.writer.dispose();
+      if (!profile) this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured`);
       return 'noAgent';
     }
-    this.#add(found.session, profile).interrupt();
+    this.#add(found.session, profile, found.writer).interrupt(found.lost);
     return 'back';
   }
 
-  #add(start: Session, profile: Profile): LiveSession {
+  #add(start: Session, profile: Profile, journal: JournalWriter): LiveSession {
     const { id, cwd } = start;
     const protocol = this.#deps.protocols[profile.protocol];
     if (!protocol) throw new Error(`No protocol is called "${profile.protocol}"`);
@@ -185,7 +219,7 @@ export class Sessions implements SessionHost, Disposable {
       trace: (way, message) => this.#deps.trace(id, way, message),
       now: this.#deps.now,
       newId: this.#deps.newId,
-      journal: this.#journalOf(start, profile),
+      journal,
     });
     const life = new Lifetime();
     life.own(session);
@@ -193,10 +227,6 @@ export class Sessions implements SessionHost, Disposable {
     this.#open.set(id, { session, life });
     this.#listChanged();
     return session;
-  }
-
-  #journalOf(start: Session, profile: Profile): JournalWriter {
-    return this.#deps.journal.write({ id: start.id, profile: profile.id, agent: start.agent, cwd: start.cwd, at: this.#deps.now() });
   }
 
   #activate(id: SessionId): void {

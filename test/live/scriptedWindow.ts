@@ -1,5 +1,5 @@
 import { silentLog } from '../../src/base/log.ts';
-import { Journal } from '../../src/live/journal.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { Sessions } from '../../src/live/sessions.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';

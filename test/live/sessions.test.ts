@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { Journal } from '../../src/live/journal.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { windowOn as scriptedWindow } from './scriptedWindow.ts';
 
@@ -179,5 +179,57 @@ test(
     assert.deepEqual([[...written.ids].sort(), written.active], [[...ids].sort(), ids[1]]);
     await restoring;
     hasty.sessions.dispose();
+  }),
+);
+
+test(
+  'two windows on one folder: the second is told what is open in the first, and gets it when that one is closed',
+  inFolder(async (folder) => {
+    const first = windowOn(folder);
+    const id = first.sessions.open(profile, '/w');
+    await settle();
+    first.script.last().ready();
+    first.sessions.get(id)?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'hello' }] });
+    first.script.last().endTurn();
+
+    const second = windowOn(folder);
+    assert.deepEqual(await second.sessions.restore(), [id]);
+    assert.deepEqual([second.sessions.all, await second.sessions.reopen(id)], [[], 'elsewhere']);
+    const own = second.sessions.open(profile, '/w');
+    first.sessions.dispose();
+    assert.equal(await second.sessions.reopen(id), 'open');
+    assert.equal(second.sessions.get(id)?.store.now.turns[0]?.status, 'done');
+    second.sessions.dispose();
+
+    const third = windowOn(folder);
+    await third.sessions.restore();
+    assert.deepEqual([...third.sessions.all].sort(), [id, own].sort(), 'neither window has lost the other its sessions');
+    third.sessions.dispose();
+  }),
+);
+
+test(
+  'what a listener of an event brings about stands behind it in the journal',
+  inFolder(async (folder) => {
+    const window = windowOn(folder);
+    const id = window.sessions.open(profile, '/w');
+    await settle();
+    window.script.last().ready();
+    const live = window.sessions.get(id);
+    window.sessions.onChange((_, { event }) => {
+      if (event.type === 'turn.ended' && event.turnId === 'a')
+        live?.send({ type: 'prompt', turnId: 'b', content: [{ type: 'text', text: 'more' }] });
+    });
+    live?.send({ type: 'prompt', turnId: 'a', content: [{ type: 'text', text: 'hello' }] });
+    window.script.last().endTurn();
+    window.sessions.dispose();
+    const read = await new Journal(folder, silentLog).read(id);
+    assert.deepEqual(
+      read?.session.turns.map((turn) => [turn.id, turn.status]),
+      [
+        ['a', 'done'],
+        ['b', 'failed'],
+      ],
+    );
   }),
 );

@@ -1,0 +1,325 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import { type Log, messageOf } from '../../base/log.ts';
+import type { Session, SessionId } from '../../session/model.ts';
+import { newSession } from '../../session/reduce.ts';
+import { titleOf } from '../../session/select.ts';
+import { replayLegacy, replayLegacyText } from './legacy.ts';
+import { FileLock, isHeld } from './lock.ts';
+import { RecordReader } from './records.ts';
+import { Replay, type Replayed, replayFile, VERSION } from './replay.ts';
+import type { HeadRecord } from './schema.ts';
+import { type Disk, type JournalHead, JournalWriter, journalFile, lockFile, realDisk, writeSnapshot } from './writer.ts';
+
+export interface JournalEntry {
+  readonly head: JournalHead;
+  readonly title: string;
+  /** When it was last written, milliseconds since the epoch. */
+  readonly at: number;
+  readonly bytes: number;
+  /** The agent's own name for the conversation. */
+  readonly resumeKey?: string;
+}
+export interface OpenSessions {
+  readonly ids: readonly SessionId[];
+  readonly active?: SessionId;
+}
+export type OpenedJournal =
+  | {
+      readonly kind: 'opened';
+      readonly head: JournalHead;
+      readonly session: Session;
+      /** Records that could not be read. */
+      readonly lost: number;
+      readonly writer: JournalWriter;
+    }
+  /** Another window has it. */
+  | { readonly kind: 'elsewhere' }
+  /** There is nothing of that name that this build can read. */
+  | { readonly kind: 'gone' };
+
+const DAY = 24 * 60 * 60 * 1000;
+/** Bytes at either end of a file that are read to list it. */
+const END_BYTES = 64 * 1024;
+/** Old files that are compacted in one go, at most, and how large a file must be for it. */
+const MOST_COMPACTED = 20;
+const WORTH_COMPACTING = 256 * 1024;
+const openSessions = z.object({ ids: z.array(z.string()), active: z.optional(z.string()) });
+
+/** Sessions as files of records, one file each. Only one process writes a file at a time. What cannot be read is skipped, never fatal. */
+export class Journal {
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #disk: Disk;
+
+  constructor(folder: string, log: Log, disk: Disk = realDisk) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#disk = disk;
+  }
+
+  /** For a new session. The file is made with the first write. */
+  create(head: JournalHead): JournalWriter {
+    this.#ensureFolder();
+    const session = newSession(head.id, head.agent, head.cwd);
+    return new JournalWriter({ folder: this.#folder, head, session, seq: 0 }, this.#log, this.#disk);
+  }
+
+  /** For an earlier session: its state, and the right to go on with it. */
+  async open(id: SessionId): Promise<OpenedJournal> {
+    this.#ensureFolder();
+    const lock = this.#lock(id);
+    if (lock === 'elsewhere') return { kind: 'elsewhere' };
+    const found = await this.#replay(id, true);
+    if (!found || found.head.id !== id || found.head.version > VERSION) {
+      lock?.dispose();
+      return { kind: 'gone' };
+    }
+    if (found.lost > 0) this.#log.warn(`${found.lost} records of the session ${id} could not be read`);
+    const { session, seq } = found;
+    const head = headOf(found.head);
+    const { snapshotBytes } = found.head;
+    const start = { folder: this.#folder, head, session, seq, ...(lock ? { lock } : {}), ...(snapshotBytes ? { snapshotBytes } : {}) };
+    return { kind: 'opened', head, session, lost: found.lost, writer: new JournalWriter(start, this.#log, this.#disk) };
+  }
+
+  /** The state of a session, without the right to write. */
+  async read(id: SessionId): Promise<{ readonly head: JournalHead; readonly session: Session; readonly lost: number } | undefined> {
+    const found = await this.#replay(id, false);
+    return found?.head.id === id ? { head: headOf(found.head), session: found.session, lost: found.lost } : undefined;
+  }
+
+  /** True while another window has the session open. */
+  isElsewhere(id: SessionId): boolean {
+    return isHeld(lockFile(this.#folder, id));
+  }
+
+  /** Newest first. Sessions in which nothing was said are left out. */
+  async list(): Promise<readonly JournalEntry[]> {
+    const entries = (await this.#scan()).flatMap(({ head, at, bytes }): readonly JournalEntry[] => {
+      if (!head || head.turns === 0 || head.version > VERSION) return [];
+      const { title = '', resumeKey } = head;
+      return [{ head: headOf(head), title, at, bytes, ...(resumeKey === undefined ? {} : { resumeKey }) }];
+    });
+    return entries.toSorted((a, b) => b.at - a.at);
+  }
+
+  /**
+   * Removes all but the newest sessions within both bounds, and those older than a day in which nothing was said; `keep` and what another window
+   * has open stay in any case. Then compacts some of the old ones.
+   */
+  async prune(most: { readonly sessions: number; readonly bytes: number }, keep: ReadonlySet<SessionId>, now: number): Promise<void> {
+    let bytes = 0;
+    const entries = await this.list();
+    const kept = entries.filter((entry, at) => {
+      bytes += entry.bytes;
+      return at < most.sessions && bytes <= most.bytes;
+    });
+    const stay = new Set([...kept.map((entry) => entry.head.id), ...keep]);
+    for (const { head, file, at, bytes: size } of await this.#scan()) {
+      // What this build cannot read may be another build's.
+      const removable = head ? head.version <= VERSION && !stay.has(head.id) : size === 0;
+      if (!removable || now - at <= DAY || (head && this.isElsewhere(head.id))) continue;
+      this.#log.info(`${path.basename(file)} is removed: it is empty, or there are more conversations than are kept`);
+      await rm(file, { force: true });
+    }
+    await this.#compactOld(kept, keep, now);
+  }
+
+  async remove(id: SessionId): Promise<void> {
+    await rm(journalFile(this.#folder, id), { force: true });
+    await rm(legacyFile(this.#folder, id), { force: true });
+  }
+
+  /** Which sessions a window had open, under a key of its own. */
+  readOpen(key: string): OpenSessions {
+    try {
+      const parsed = openSessions.safeParse(JSON.parse(readFileSync(this.#openFile(key), 'utf8')));
+      if (parsed.success) return { ids: parsed.data.ids, ...(parsed.data.active === undefined ? {} : { active: parsed.data.active }) };
+    } catch {
+      // No such file yet, or half of one: nothing was open.
+    }
+    return { ids: [] };
+  }
+
+  /** Two windows may share a key: what another one has open stays in the list. */
+  writeOpen(key: string, sessions: OpenSessions): void {
+    const others = this.readOpen(key).ids.filter((id) => !sessions.ids.includes(id) && this.isElsewhere(id));
+    try {
+      this.#ensureFolder();
+      const file = this.#openFile(key);
+      const fresh = `${file}.${process.pid}.new`;
+      // Whole or not at all: the window may be reloaded in the middle of it.
+      writeFileSync(fresh, JSON.stringify({ ...sessions, ids: [...sessions.ids, ...others] }), { mode: 0o600 });
+      renameSync(fresh, file);
+    } catch (error) {
+      this.#log.error('The list of open sessions could not be written', error);
+    }
+  }
+
+  #openFile(key: string): string {
+    return path.join(this.#folder, `${key}.open.json`);
+  }
+
+  /** What is in it was said in confidence. */
+  #ensureFolder(): void {
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      chmodSync(this.#folder, 0o700);
+    } catch (error) {
+      this.#log.error('The folder of the sessions could not be made', error);
+    }
+  }
+
+  /** undefined where the file system has no room for a lock, or allows none: reading goes on, and the writer tries again. */
+  #lock(id: SessionId): FileLock | 'elsewhere' | undefined {
+    try {
+      const lock = FileLock.take(lockFile(this.#folder, id));
+      return lock instanceof FileLock ? lock : 'elsewhere';
+    } catch (error) {
+      this.#log.error('A session file could not be locked', error);
+      return undefined;
+    }
+  }
+
+  async #files(): Promise<readonly string[]> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const current = new Set(names.filter((name) => name.endsWith('.journal')));
+    return names.filter((name) => current.has(name) || (name.endsWith('.jsonl') && !current.has(name.replace(/jsonl$/, 'journal'))));
+  }
+
+  /** `migrate`: a file of format 1 is rewritten; only for the holder of the lock. */
+  async #replay(id: SessionId, migrate: boolean): Promise<Replayed | undefined> {
+    try {
+      return await replayFile(journalFile(this.#folder, id));
+    } catch (error) {
+      if (!isMissing(error)) this.#log.error(`The session ${id} could not be read`, error);
+    }
+    const legacy = legacyFile(this.#folder, id);
+    const replay = await replayLegacy(legacy).catch(() => undefined);
+    const session = replay?.finish();
+    if (!replay?.head || !session) return undefined;
+    const head: HeadRecord = { ...replay.head, version: VERSION, turns: session.turns.length };
+    const found = { head, session, lost: replay.lost, seq: 0, size: 0 };
+    return migrate ? this.#migrate(legacy, found) : found;
+  }
+
+  /** The old file goes when the new one has reached the disk. */
+  async #migrate(legacy: string, found: Replayed): Promise<Replayed> {
+    const file = journalFile(this.#folder, found.head.id);
+    try {
+      const { mtime } = await stat(legacy);
+      const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labels(found.session) }, found.session);
+      await rename(`${file}.new`, file);
+      await utimes(file, mtime, mtime);
+      await rm(legacy, { force: true });
+      return { ...found, size, seq };
+    } catch (error) {
+      this.#log.error('A session file of an earlier version could not be rewritten', error);
+      return found;
+    }
+  }
+
+  async #compactOld(entries: readonly JournalEntry[], keep: ReadonlySet<SessionId>, now: number): Promise<void> {
+    let left = MOST_COMPACTED;
+    for (const { head, at } of entries) {
+      const file = journalFile(this.#folder, head.id);
+      const { size = 0, mtime } = (await stat(file).catch(() => undefined)) ?? {};
+      if (left === 0) return;
+      if (keep.has(head.id) || now - at < DAY || (mtime && size < WORTH_COMPACTING)) continue;
+      const last = await lastHead(file).catch(() => undefined);
+      if (last?.snapshotBytes !== undefined && size < 1.5 * last.snapshotBytes) continue;
+      left -= 1;
+      const opened = await this.open(head.id);
+      if (opened.kind !== 'opened') continue;
+      await opened.writer.compact(true);
+      opened.writer.dispose();
+      if (mtime) await utimes(file, mtime, mtime).catch(() => {});
+    }
+  }
+
+  async #scan(): Promise<readonly Scanned[]> {
+    const found = await Promise.all((await this.#files()).map((name) => this.#scanFile(path.join(this.#folder, name))));
+    return found.filter((one) => one !== undefined);
+  }
+
+  async #scanFile(file: string): Promise<Scanned | undefined> {
+    try {
+      const { mtimeMs: at, size: bytes } = await stat(file);
+      const head = file.endsWith('.jsonl') ? await legacyHead(file) : ((await lastHead(file)) ?? (await firstHead(file)));
+      return { file, at, bytes, ...(head ? { head } : {}) };
+    } catch (error) {
+      this.#log.warn(`A session file could not be read: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+}
+
+/** A file as its ends tell. */
+interface Scanned {
+  readonly file: string;
+  readonly at: number;
+  readonly bytes: number;
+  readonly head?: HeadRecord;
+}
+
+function legacyFile(folder: string, id: SessionId): string {
+  return journalFile(folder, id).replace(/journal$/, 'jsonl');
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function headOf({ id, profile, agent, cwd, at }: HeadRecord): JournalHead {
+  return { id, profile, agent, cwd, at };
+}
+
+function labels(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns'> {
+  const title = titleOf(session);
+  return {
+    ...(title === '' ? {} : { title }),
+    ...(session.resumeKey === undefined ? {} : { resumeKey: session.resumeKey }),
+    turns: session.turns.length,
+  };
+}
+
+async function lastHead(file: string): Promise<HeadRecord | undefined> {
+  const replay = await replayPart(file, -END_BYTES);
+  return replay.head;
+}
+
+/** For a file whose last piece holds no head: what its first piece says. */
+async function firstHead(file: string): Promise<HeadRecord | undefined> {
+  const replay = await replayPart(file, 0);
+  const session = replay.finish();
+  return replay.head && session && { ...replay.head, ...labels(session) };
+}
+
+async function legacyHead(file: string): Promise<HeadRecord | undefined> {
+  const replay = replayLegacyText((await readPart(file, 0)).toString('utf8'));
+  const session = replay.finish();
+  return replay.head && session && { ...replay.head, ...labels(session) };
+}
+
+async function replayPart(file: string, from: number): Promise<Replay> {
+  const bytes = await readPart(file, from);
+  const reader = new RecordReader();
+  const replay = new Replay();
+  for (const record of [...reader.push(bytes), ...reader.end()]) replay.add(record);
+  return replay;
+}
+
+/** The first or, from a negative place, the last bytes of a file. */
+async function readPart(file: string, from: number): Promise<Buffer> {
+  const handle: FileHandle = await open(file);
+  try {
+    const start = from < 0 ? Math.max(0, (await handle.stat()).size + from) : from;
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(END_BYTES), 0, END_BYTES, start);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,144 @@
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import * as z from 'zod/mini';
+import type { Disposable } from '../../base/lifetime.ts';
+
+/** Milliseconds between the signs that the owner of a lock lives. */
+const HEARTBEAT = 10_000;
+/** Without one for so long, the process of that number is taken for another one that has come to bear it. */
+const STALE = 45_000;
+/** A lock without readable words is one that is being written, for so long. */
+const BEING_WRITTEN = 5_000;
+
+/** Of several processes that take over a lock at once, each but one has to try again. */
+const MOST_TRIES = 100;
+
+const ownerSchema = z.object({ pid: z.number(), host: z.string(), token: z.string() });
+export type LockOwner = z.infer<typeof ownerSchema>;
+const UNKNOWN: LockOwner = { pid: 0, host: '', token: '' };
+
+/**
+ * The right to write a file, held by at most one process: a file beside it that names its owner. A lock goes with its process: one whose process is
+ * gone, or shows no sign of life, is taken over.
+ */
+export class FileLock implements Disposable {
+  readonly #file: string;
+  readonly #token: string;
+  readonly #beat: NodeJS.Timeout;
+  #seenAt = Date.now();
+  #lost = false;
+
+  private constructor(file: string, token: string) {
+    this.#file = file;
+    this.#token = token;
+    this.#beat = setInterval(() => this.#check(), HEARTBEAT);
+    this.#beat.unref();
+  }
+
+  /** The lock, or who has it. Throws when the file system refuses. */
+  static take(file: string): FileLock | LockOwner {
+    const token = crypto.randomUUID();
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      if (create(file, { pid: process.pid, host: hostname(), token })) return new FileLock(file, token);
+      const owner = ownerOf(file);
+      if (owner === 'stale') removeStale(file);
+      else if (owner) return owner;
+    }
+    return UNKNOWN;
+  }
+
+  /** False once another process has taken over, which happens only to a process that stood still for long. */
+  get held(): boolean {
+    if (Date.now() - this.#seenAt > HEARTBEAT * 1.5) this.#check();
+    return !this.#lost;
+  }
+
+  dispose(): void {
+    clearInterval(this.#beat);
+    if (this.#lost || readOwner(this.#file)?.token !== this.#token) return;
+    rmSync(this.#file, { force: true });
+  }
+
+  #check(): void {
+    const owner = readOwner(this.#file);
+    if (owner?.token !== this.#token) this.#lost = true;
+    else {
+      this.#seenAt = Date.now();
+      try {
+        utimesSync(this.#file, new Date(), new Date());
+      } catch {
+        // The next beat tries again.
+      }
+    }
+  }
+}
+
+/** Another process is writing that file. */
+export function isHeld(lockFile: string): boolean {
+  const owner = ownerOf(lockFile);
+  return owner !== undefined && owner !== 'stale';
+}
+
+function create(file: string, owner: LockOwner): boolean {
+  let fd: number;
+  try {
+    fd = openSync(file, 'wx', 0o600);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    writeFileSync(fd, JSON.stringify(owner));
+    return true;
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** undefined when there is no lock. */
+function ownerOf(file: string): LockOwner | 'stale' | undefined {
+  let age: number;
+  try {
+    age = Date.now() - statSync(file).mtimeMs;
+  } catch {
+    return undefined;
+  }
+  const owner = readOwner(file);
+  if (!owner) return age > BEING_WRITTEN ? 'stale' : UNKNOWN;
+  if (owner.host !== hostname()) return age > STALE ? 'stale' : owner;
+  return isAlive(owner.pid) && age <= STALE ? owner : 'stale';
+}
+
+function readOwner(file: string): LockOwner | undefined {
+  try {
+    const parsed = ownerSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Of several that see a stale lock one moves it away; a lock that another one took in between goes back. */
+function removeStale(file: string): void {
+  const aside = `${file}.${crypto.randomUUID()}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return;
+  }
+  const owner = ownerOf(aside);
+  if (owner !== undefined && owner !== 'stale') renameSync(aside, file);
+  else rmSync(aside, { force: true });
+}

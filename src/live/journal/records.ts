@@ -1,0 +1,88 @@
+import zlib from 'node:zlib';
+
+// A journal is a sequence of framed records, as JSON text sequences (RFC 7464) have them, with a checksum:
+//
+//   RS crc SP seq SP json LF      RS = 0x1e, LF = 0x0a
+//
+// `crc` is the CRC-32 of everything from `seq` up to LF, in 8 hexadecimal digits; `seq` counts the records of the file from 1. JSON text contains
+// neither byte unescaped, so wherever a file is damaged, reading goes on at the next RS, and a reader knows from `seq` how many records are missing.
+
+const START = 0x1e;
+const END = 0x0a;
+const CRC_DIGITS = 8;
+
+export interface JournalRecord {
+  readonly seq: number;
+  /** Records that are damaged or missing between the one before and this one. */
+  readonly gap: number;
+  readonly value: unknown;
+}
+
+/** Throws when the value cannot be written as JSON. */
+export function frameOf(seq: number, value: unknown): Buffer {
+  const body = Buffer.from(`${seq} ${JSON.stringify(value)}`);
+  const crc = zlib.crc32(body).toString(16).padStart(CRC_DIGITS, '0');
+  return Buffer.concat([Buffer.from(`\x1e${crc} `), body, Buffer.from('\n')]);
+}
+
+/** Reads records from the pieces of a file; damaged ones are skipped. A torn end is no gap: the next writer counts on from the last whole record. */
+export class RecordReader {
+  /** Pieces of the record that is not whole yet, without its RS. */
+  #open: Buffer[] = [];
+  #lastSeq = 0;
+  /** Bytes before the first RS belong to no record. */
+  #inRecord = false;
+
+  /** Number of the last whole record. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  push(chunk: Buffer): readonly JournalRecord[] {
+    const found: JournalRecord[] = [];
+    let from = 0;
+    for (let at = chunk.indexOf(START); at >= 0; at = chunk.indexOf(START, from)) {
+      this.#open.push(chunk.subarray(from, at));
+      this.#close(found);
+      this.#inRecord = true;
+      from = at + 1;
+    }
+    if (from < chunk.length) this.#open.push(chunk.subarray(from));
+    return found;
+  }
+
+  /** After the last chunk. */
+  end(): readonly JournalRecord[] {
+    const found: JournalRecord[] = [];
+    this.#close(found);
+    return found;
+  }
+
+  #close(found: JournalRecord[]): void {
+    const bytes = this.#open.length === 1 ? this.#open[0] : Buffer.concat(this.#open);
+    this.#open = [];
+    if (!this.#inRecord || !bytes) return;
+    const record = unframe(bytes);
+    if (!record) return;
+    const gap = Math.max(0, record.seq - this.#lastSeq - 1);
+    this.#lastSeq = record.seq;
+    found.push({ ...record, gap });
+  }
+}
+
+/** `bytes` are those behind an RS, up to the next one or the end of the file. */
+function unframe(bytes: Buffer): Omit<JournalRecord, 'gap'> | undefined {
+  const lineEnd = bytes.indexOf(END);
+  const line = lineEnd < 0 ? bytes : bytes.subarray(0, lineEnd);
+  const body = line.subarray(CRC_DIGITS + 1);
+  const crc = line.toString('latin1', 0, CRC_DIGITS);
+  if (!/^[0-9a-f]{8}$/.test(crc) || Number.parseInt(crc, 16) !== zlib.crc32(body)) return undefined;
+  const space = body.indexOf(0x20);
+  const seq = Number(body.toString('latin1', 0, space));
+  if (space < 1 || !Number.isSafeInteger(seq)) return undefined;
+  try {
+    return { seq, value: JSON.parse(body.toString('utf8', space + 1)) as unknown };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,235 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Part, Session, Turn } from '../../session/model.ts';
+import { newSession, reduce } from '../../session/reduce.ts';
+import { type JournalRecord, RecordReader } from './records.ts';
+import { type HeadRecord, type KnownRecord, recordOf, type SnapshotRecord } from './schema.ts';
+
+/** The format that this build writes. Files of a higher one are left alone. */
+export const VERSION = 2;
+const CHUNK = 1024 * 1024;
+/** Bytes of JSON, roughly, that one record of parts holds: what a damaged record can cost. */
+const PARTS_BYTES = 64 * 1024;
+
+export interface Replayed {
+  readonly head: HeadRecord;
+  readonly session: Session;
+  /** Records that are damaged, missing or of a wrong shape. */
+  readonly lost: number;
+  /** Number of the last record. */
+  readonly seq: number;
+  /** Bytes of the file. */
+  readonly size: number;
+}
+
+/** The conversation in that file as far as it can be read; undefined when there is none. Rejects when the file cannot be read at all. */
+export async function replayFile(file: string): Promise<Replayed | undefined> {
+  const handle = await open(file);
+  try {
+    const reader = new RecordReader();
+    const replay = new Replay();
+    let size = 0;
+    for await (const chunk of chunksOf(handle)) {
+      size += chunk.length;
+      for (const record of reader.push(chunk)) replay.add(record);
+    }
+    for (const record of reader.end()) replay.add(record);
+    const { head } = replay;
+    const session = replay.finish();
+    return head && session && { head, session, lost: replay.lost, seq: reader.lastSeq, size };
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    // Records keep views of the chunk until they are whole, so each needs its own memory.
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Puts a session together from records. */
+export class Replay {
+  #head: HeadRecord | undefined;
+  #session: GrowingSession | undefined;
+  /** Events that stand before any readable head. */
+  #early: SessionEvent[] = [];
+  /** A snapshot whose end was not read yet. */
+  #snapshot: { readonly rest: Omit<Session, 'turns'>; readonly turns: Turn[] } | undefined;
+  #lost = 0;
+  #lostInSnapshot = 0;
+
+  get head(): HeadRecord | undefined {
+    return this.#head;
+  }
+
+  /** Records that are damaged, missing or of a wrong shape; those before a whole snapshot do not matter any more. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  add({ value, gap }: Pick<JournalRecord, 'value' | 'gap'>): void {
+    const record = recordOf(value);
+    const lost = gap + (record ? 0 : 1);
+    this.#lost += lost;
+    this.#lostInSnapshot += lost;
+    if (record) this.#take(record);
+  }
+
+  /** After the last record. */
+  finish(): Session | undefined {
+    this.#closeSnapshot(false);
+    return this.#session?.whole;
+  }
+
+  #take(record: KnownRecord): void {
+    switch (record.type) {
+      case 'journal.head':
+        return this.#begin(record);
+      case 'journal.state':
+        this.#snapshot = { rest: record.session, turns: [] };
+        this.#lostInSnapshot = 0;
+        return;
+      case 'journal.turn':
+        this.#snapshot?.turns.push({ ...record.turn, parts: [] });
+        return;
+      case 'journal.parts':
+        return this.#addParts(record.turnId, record.parts);
+      case 'journal.complete':
+        return this.#closeSnapshot(true);
+      default:
+        this.#closeSnapshot(false);
+        if (this.#session) this.#session.apply(record);
+        else this.#early.push(record);
+    }
+  }
+
+  #begin(head: HeadRecord): void {
+    this.#head = head;
+    if (this.#session) return;
+    this.#session = new GrowingSession(this.#early.reduce(applied, newSession(head.id, head.agent, head.cwd)));
+    this.#early = [];
+  }
+
+  /** A turn that is damaged itself is not made up from its parts. */
+  #addParts(turnId: string, parts: readonly Part[]): void {
+    const turns = this.#snapshot?.turns;
+    const last = turns?.at(-1);
+    if (turns && last?.id === turnId) turns[turns.length - 1] = { ...last, parts: last.parts.concat(parts) };
+  }
+
+  /** A snapshot that broke off counts only where it holds no less than what it was to replace. */
+  #closeSnapshot(whole: boolean): void {
+    const snapshot = this.#snapshot;
+    this.#snapshot = undefined;
+    if (!snapshot || (!whole && snapshot.turns.length < (this.#session?.turnCount ?? 0))) return;
+    if (whole) this.#lost = this.#lostInSnapshot;
+    this.#session = new GrowingSession({ ...snapshot.rest, turns: snapshot.turns });
+  }
+}
+
+/** Turns that the reducer works on while older ones wait aside; it copies the list of turns with nearly every event. */
+const WINDOW = 256;
+/** Events that look at no turn. */
+const TURNLESS: ReadonlySet<SessionEvent['type']> = new Set([
+  'link.opening',
+  'link.ready',
+  'history.started',
+  'queue.set',
+  'plan.set',
+  'commands.set',
+  'mode.set',
+  'options.set',
+  'terminal.changed',
+  'background.set',
+  'usage.set',
+  'title.set',
+  'resume.set',
+  'notice',
+]);
+
+/** A session to which many events are applied: the same state as `reduce` makes, in time that does not grow with the number of its turns. */
+class GrowingSession {
+  #recent: Session;
+  #older: Turn[] = [];
+  #olderIds = new Set<string>();
+
+  constructor(start: Session) {
+    this.#recent = start;
+  }
+
+  get whole(): Session {
+    return this.#older.length === 0 ? this.#recent : { ...this.#recent, turns: this.#older.concat(this.#recent.turns) };
+  }
+
+  get turnCount(): number {
+    return this.#older.length + this.#recent.turns.length;
+  }
+
+  apply(event: SessionEvent): void {
+    if (this.#older.length > 0 && this.#looksBack(event)) this.#join();
+    this.#recent = applied(this.#recent, event);
+    const { turns } = this.#recent;
+    if (turns.length <= WINDOW || turns.some((turn) => turn.status === 'running')) return;
+    const settled = turns.slice(0, -WINDOW / 2);
+    for (const turn of settled) {
+      this.#older.push(turn);
+      this.#olderIds.add(turn.id);
+    }
+    this.#recent = { ...this.#recent, turns: turns.slice(-WINDOW / 2) };
+  }
+
+  #join(): void {
+    this.#recent = this.whole;
+    this.#older = [];
+    this.#olderIds = new Set();
+  }
+
+  #looksBack(event: SessionEvent): boolean {
+    if (TURNLESS.has(event.type)) return false;
+    // What was said into the turn may have become a turn of its own before.
+    if (event.type === 'turn.ended') return event.clears === true || this.#olderIds.has(event.turnId) || this.#hasPending(event.turnId);
+    return !('turnId' in event) || event.turnId === undefined || this.#olderIds.has(event.turnId);
+  }
+
+  #hasPending(turnId: string): boolean {
+    const turn = this.#recent.turns.find((one) => one.id === turnId);
+    return turn?.parts.some((part) => part.kind === 'prompt' && part.pending) ?? false;
+  }
+}
+
+/** An event of the right shape that the reducer still cannot take changes nothing. */
+function applied(session: Session, event: SessionEvent): Session {
+  try {
+    return reduce(session, event);
+  } catch {
+    return session;
+  }
+}
+
+export function* snapshotOf(session: Session): Generator<SnapshotRecord> {
+  const { turns, ...rest } = session;
+  yield { type: 'journal.state', session: rest };
+  for (const { parts, ...turn } of turns) {
+    yield { type: 'journal.turn', turn };
+    yield* partsOf(turn.id, parts);
+  }
+  yield { type: 'journal.complete' };
+}
+
+function* partsOf(turnId: string, parts: readonly Part[]): Generator<SnapshotRecord> {
+  let piece: Part[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    piece.push(part);
+    bytes += JSON.stringify(part).length;
+    if (bytes < PARTS_BYTES) continue;
+    yield { type: 'journal.parts', turnId, parts: piece };
+    piece = [];
+    bytes = 0;
+  }
+  if (piece.length > 0) yield { type: 'journal.parts', turnId, parts: piece };
+}

@@ -1,0 +1,338 @@
+import * as z from 'zod/mini';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Part, Session, Turn } from '../../session/model.ts';
+
+// What a journal's records must look like before they are replayed. Objects are loose: a field that a later build added stays.
+
+const text = z.string();
+const number = z.number();
+const yes = z.literal(true);
+const optional = z.optional;
+const list = z.array;
+
+const remedy = z.enum(['retry', 'continue', 'restart', 'showLog', 'pickAgent', 'openSettings', 'configureModel', 'signIn']);
+const fault = z.looseObject({ message: text, code: optional(text), next: optional(list(remedy)) });
+const notice = z.looseObject({
+  level: z.enum(['info', 'warn', 'error']),
+  text,
+  next: optional(list(remedy)),
+  turnId: optional(text),
+  passing: optional(yes),
+  about: optional(z.literal('silence')),
+});
+const agent = z.looseObject({ protocol: text, name: text, own: optional(text), version: optional(text) });
+const offers = z.looseObject({
+  tools: optional(z.looseObject({ accepted: list(text), rejected: list(z.looseObject({ name: text, reason: text })) })),
+});
+const content = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text }),
+  z.looseObject({ type: z.literal('image'), mime: text, data: text }),
+  z.looseObject({ type: z.literal('audio'), mime: text, data: text }),
+  z.looseObject({ type: z.literal('file'), path: text, text: optional(text), lines: optional(z.tuple([number, number])) }),
+  z.looseObject({ type: z.literal('link'), uri: text, title: optional(text) }),
+  z.looseObject({ type: z.literal('raw'), label: text, value: z.unknown() }),
+]);
+const diff = z.looseObject({
+  path: text,
+  before: z.nullable(text),
+  after: z.nullable(text),
+  excerpt: optional(z.looseObject({ beforeLine: optional(number), afterLine: optional(number), unplaced: optional(yes) })),
+  summary: optional(yes),
+});
+const output = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('content'), content }),
+  z.looseObject({ kind: z.literal('diff'), diff }),
+  z.looseObject({ kind: z.literal('terminal'), terminalId: text }),
+  z.looseObject({ kind: z.literal('json'), value: z.unknown() }),
+]);
+const place = z.looseObject({ path: text, line: optional(number) });
+const decision = z.discriminatedUnion('kind', [
+  z.looseObject({
+    kind: z.literal('approval'),
+    by: z.enum(['user', 'rule']),
+    effect: text,
+    label: optional(text),
+    feedback: optional(text),
+  }),
+  z.looseObject({ kind: z.literal('answers'), values: list(z.looseObject({ label: text, values: list(text) })) }),
+  z.looseObject({ kind: z.literal('skipped') }),
+]);
+const toolKind = z.enum(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
+const callStatus = z.enum(['pending', 'waiting', 'running', 'done', 'ended', 'failed', 'rejected', 'cancelled']);
+const call = z.looseObject({
+  id: text,
+  name: text,
+  title: text,
+  kind: toolKind,
+  status: callStatus,
+  inputText: text,
+  output: list(output),
+  locations: list(place),
+  error: optional(fault),
+  stops: optional(z.boolean()),
+  goesOn: optional(z.boolean()),
+  appliedOnDisk: optional(yes),
+  decision: optional(decision),
+  startedAt: optional(number),
+  endedAt: optional(number),
+});
+const callChange = z.looseObject({
+  name: optional(text),
+  title: optional(text),
+  kind: optional(toolKind),
+  status: optional(callStatus),
+  inputText: optional(text),
+  output: optional(list(output)),
+  locations: optional(list(place)),
+  error: optional(fault),
+  stops: optional(z.boolean()),
+  goesOn: optional(z.boolean()),
+});
+const parent = optional(text);
+const part = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('text'), id: text, parent, text }),
+  z.looseObject({ kind: z.literal('thought'), id: text, parent, text, startedAt: optional(number), endedAt: optional(number) }),
+  z.looseObject({ kind: z.literal('content'), id: text, parent, content }),
+  z.looseObject({ kind: z.literal('prompt'), id: text, parent, content: list(content), pending: optional(yes) }),
+  z.looseObject({ kind: z.literal('notice'), id: text, parent, notice }),
+  z.looseObject({ kind: z.literal('call'), id: text, parent, call }),
+]);
+const detail = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('command'), command: text, cwd: optional(text), unsure: optional(yes) }),
+  z.looseObject({ type: z.literal('edit'), diffs: list(diff) }),
+  z.looseObject({ type: z.literal('mcp'), server: text, tool: text }),
+  z.looseObject({ type: z.literal('text'), text, unknown: optional(yes), markdown: optional(yes) }),
+]);
+const option = z.looseObject({ id: text, label: text, effect: text, description: optional(text) });
+const field = z.looseObject({
+  id: text,
+  label: text,
+  choices: optional(list(z.looseObject({ label: text, description: optional(text) }))),
+  initial: optional(list(text)),
+});
+const askBase = {
+  id: text,
+  turnId: optional(text),
+  callId: optional(text),
+  title: text,
+  asker: optional(text),
+  until: optional(number),
+  decision: optional(decision),
+};
+const ask = z.discriminatedUnion('kind', [
+  z.looseObject({
+    kind: z.literal('approval'),
+    ...askBase,
+    toolKind: optional(toolKind),
+    detail,
+    beside: optional(list(detail)),
+    paths: optional(list(text)),
+    options: list(option),
+    editable: optional(yes),
+    revised: optional(diff),
+  }),
+  z.looseObject({ kind: z.literal('question'), ...askBase, fields: list(field), refusal: optional(text) }),
+]);
+const queued = z.looseObject({
+  turnId: text,
+  content: list(content),
+  replaces: optional(text),
+  held: optional(yes),
+  again: optional(text),
+});
+const plan = z.looseObject({
+  entries: list(
+    z.looseObject({
+      text,
+      status: z.enum(['pending', 'in_progress', 'completed']),
+      priority: optional(z.enum(['high', 'medium', 'low'])),
+    }),
+  ),
+});
+const command = z.looseObject({
+  name: text,
+  description: text,
+  aliases: list(text),
+  hint: optional(text),
+  // A command below a command below a command: nothing recurses further into it.
+  children: optional(list(z.looseObject({ name: text, description: text, aliases: list(text) }))),
+});
+const mode = z.looseObject({ current: text, all: list(z.looseObject({ id: text, name: text, description: optional(text) })) });
+const sessionOption = z.discriminatedUnion('kind', [
+  z.looseObject({
+    id: text,
+    name: text,
+    kind: z.literal('choice'),
+    current: text,
+    choices: list(z.looseObject({ value: text, name: text })),
+  }),
+  z.looseObject({ id: text, name: text, kind: z.literal('switch'), on: z.boolean() }),
+]);
+const exit = z.looseObject({ code: z.nullable(number), signal: z.nullable(text), stopped: optional(yes) });
+const terminalChange = z.looseObject({ id: text, command: optional(text), exit: optional(exit), stops: optional(z.boolean()) });
+const terminal = z.looseObject({
+  id: text,
+  command: text,
+  tail: text,
+  dropped: number,
+  exit: optional(exit),
+  stops: optional(z.boolean()),
+});
+const background = z.looseObject({ id: text, text });
+const usage = z.looseObject({
+  used: optional(number),
+  size: optional(number),
+  share: optional(number),
+  input: optional(number),
+  output: optional(number),
+  cost: optional(z.looseObject({ amount: number, currency: text })),
+});
+
+const turnId = text;
+/** One entry per type of event; a new type does not compile without one. */
+const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
+  'link.opening': z.looseObject({ note: optional(text), stops: optional(yes), next: optional(list(remedy)) }),
+  'link.ready': z.looseObject({ agent, offers }),
+  'link.closed': z.looseObject({ reason: text, detail: optional(text), next: optional(list(remedy)), at: number }),
+  'history.started': z.looseObject({}),
+  'turn.started': z.looseObject({ turnId, at: number, prompt: list(content) }),
+  'turn.ended': z.looseObject({
+    turnId,
+    at: number,
+    status: z.enum(['done', 'cancelled', 'failed']),
+    stop: optional(text),
+    error: optional(fault),
+    forgotten: optional(yes),
+    clears: optional(yes),
+  }),
+  'turns.removed': z.looseObject({ from: text }),
+  'turn.activity': z.looseObject({ turnId, text: z.nullable(text) }),
+  'turn.stopping': z.looseObject({ turnId }),
+  'turn.adapterState': z.looseObject({ turnId, value: z.unknown() }),
+  'part.added': z.looseObject({ turnId, part, at: optional(number) }),
+  'parts.removed': z.looseObject({ turnId, partIds: list(text) }),
+  'text.delta': z.looseObject({ turnId, kind: z.enum(['text', 'thought']), partId: text, parent, text, at: optional(number) }),
+  'text.set': z.looseObject({ turnId, partId: text, text }),
+  'call.changed': z.looseObject({ turnId, callId: text, change: callChange, at: optional(number) }),
+  'call.appliedOnDisk': z.looseObject({ turnId, callId: text }),
+  'call.inputDelta': z.looseObject({ turnId, callId: text, text }),
+  'ask.opened': z.looseObject({ ask }),
+  'ask.changed': z.looseObject({ ask }),
+  'ask.decided': z.looseObject({ askId: text, decision }),
+  'ask.revised': z.looseObject({ askId: text, diff: z.nullable(diff) }),
+  'ask.closed': z.looseObject({ askId: text, how: z.enum(['answered', 'cancelled', 'withdrawn']) }),
+  'queue.set': z.looseObject({ queue: list(queued) }),
+  'plan.set': z.looseObject({ plan: z.nullable(plan) }),
+  'commands.set': z.looseObject({ commands: list(command) }),
+  'mode.set': z.looseObject({ mode: z.nullable(mode) }),
+  'options.set': z.looseObject({ options: list(sessionOption) }),
+  'terminal.changed': z.looseObject({ terminal: terminalChange, delta: optional(text), reset: optional(yes) }),
+  'background.set': z.looseObject({ tasks: list(background) }),
+  'usage.set': z.looseObject({ usage }),
+  'title.set': z.looseObject({ title: text, copyOf: optional(text) }),
+  'resume.set': z.looseObject({ key: text }),
+  notice: z.looseObject({ notice }),
+};
+const typed = z.looseObject({ type: text });
+
+/** The event a value is, or undefined. The value itself comes back, so that nothing it holds is lost. */
+export function eventOf(value: unknown): SessionEvent | undefined {
+  const found = typed.safeParse(value);
+  if (!found.success) return undefined;
+  const { type } = found.data;
+  if (!Object.hasOwn(events, type)) return undefined;
+  return events[type as SessionEvent['type']].safeParse(value).success ? (value as SessionEvent) : undefined;
+}
+
+const head = z.looseObject({
+  type: z.literal('journal.head'),
+  version: number,
+  id: text,
+  profile: text,
+  agent,
+  cwd: text,
+  at: number,
+  title: optional(text),
+  resumeKey: optional(text),
+  turns: number,
+  snapshotBytes: optional(number),
+});
+const state = z.looseObject({
+  type: z.literal('journal.state'),
+  session: z.looseObject({
+    id: text,
+    title: text,
+    agent,
+    cwd: text,
+    link: z.discriminatedUnion('state', [
+      z.looseObject({ state: z.literal('opening') }),
+      z.looseObject({ state: z.literal('ready'), offers }),
+      z.looseObject({ state: z.literal('closed'), reason: text }),
+    ]),
+    asks: list(ask),
+    queue: list(queued),
+    plan: optional(plan),
+    commands: list(command),
+    mode: optional(mode),
+    options: optional(list(sessionOption)),
+    terminals: list(terminal),
+    background: optional(list(background)),
+    usage: optional(usage),
+    notices: list(notice),
+    resumeKey: optional(text),
+    partial: optional(yes),
+  }),
+});
+const turn = z.looseObject({
+  type: z.literal('journal.turn'),
+  turn: z.looseObject({
+    id: text,
+    startedAt: number,
+    endedAt: optional(number),
+    prompt: list(content),
+    status: z.enum(['running', 'done', 'cancelled', 'failed']),
+    error: optional(fault),
+  }),
+});
+const parts = z.looseObject({ type: z.literal('journal.parts'), turnId, parts: list(part) });
+
+/** Which conversation a file holds. Written at its beginning and again with every turn, so that it is found wherever the file is damaged. */
+export interface HeadRecord {
+  readonly type: 'journal.head';
+  readonly version: number;
+  readonly id: string;
+  readonly profile: string;
+  readonly agent: Session['agent'];
+  readonly cwd: string;
+  /** When the conversation began, milliseconds since the epoch. */
+  readonly at: number;
+  readonly title?: string;
+  readonly resumeKey?: string;
+  readonly turns: number;
+  /** How large the file was when it was last compacted. */
+  readonly snapshotBytes?: number;
+}
+/** A snapshot: the state without turns, each turn without parts, the parts in pieces, and its end. */
+export type SnapshotRecord =
+  | { readonly type: 'journal.state'; readonly session: Omit<Session, 'turns'> }
+  | { readonly type: 'journal.turn'; readonly turn: Omit<Turn, 'parts'> }
+  | { readonly type: 'journal.parts'; readonly turnId: string; readonly parts: readonly Part[] }
+  | { readonly type: 'journal.complete' };
+export type KnownRecord = HeadRecord | SnapshotRecord | SessionEvent;
+
+const own: Readonly<Record<string, z.ZodMiniType>> = {
+  'journal.head': head,
+  'journal.state': state,
+  'journal.turn': turn,
+  'journal.parts': parts,
+  'journal.complete': typed,
+};
+
+/** The record a value is, or undefined. */
+export function recordOf(value: unknown): KnownRecord | undefined {
+  const found = typed.safeParse(value);
+  if (!found.success) return undefined;
+  const { type } = found.data;
+  if (!Object.hasOwn(own, type)) return eventOf(value);
+  return own[type]?.safeParse(value).success ? (value as HeadRecord | SnapshotRecord) : undefined;
+}

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
+import { frameOf } from '../../src/live/journal/records.ts';
+import { type Disk, type JournalTrouble, realDisk } from '../../src/live/journal/writer.ts';
+import type { SessionEvent } from '../../src/session/events.ts';
+import type { Session } from '../../src/session/model.ts';
+import { reduce } from '../../src/session/reduce.ts';
+import { answerOf, bytesOf, fresh, head, inFolder, record, turnEvents, wholeTurns } from '../live/journalTurns.ts';
+
+/** The room of the journal: files are torn, disks are full, writers race, and nothing that was settled may be lost. */
+
+const TURNS = 3;
+const whole = bytesOf('s', TURNS);
+
+/** Where each turn's records lie in the file: from the RS of its first to the LF of its last. */
+function spanOf(turn: number): readonly [number, number] {
+  const text = whole.toString('latin1');
+  const from = text.lastIndexOf('\x1e', text.indexOf(`"type":"turn.started","turnId":"t${turn}"`));
+  return [from, text.indexOf('\n', text.indexOf(`"type":"turn.ended","turnId":"t${turn}"`)) + 1];
+}
+
+/** A window finds that file, goes on with one more turn and is closed; what the next one reads. */
+async function goOn(folder: string, bytes: Buffer): Promise<Session | undefined> {
+  writeFileSync(path.join(folder, 's.journal'), bytes);
+  const journal = new Journal(folder, silentLog);
+  const opened = await journal.open('s');
+  if (opened.kind !== 'opened') return undefined;
+  record(opened.writer, opened.session, turnEvents(9));
+  opened.writer.dispose();
+  return (await journal.read('s'))?.session;
+}
+
+test(
+  'a file cut off at any byte keeps every turn before the cut and takes the next one whole',
+  inFolder(async (folder) => {
+    const firstHead = whole.indexOf('\n') + 1;
+    for (let cut = firstHead; cut <= whole.length; cut += 1) {
+      const expected = [0, 1, 2].filter((turn) => spanOf(turn)[1] - 1 <= cut).map((turn) => `t${turn}`);
+      const session = await goOn(folder, whole.subarray(0, cut));
+      assert.deepEqual(wholeTurns(session), [...expected, 't9'], `cut at ${cut}`);
+    }
+  }),
+);
+
+test(
+  'a file whose beginning is destroyed up to any byte keeps every turn behind it',
+  inFolder(async (folder) => {
+    const lastHead = whole.lastIndexOf(0x1e);
+    for (let cut = 1; cut <= lastHead; cut += 1) {
+      const expected = [0, 1, 2].filter((turn) => spanOf(turn)[0] >= cut).map((turn) => `t${turn}`);
+      const zeroed = Buffer.from(whole).fill(0, 0, cut);
+      for (const bytes of [zeroed, whole.subarray(cut)]) {
+        assert.deepEqual(wholeTurns(await goOn(folder, bytes)), [...expected, 't9'], `destroyed up to ${cut}`);
+      }
+    }
+  }),
+);
+
+test(
+  'damage anywhere costs the records it touches, whatever the bytes are',
+  inFolder(async (folder) => {
+    const noise = [0x00, 0x0a, 0x1e, 0x7b, 0xff];
+    for (let at = 0; at < whole.length; at += 1) {
+      const long = Math.min(1 + (at % 24), whole.length - at);
+      const expected = [0, 1, 2].filter((turn) => spanOf(turn)[1] <= at || spanOf(turn)[0] >= at + long).map((turn) => `t${turn}`);
+      const bytes = Buffer.from(whole).fill(noise[at % noise.length] ?? 0, at, at + long);
+      const found = wholeTurns(await goOn(folder, bytes));
+      for (const turn of [...expected, 't9']) assert.ok(found.includes(turn), `${turn} is lost by ${long} bytes at ${at}`);
+    }
+  }),
+);
+
+test(
+  'a user is told of damage in the middle, not of an end that was cut off',
+  inFolder(async (folder, journal) => {
+    const lostIn = async (bytes: Buffer) => {
+      writeFileSync(path.join(folder, 's.journal'), bytes);
+      return (await journal.read('s'))?.lost;
+    };
+    const [from] = spanOf(1);
+    assert.equal(await lostIn(whole), 0);
+    assert.equal(await lostIn(whole.subarray(0, -20)), 0);
+    assert.equal(await lostIn(Buffer.from(whole).fill(0, from, from + 20)), 1);
+  }),
+);
+
+test(
+  'records of a wrong shape are not replayed and cost nothing else',
+  inFolder(async (folder, journal) => {
+    const wrong: readonly unknown[] = [
+      null,
+      [],
+      'text',
+      { type: 'turn.started' },
+      { type: 'turn.started', turnId: 7, at: 1, prompt: [] },
+      { type: 'turn.started', turnId: 'x', at: 1, prompt: [{ type: 'text' }] },
+      { type: 'part.added', turnId: 't0', part: { kind: 'call', id: 'c', call: {} } },
+      { type: 'ask.opened', ask: { kind: 'approval', id: 'a', title: 'x', detail: { type: 'edit', diffs: 3 }, options: [] } },
+      { type: 'queue.set', queue: [{}] },
+      { type: '__proto__' },
+      { type: 'constructor' },
+      { type: 'of.tomorrow' },
+      { type: 'journal.turn', turn: {} },
+      { type: 'journal.state', session: { turns: 'x' } },
+    ];
+    const from = 1000;
+    const frames = wrong.map((value, at) => frameOf(from + at, value));
+    const more = turnEvents(5).map((event, at) => frameOf(from + wrong.length + at, event));
+    writeFileSync(path.join(folder, 's.journal'), Buffer.concat([whole, ...frames, ...more]));
+    const read = await journal.read('s');
+    assert.deepEqual(wholeTurns(read?.session), ['t0', 't1', 't2', 't5']);
+    assert.ok((read?.lost ?? 0) >= wrong.length);
+  }),
+);
+
+test(
+  'text that an agent wrote cannot pass for a record when the file is damaged around it',
+  inFolder(async (folder, journal) => {
+    const forged = frameOf(50, { type: 'title.set', title: 'forged' }).toString('utf8');
+    const writer = journal.create(head('s'));
+    record(writer, fresh('s'), [
+      ...turnEvents(0),
+      { type: 'turn.started', turnId: 'f', at: 1, prompt: [] },
+      { type: 'text.delta', turnId: 'f', kind: 'text', partId: 'p', text: `${forged}${forged}` },
+      { type: 'turn.ended', turnId: 'f', at: 1, status: 'done' },
+    ]);
+    writer.dispose();
+    const file = path.join(folder, 's.journal');
+    const bytes = readFileSync(file);
+    for (let at = bytes.indexOf('"turnId":"f"'); at < bytes.length; at += 1) {
+      writeFileSync(file, Buffer.from(bytes).fill(0x20, at, at + 1));
+      assert.notEqual((await journal.read('s'))?.session.title, 'forged');
+    }
+  }),
+);
+
+/** A disk that holds asynchronous writes back until it is told when they land. */
+function slowDisk() {
+  const late: (() => void)[] = [];
+  const disk: Disk = {
+    writeSync: realDisk.writeSync,
+    write: (fd, bytes, position) =>
+      new Promise((resolve) => {
+        const copy = Buffer.from(bytes);
+        late.push(() => resolve(realDisk.writeSync(fd, copy, position)));
+      }),
+  };
+  return { disk, land: () => late.splice(0).forEach((write) => write()) };
+}
+
+for (const lands of ['before the flush', 'after the flush', 'after more was written', 'never'] as const) {
+  for (const more of ['nothing', 'text', 'a turn'] as const) {
+    test(
+      `an append under way that lands ${lands} does not disturb a flush with ${more} behind it`,
+      inFolder(async (folder) => {
+        const { disk, land } = slowDisk();
+        const journal = new Journal(folder, silentLog, disk);
+        const writer = journal.create(head('s'));
+        let session = record(writer, fresh('s'), [
+          { type: 'turn.started', turnId: 'a', at: 1, prompt: [] },
+          { type: 'text.delta', turnId: 'a', kind: 'text', partId: 'p', text: 'one ' },
+        ]);
+        void writer.settled();
+        await Promise.resolve();
+        if (lands === 'before the flush') land();
+        const text: SessionEvent = { type: 'text.delta', turnId: 'a', kind: 'text', partId: 'p', text: 'two ' };
+        const end: SessionEvent = { type: 'turn.ended', turnId: 'a', at: 2, status: 'done' };
+        session = record(writer, session, more === 'nothing' ? [] : more === 'text' ? [text] : [text, end]);
+        writer.flush();
+        if (lands === 'after the flush') land();
+        session = record(writer, session, [{ type: 'title.set', title: 'Later' }]);
+        writer.flush();
+        if (lands === 'after more was written') land();
+        writer.dispose();
+        const read = await journal.read('s');
+        assert.deepEqual(read?.session, session);
+        assert.equal(read?.lost, 0);
+        land();
+        assert.deepEqual((await journal.read('s'))?.session, session);
+      }),
+    );
+  }
+}
+
+/** A disk that is full after so many bytes, writing what fits. */
+function fullDisk() {
+  let room = Number.POSITIVE_INFINITY;
+  const writeSync = (fd: number, bytes: Buffer, position: number): number => {
+    if (room === 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const fits = bytes.subarray(0, Math.min(bytes.length, room));
+    room -= fits.length;
+    return realDisk.writeSync(fd, fits, position);
+  };
+  return {
+    disk: { writeSync, write: async (fd: number, bytes: Buffer, position: number) => writeSync(fd, bytes, position) } satisfies Disk,
+    setRoom: (bytes: number) => {
+      room = bytes;
+    },
+  };
+}
+
+test(
+  'a full disk is told once, holds up nothing, and loses nothing once there is room',
+  inFolder(async (folder) => {
+    for (const room of [0, 1, 10, 100]) {
+      const { disk, setRoom } = fullDisk();
+      const journal = new Journal(folder, silentLog, disk);
+      const writer = journal.create(head(`s${room}`));
+      const told: JournalTrouble['kind'][] = [];
+      writer.onTrouble(({ kind }) => void told.push(kind));
+      let session = record(writer, fresh(`s${room}`), turnEvents(0));
+      setRoom(room);
+      for (let turn = 1; turn < 5; turn += 1) {
+        session = record(writer, session, turnEvents(turn));
+        await writer.settled();
+      }
+      assert.deepEqual(told, ['failing']);
+      setRoom(Number.POSITIVE_INFINITY);
+      await writer.settled();
+      assert.deepEqual(told, ['failing', 'recovered']);
+      session = record(writer, session, turnEvents(5));
+      writer.dispose();
+      const read = await journal.read(`s${room}`);
+      assert.deepEqual([read?.session, read?.lost], [session, 0]);
+    }
+  }),
+);
+
+test(
+  'more than is kept while the disk is full is written as a snapshot once there is room',
+  inFolder(async (folder) => {
+    const { disk, setRoom } = fullDisk();
+    const journal = new Journal(folder, silentLog, disk);
+    const writer = journal.create(head('s'));
+    let session = record(writer, fresh('s'), turnEvents(0));
+    setRoom(100);
+    const long = 'x'.repeat(4 * 1024 * 1024);
+    session = record(writer, session, [{ type: 'turn.started', turnId: 'b', at: 1, prompt: [] }]);
+    for (let part = 0; part < 10; part += 1) {
+      session = record(writer, session, [{ type: 'text.delta', turnId: 'b', kind: 'text', partId: `p${part}`, text: long }]);
+      await writer.settled();
+    }
+    setRoom(Number.POSITIVE_INFINITY);
+    await writer.settled();
+    session = record(writer, session, [{ type: 'turn.ended', turnId: 'b', at: 2, status: 'done' }]);
+    writer.dispose();
+    const read = await journal.read('s');
+    assert.deepEqual([read?.session, read?.lost], [session, 0]);
+  }),
+);
+
+test(
+  'a file has one writer: another window is told, and may go on when the first is closed',
+  inFolder(async (folder, journal) => {
+    const first = journal.create(head('s'));
+    const session = record(first, fresh('s'), turnEvents(0));
+    const other = new Journal(folder, silentLog);
+    assert.equal((await other.open('s')).kind, 'elsewhere');
+    assert.deepEqual(wholeTurns((await other.read('s'))?.session), ['t0'], 'it can be read meanwhile');
+    record(first, session, turnEvents(1));
+    await other.prune({ sessions: 0, bytes: 0 }, new Set(), Date.now() + 1e12);
+    first.dispose();
+    const opened = await other.open('s');
+    assert.ok(opened.kind === 'opened');
+    record(opened.writer, opened.session, turnEvents(2));
+    opened.writer.dispose();
+    assert.deepEqual(wholeTurns((await journal.read('s'))?.session), ['t0', 't1', 't2']);
+  }),
+);
+
+test('a process that stood still while another took its file over goes on in a file of its own, with all it knows', (t) =>
+  inFolder(async (folder, journal) => {
+    t.mock.timers.enable({ apis: ['Date'] });
+    const frozen = journal.create(head('s'));
+    const told: JournalTrouble['kind'][] = [];
+    frozen.onTrouble(({ kind }) => void told.push(kind));
+    const before = record(frozen, fresh('s'), turnEvents(0));
+    const lock = path.join(folder, 's.journal.lock');
+    writeFileSync(lock, JSON.stringify({ ...JSON.parse(readFileSync(lock, 'utf8')), token: 'of another process' }));
+    t.mock.timers.tick(60_000);
+    const theirs = readFileSync(path.join(folder, 's.journal'));
+    record(frozen, before, turnEvents(1));
+    frozen.dispose();
+    assert.deepEqual(told, ['moved']);
+    assert.deepEqual(readFileSync(path.join(folder, 's.journal')), theirs);
+    const copy = readdirSync(folder).find((name) => name.endsWith('.journal') && name !== 's.journal') ?? '';
+    assert.deepEqual(wholeTurns((await journal.read(path.parse(copy).name))?.session), ['t0', 't1']);
+  })());
+
+test(
+  'a compacted file holds the same in less, and what is said meanwhile',
+  inFolder(async (folder, journal) => {
+    const writer = journal.create(head('s'));
+    let session = record(writer, fresh('s'), Array.from({ length: 200 }, (_, turn) => turnEvents(turn)).flat());
+    writer.flush();
+    const file = path.join(folder, 's.journal');
+    const before = statSync(file).size;
+    const compacted = writer.compact(true);
+    session = record(writer, session, turnEvents(200));
+    await compacted;
+    session = record(writer, session, turnEvents(201));
+    writer.dispose();
+    const read = await journal.read('s');
+    assert.deepEqual([read?.session, read?.lost], [session, 0]);
+    assert.ok(statSync(file).size < before);
+    assert.deepEqual(readdirSync(folder), ['s.journal']);
+    const opened = await journal.open('s');
+    assert.ok(opened.kind === 'opened');
+    session = record(opened.writer, opened.session, turnEvents(202));
+    opened.writer.dispose();
+    assert.deepEqual((await journal.read('s'))?.session, session);
+  }),
+);
+
+test(
+  'a window that is closed in the middle of a compaction leaves the file as it was',
+  inFolder(async (folder, journal) => {
+    const writer = journal.create(head('s'));
+    const session = record(writer, fresh('s'), turnEvents(0));
+    const compacted = writer.compact(true);
+    writer.dispose();
+    await compacted;
+    assert.deepEqual((await journal.read('s'))?.session, session);
+    assert.deepEqual(readdirSync(folder), ['s.journal']);
+  }),
+);
+
+test(
+  'a snapshot that broke off does not take the place of what it was to replace',
+  inFolder(async (folder, journal) => {
+    const text = whole.toString('latin1');
+    assert.ok(text.length > 0);
+    const state = fresh('s');
+    const { turns: _, ...rest } = [...turnEvents(0)].reduce(reduce, state);
+    const torn = frameOf(1000, { type: 'journal.state', session: rest });
+    writeFileSync(
+      path.join(folder, 's.journal'),
+      Buffer.concat([whole, torn, ...turnEvents(4).map((event, at) => frameOf(1001 + at, event))]),
+    );
+    assert.deepEqual(wholeTurns((await journal.read('s'))?.session), ['t0', 't1', 't2', 't4']);
+  }),
+);
+
+test(
+  'what was said is for its owner only',
+  inFolder(async (folder, journal) => {
+    const writer = journal.create(head('s'));
+    record(writer, fresh('s'), turnEvents(0));
+    await writer.compact(true);
+    journal.writeOpen('w', { ids: ['s'] });
+    const modes = [folder, ...readdirSync(folder).map((name) => path.join(folder, name))].map((file) => statSync(file).mode & 0o077);
+    writer.dispose();
+    assert.ok(process.platform === 'win32' || modes.every((mode) => mode === 0), modes.join());
+    assert.ok(answerOf(0).length > 0);
+  }),
+);
