@@ -39,6 +39,8 @@ const NOT_INHERITED = ['DEBUG', 'NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE'];
  */
 export function processChannel(spec: ProcessSpec, options: ProcessOptions): Channel {
   try {
+    // Node refuses an empty name; cross-spawn on Windows runs cmd.exe with it.
+    if (spec.command === '') throw new Error('The command is empty.');
     return startProcess(spec, options);
   } catch (error) {
     // Arguments that no program can be started with: an empty name, a null character.

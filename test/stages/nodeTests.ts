@@ -25,7 +25,7 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   const { stage, files, name, concurrency, limitMs } = spec;
   if (files.length === 0) return;
   const outdir = path.join('out', stage);
-  const bundled = await tally.step(`bundle ${stage} tests`, () => bundle([...files, ...(spec.programs ?? [])], outdir));
+  const bundled = await tally.step(`bundle ${stage} tests`, () => bundleTests([...files, ...(spec.programs ?? [])], outdir));
   if (!bundled) return;
   const targets = new Map(files.map((file) => [path.resolve(outdir, file.replace(/\.ts$/, '.mjs')), file]));
   // Some versions of node name the source by its source map, some the bundle.
@@ -65,7 +65,7 @@ function explain(error: Failure): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
-async function bundle(entryPoints: readonly string[], outdir: string): Promise<void> {
+export async function bundleTests(entryPoints: readonly string[], outdir: string): Promise<void> {
   rmSync(outdir, { recursive: true, force: true });
   const ofView = entryPoints.filter((file) => file.startsWith('test/webview/'));
   await bundleSome(

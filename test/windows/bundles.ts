@@ -1,0 +1,16 @@
+import path from 'node:path';
+import { filesUnder } from '../stages/files.ts';
+import { bundleTests } from '../stages/nodeTests.ts';
+
+/** Rooms that run outside the editor and outside a browser. */
+const ROOMS = ['transport', 'live', 'protocols', 'session', 'headless', 'agent', 'bridge', 'base', 'conversation', 'editor'];
+
+/** Bundles the unit tests of these rooms to out/unit-windows; each bundle with the source it was made of. */
+export async function bundleUnitTests(only: string | undefined): Promise<ReadonlyMap<string, string>> {
+  const files = filesUnder('test', '.test.ts').filter(
+    (file) => ROOMS.some((room) => file.startsWith(`test/${room}/`)) && (only === undefined || file.includes(only)),
+  );
+  const outdir = path.join('out', 'unit-windows');
+  await bundleTests([...files, ...filesUnder('test/fakes', '.ts')], outdir);
+  return new Map(files.map((file) => [path.resolve(outdir, file.replace(/\.ts$/, '.mjs')), file]));
+}
