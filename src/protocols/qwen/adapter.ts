@@ -1,379 +1,149 @@
-import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { Remedy, TurnId } from '../../session/model.ts';
-import type { Channel, Closed } from '../../transport/channel.ts';
-import { toLine } from '../../transport/lines.ts';
+import type { Channel } from '../../transport/channel.ts';
+import { linesLink } from '../../transport/linesLink.ts';
+import type { Link, LinkEvents } from '../../transport/link.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past } from '../adapter.ts';
-import { junkWhileOpening } from '../junk.ts';
-import { copyIn, copyKey, modeIn, type ProcessLaunch, processOf } from './commandLine.ts';
-import { classify, isRecord, type Verdict } from './detect.ts';
-import { EnvelopeTalk } from './envelope/envelopeTalk.ts';
-import { heartbeat } from './envelope/heartbeat.ts';
-import { detailOf, explain, knowsNoSuch, sentenceOf } from './exits.ts';
-import { initializeRequest } from './message/initialize.ts';
-import { MessageTalk } from './message/messageTalk.ts';
-import { readTalkOptions } from './options.ts';
-import { type Peer, peerOf } from './peers.ts';
-import { Kept } from './record/kept.ts';
-import { Restarts, worthRestarting } from './restarts.ts';
-import type { AgentMessage, Talk, TalkOptions, TalkSetup } from './talk.ts';
+import { type Driver, drive } from '../driver.ts';
+import type { Files } from '../ports.ts';
+import { runTool } from '../runTool.ts';
+import { anyErrorLine, type Line, readRequest } from './control.ts';
+import { Hints } from './hints.ts';
+import { copyIn, copyKey, readTalkOptions } from './launch.ts';
+import { qwen, TOO_LONG } from './machine.ts';
+import type { MessageBefore } from './message.ts';
+import { PEERS, productOf } from './quirks.ts';
+import { conversationIn, directly, messageBefore, type ProcessLaunch, pastConversations, recordFolder } from './record.ts';
+import { type FileRead, newQwenState, type QwenState } from './state.ts';
 
-/** Bytes in one line (qwen.md §1.7). */
+/** Bytes in one line. */
 const LINE_LIMIT = 64 * 1024 * 1024;
-/** Milliseconds: until the agent has shown which dialect it speaks; from the end of its input to SIGTERM, and to SIGKILL. */
-const DETECTION = 45_000;
+/** Milliseconds from the end of the agent's input to SIGTERM, and to SIGKILL. */
 const PATIENCE = { end: 3_000, term: 5_000 };
-/** A peer that knows no probe ends this soon after one. */
-const PROBE_DEATH = 5_000;
-const JUNK_LOGGED = 20;
-const FOREIGN_LIMIT = 3;
-
-/** One process of the agent, from its start to its end. */
-interface RunEnd {
-  readonly run: Run;
-  readonly reason: string;
-  /** What it wrote to explain itself; '' when nothing. */
-  readonly said: string;
-  readonly next?: readonly Remedy[] | undefined;
-  /** The exit code, when it ended with one. */
-  readonly code?: number | undefined;
-}
-interface Run {
-  readonly channel: Channel;
-  readonly spec: ProcessSpec;
-  readonly since: number;
-  readonly plain: boolean;
-  readonly held: AgentMessage[];
-  talk?: Talk;
-  dialect?: Verdict;
-  /** How it is to go on when the process has ended, once that was decided here. */
-  verdict?: {
-    readonly reason: string;
-    readonly again: boolean;
-    readonly next?: readonly Remedy[];
-    /** It goes on from an earlier message; what to say there. */
-    readonly back?: { readonly upTo: string | undefined; readonly prompt: Intent };
-  };
-  detection?: NodeJS.Timeout;
-  foreign: number;
-}
 
 /** Starts a process; another one in tests. */
 export type Connect = (spec: ProcessSpec, options: ProcessOptions) => Channel;
+/** What the machine asks of files. */
+type FileArgs =
+  | { readonly do: 'read'; readonly path: string }
+  | { readonly do: 'write'; readonly path: string; readonly text: string }
+  | { readonly do: 'record'; readonly key: string }
+  | ({ readonly do: 'before'; readonly key: string } & Pick<MessageBefore, 'turnId' | 'prompt'>);
 
-/** Keeps an agent running for one session: starts it, finds out its dialect, starts it again when it dies, ends it. */
+/** The machine behind the interface of all protocols: its process, files and tools, and queries that change nothing. */
 export class QwenAdapter implements Adapter {
   readonly ended: Promise<void>;
-  readonly #connect: Connect;
-  readonly #launch: ProcessLaunch;
-  readonly #scene: AdapterContext;
-  readonly #peer: Peer;
-  readonly #options: TalkOptions;
-  readonly #restarts = new Restarts();
-  #settleEnded = (): void => {};
-  #run: Run | undefined;
-  #again: NodeJS.Timeout | undefined;
-  readonly #kept: Kept;
-  #key: string | undefined;
-  /** To be said as soon as the agent is ready. */
-  #held: Intent | undefined;
-  #brokeOff = false;
-  #firstTurn: TurnId | undefined;
-  #disposed = false;
-  #junk = 0;
+  readonly #driver: Driver<QwenState>;
+  readonly #hints: Hints;
+  /** Where the agent keeps its conversations, if it does. */
+  readonly #folder: string | undefined;
+  #link: Link | undefined;
 
-  constructor(launch: ProcessLaunch, scene: AdapterContext, connect: Connect = processChannel) {
-    this.#connect = connect;
-    this.#launch = launch;
-    this.#scene = scene;
-    this.#peer = peerOf(launch.command, launch.args, scene.name);
+  constructor(launch: ProcessLaunch, context: AdapterContext, connect: Connect = processChannel) {
+    const { ports, log, trace } = context;
+    const product = productOf(launch.command, launch.args);
+    const called = context.name || PEERS[product].name;
     const { options, problems } = readTalkOptions(launch.options ?? {}, launch.args);
-    this.#options = options;
-    this.#key = scene.resume?.key;
-    this.#kept = new Kept(launch, this.#peer);
-    this.#firstTurn = scene.past?.[0]?.id;
-    this.#brokeOff = scene.past?.at(-1)?.cutOff === true;
-    this.ended = new Promise((resolve) => {
-      this.#settleEnded = resolve;
+    this.#folder = recordFolder(launch);
+    const keeps = this.#folder === undefined ? {} : ({ history: true, fork: true } as const);
+    const state: QwenState = {
+      ...newQwenState(`${context.newId()}.`, {
+        command: launch.command,
+        args: launch.args,
+        cwd: launch.cwd,
+        product,
+        called,
+        client: context.client,
+        options,
+        problems,
+        resume: context.resume ?? null,
+        tools: ports.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+        keeps: { ...keeps, ...(this.#folder !== undefined && PEERS[product].checkpoints ? { edit: true } : {}) },
+      }),
+      firstTurn: context.past?.[0]?.id ?? null,
+      brokeOff: context.past?.at(-1)?.cutOff === true,
+    };
+    const open = (params: unknown, events: LinkEvents): Link => {
+      const { args } = params as { readonly args: readonly string[] };
+      const program = options.direct ? directly({ ...launch, args }) : { command: launch.command, args };
+      const spec = { name: called, ...program, env: { ...PEERS[product].env, ...launch.env }, cwd: launch.cwd };
+      const onTooLong = (limit: number) => events.message(TOO_LONG, limit);
+      const channel = connect(spec, { log, patience: PATIENCE, limit: LINE_LIMIT, onTooLong });
+      const message = (method: string, line: unknown) => {
+        events.message(method, line);
+        if (method !== TOO_LONG) this.#hints.take(line as Line);
+      };
+      this.#link = linesLink(channel, { ...events, message }, { trace, requestId: (line) => readRequest(line)?.id, refusal: anyErrorLine });
+      return this.#link;
+    };
+    this.#driver = drive(qwen, state, {
+      now: context.now,
+      emit: context.emit,
+      log,
+      links: { agent: open },
+      ports: {
+        tool: ({ name, input }: { name: string; input: unknown }, signal) => runTool(ports.tools, { name, input, signal, log }),
+        file: (args: FileArgs) => this.#onFile(args, ports.files),
+      },
     });
-    for (const problem of problems) scene.emit({ type: 'notice', notice: { level: 'warn', text: problem } });
-    // The agent itself may not say its name for the conversation before the first prompt.
-    if (this.#key !== undefined) scene.emit({ type: 'resume.set', key: this.#key });
-    if (scene.resume?.history) void this.#showRecord(scene.resume.key).then(() => !this.#disposed && this.#start({ plain: false }));
-    else this.#start({ plain: false });
+    this.#hints = new Hints({
+      write: (line) => this.#link?.notify('line', line),
+      session: () => this.#driver.state.agent?.envelope?.session ?? '_new',
+      cwd: launch.cwd,
+    });
+    this.ended = this.#driver.ended.then(() => this.#hints.end());
+    this.#driver.feed({ on: 'start' });
   }
 
   send(intent: Intent): void {
-    this.#run?.talk?.send(intent);
+    if (intent.type === 'prompt' || intent.type === 'command') this.#hints.cancel();
+    this.#driver.feed({ on: 'intent', intent });
   }
 
+  /** The message dialect knows no hints. */
   hints(text: string, cursor: number): Promise<readonly Hint[]> {
-    return this.#run?.talk?.hints?.(text, cursor) ?? Promise.resolve([]);
+    return this.#driver.state.agent?.envelope ? this.#hints.ask(text, cursor) : Promise.resolve([]);
   }
 
   async history(): Promise<readonly Past[]> {
-    return (await this.#kept.all()).filter((past) => past.key !== this.#key);
+    const all = this.#folder === undefined ? [] : await pastConversations(this.#folder);
+    return all.filter((past) => past.key !== this.#driver.state.key);
   }
 
   /** The agent makes the copy when it is opened. */
   async fork(): Promise<string> {
-    if (this.#key === undefined) throw new Error(t('There is nothing to copy yet.'));
-    return copyKey(copyIn(this.#key) ?? this.#key);
+    const { key } = this.#driver.state;
+    if (key === null) throw new Error(t('There is nothing to copy yet.'));
+    return copyKey(copyIn(key) ?? key);
   }
 
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    clearTimeout(this.#again);
-    const run = this.#run;
-    if (!run) return this.#settleEnded();
-    clearTimeout(run.detection);
-    run.talk?.leave();
-    run.talk?.end(t('The conversation was ended.'));
-    run.channel.dispose();
+    this.#driver.feed({ on: 'leave' });
   }
 
-  /** What was said before, as the agent keeps it. */
-  async #showRecord(key: string): Promise<void> {
-    const events = await this.#kept.said(key);
-    if (this.#disposed) return;
-    for (const event of events) this.#say(event);
-    if (events.length > 0) return;
-    const text = t('{0} goes on with this conversation but does not repeat what was said before.', this.#peer.called);
-    this.#scene.emit({ type: 'notice', notice: { level: 'info', text } });
-  }
-
-  #start({ plain, upTo }: { readonly plain: boolean; readonly upTo?: string }): void {
-    // Before the first prompt the agent keeps nothing that could be gone on with.
-    const begun = this.#firstTurn !== undefined || this.#scene.resume?.history === true;
-    const resume = this.#key === undefined || !begun ? {} : { resume: this.#key };
-    const how = { plain, ...resume, ...(upTo === undefined ? {} : { upTo }) };
-    const spec = processOf(this.#launch, this.#peer, this.#options, how);
-    const channel = this.#connect(spec, {
-      log: this.#scene.log,
-      patience: PATIENCE,
-      limit: LINE_LIMIT,
-      onTooLong: () => this.#leaveOut(),
-    });
-    const run: Run = { channel, spec, since: performance.now(), plain, held: [], foreign: 0 };
-    this.#run = run;
-    channel.onMessage((line) => this.#take(run, line));
-    channel.onClosed((closed) => this.#closed(run, closed));
-    const { dialect } = this.#options;
-    if (dialect === 'message' || this.#peer.onlyMessages) this.#begin(run, 'message', false);
-    else if (dialect === 'envelope') this.#begin(run, 'envelope', false);
-    else this.#probe(run);
-  }
-
-  /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is (qwen.md §2.3). */
-  #probe(run: Run): void {
-    run.detection = setTimeout(
-      () => this.#giveUp(run, t('For {0} s the agent said nothing that this program understands.', DETECTION / 1000), { again: false }),
-      DETECTION,
-    );
-    const lines = [heartbeat(this.#key ?? '')];
-    if (!run.plain) lines.unshift(initializeRequest(this.#setup(run), this.#scene.ports.tools.length > 0));
-    this.#write(run, ...lines);
-  }
-
-  #begin(run: Run, dialect: Verdict, sent: boolean): void {
-    clearTimeout(run.detection);
-    run.dialect = dialect;
-    const setup = this.#setup(run);
-    run.talk = dialect === 'message' ? new MessageTalk(setup) : new EnvelopeTalk(setup);
-    run.talk.start(sent);
-    for (const message of run.held.splice(0)) run.talk.take(message);
-  }
-
-  #setup(run: Run): TalkSetup {
-    return {
-      scene: this.#scene,
-      emit: (event) => this.#emit(run, event),
-      write: (message) => this.#write(run, message),
-      peer: this.#peer,
-      cwd: this.#launch.cwd,
-      options: this.#options,
-      initId: 'initialize',
-      resume: this.#key,
-      mode: modeIn(run.spec.args),
-      onSession: (id) => {
-        this.#key = id;
-        this.#emit(run, { type: 'resume.set', key: id });
-      },
-      onReady: () => {
-        const held = this.#held;
-        this.#held = undefined;
-        this.#brokeOff = false;
-        if (held) run.talk?.send(held);
-      },
-      keeps: this.#kept.offers,
-      goBack: (turnId, prompt) => void this.#goBack(run, turnId, prompt),
-      firstTurn: () => this.#firstTurn,
-      brokeOff: this.#brokeOff,
-      giveUp: (reason, how) => this.#giveUp(run, reason, how),
-    };
-  }
-
-  /** The agent goes on; what was in that line is lost, so the user has to know. */
-  #leaveOut(): void {
-    const text = t('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', LINE_LIMIT / 1024 / 1024);
-    this.#scene.log.warn(text);
-    this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
-  }
-
-  /** Ends the process and goes on, in a new one, from the message before that turn. */
-  async #goBack(run: Run, turnId: TurnId, { turnId: next, content }: Extract<Intent, { type: 'prompt' }>): Promise<void> {
-    const prompt: Intent = { type: 'prompt', turnId: next, content };
-    const found = this.#key === undefined ? undefined : await this.#kept.before(this.#key, turnId);
-    if (this.#disposed || this.#run !== run || run.verdict) return;
-    if (!found) {
-      const text = t('The agent does not keep that message any more; yours was sent at the end of the conversation.');
-      this.#scene.emit({ type: 'notice', notice: { level: 'warn', text } });
-      return run.talk?.send(prompt);
+  async #onFile(args: FileArgs, files: Files): Promise<unknown> {
+    switch (args.do) {
+      case 'read':
+        return readText(files, args.path);
+      case 'write':
+        return files.write(args.path, args.text);
+      case 'record':
+        // A copy that is yet to be made says what it is a copy of.
+        return this.#folder === undefined ? [] : conversationIn(this.#folder, copyIn(args.key) ?? args.key);
+      case 'before': {
+        const found = this.#folder === undefined ? null : await messageBefore(this.#folder, args.key, args.turnId);
+        return { turnId: args.turnId, prompt: args.prompt, found };
+      }
     }
-    const reason = t('Going back to an earlier message');
-    run.verdict = { reason, again: false, back: { upTo: found.upTo, prompt } };
-    this.#say({ type: 'turns.removed', from: turnId });
-    this.#scene.emit({ type: 'link.opening', note: reason });
-    run.channel.dispose();
-  }
-
-  #emit(run: Run, event: SessionEvent): void {
-    if (!this.#disposed && this.#run === run) this.#say(event);
-  }
-
-  #say(event: SessionEvent): void {
-    if (event.type === 'turn.started') this.#firstTurn ??= event.turnId;
-    const all = event.type === 'turns.removed' ? event.from === this.#firstTurn : event.type === 'turn.ended' && event.clears;
-    if (all) this.#firstTurn = undefined;
-    this.#scene.emit(event);
-  }
-
-  #write(run: Run, ...messages: readonly object[]): void {
-    for (const message of messages) this.#scene.trace('out', message);
-    // One write, so that nothing can come between them.
-    run.channel.send(messages.map(toLine).join('\n')).catch(() => {
-      // The channel says itself why it closed.
-    });
-  }
-
-  #take(run: Run, line: string): void {
-    if (this.#run !== run || (run.verdict?.again ?? false)) return;
-    const message = parse(line);
-    if (!message) {
-      this.#junk += 1;
-      if (this.#junk <= JUNK_LOGGED) this.#scene.log.info(`The agent wrote something that is no message: ${line.slice(0, 500)}`);
-      if (this.#junk === 1 && !run.talk) this.#scene.emit(junkWhileOpening(line, 'stream-json'));
-      return;
-    }
-    this.#scene.trace('in', message);
-    if (run.talk) {
-      const verdict = classify(message, 'initialize');
-      if (verdict !== undefined && verdict !== run.dialect && message.type !== 'control_response') return this.#foreign(run);
-      return run.talk.take(message);
-    }
-    run.held.push(message);
-    // It refused the probe itself, and may answer one without the line it does not know.
-    if (!run.plain && message.type === undefined && isRecord(message.error)) return;
-    const verdict = classify(message, 'initialize');
-    if (verdict) this.#begin(run, verdict, true);
-  }
-
-  /** A line of the other dialect is a fault; a few of them end it (qwen.md §2.7). */
-  #foreign(run: Run): void {
-    run.foreign += 1;
-    this.#scene.log.warn('The agent sent a line of another dialect; it is ignored');
-    if (run.foreign >= FOREIGN_LIMIT) this.#giveUp(run, t('The agent mixes two dialects of its protocol.'), { again: false });
-  }
-
-  #giveUp(run: Run, reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
-    if (this.#run !== run || run.verdict) return;
-    run.verdict = { reason, ...how };
-    if (how.again) {
-      // It is lost as it stands; what the old process may yet say about it is not heard.
-      this.#brokeOff ||= run.talk?.busy ?? false;
-      run.talk?.end(reason);
-    } else run.talk?.leave();
-    run.channel.dispose();
-  }
-
-  #closed(run: Run, closed: Closed): void {
-    clearTimeout(run.detection);
-    if (this.#disposed) return this.#settleEnded();
-    if (this.#run !== run) return;
-    const lived = performance.now() - run.since;
-    const said = explain(closed.stderr);
-    if (run.verdict) {
-      const { reason, again, next, back } = run.verdict;
-      run.talk?.end(reason);
-      if (back) return this.#resumeAt(back);
-      return again ? this.#restart(run, reason, said) : this.#end({ run, reason, said, next, code: closed.code });
-    }
-    if (this.#key !== undefined && run.spec.args.includes('--resume') && knowsNoSuch(closed.stderr)) return this.#beginAnew(run);
-    if (!run.talk && !run.plain && closed.failure === 'ended' && lived < PROBE_DEATH && !/^Usage:/m.test(closed.stderr)) {
-      // A strict peer of the other dialect may die of the first line; then it is asked again without it (qwen.md §2.5).
-      this.#scene.log.info('The agent ended at the first question; starting it once more for the envelope dialect');
-      return this.#start({ plain: true });
-    }
-    this.#brokeOff ||= run.talk?.busy ?? false;
-    const reason = sentenceOf(closed);
-    run.talk?.end(reason);
-    if (run.talk && closed.failure === 'ended' && worthRestarting(closed, lived, said)) return this.#restart(run, reason, said);
-    this.#end({ run, reason, said, code: closed.code });
-  }
-
-  #restart(run: Run, reason: string, said: string): void {
-    const next = this.#restarts.next(performance.now());
-    if (!next) return this.#end({ run, reason: t('{0} It was started again too often.', reason), said });
-    this.#run = undefined;
-    this.#scene.log.warn(`${reason} Starting it again (${next.nth}): ${said.slice(-500)}`);
-    this.#scene.emit({ type: 'link.opening', note: t('{0} Starting it again ({1} of 3).', reason, next.nth) });
-    this.#again = setTimeout(() => this.#start({ plain: false }), next.wait);
-  }
-
-  /** What was to be gone on with is not there, as of a conversation that ended before anything was said in it. */
-  #beginAnew(run: Run): void {
-    this.#scene.log.warn(`${this.#peer.called} does not keep the conversation ${this.#key}`);
-    run.talk?.end('');
-    this.#key = undefined;
-    this.#brokeOff = false;
-    const text = t(
-      '{0} does not keep this conversation any more. What you see above is not known to it; a new conversation begins.',
-      this.#peer.called,
-    );
-    this.#say({ type: 'notice', notice: { level: 'warn', text } });
-    this.#start({ plain: false });
-  }
-
-  #resumeAt({ upTo, prompt }: { readonly upTo: string | undefined; readonly prompt: Intent }): void {
-    this.#held = prompt;
-    // Before the very first message there is nothing to go on from.
-    if (upTo === undefined) this.#key = undefined;
-    this.#start({ plain: false, ...(upTo === undefined ? {} : { upTo }) });
-  }
-
-  #end({ run, reason, said, next, code }: RunEnd): void {
-    const detail = detailOf(run.spec, said, code);
-    this.#run = undefined;
-    this.#scene.emit({
-      type: 'link.closed',
-      reason,
-      ...(detail === undefined ? {} : { detail }),
-      next: next ?? ['restart', 'showLog'],
-      at: this.#scene.now(),
-    });
-    this.#settleEnded();
   }
 }
 
-function parse(line: string): AgentMessage | undefined {
+/** Unsaved text first. */
+async function readText(files: Files, path: string): Promise<FileRead> {
   try {
-    const value = parseJson(line);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
+    return { text: (await files.read(path)).replaceAll('\r\n', '\n') };
+  } catch (error) {
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT' ? { text: null } : {};
   }
 }

@@ -1,134 +1,108 @@
 import * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { isRecord } from './detect.ts';
-import type { AgentMessage } from './talk.ts';
+import type { Peer } from './quirks.ts';
+import type { Suggestion } from './schema.ts';
+import { isRecord } from './tools.ts';
 
-/** The control channel (qwen.md §3.2, §4.8, §5): requests with an id that have exactly one answer, in both directions. */
+/* The control channel of both dialects: requests with an id that have exactly one answer, in both directions (docs/protocols/qwen.md). */
 
-const ANSWERS_KEPT = 200;
-/** Milliseconds we wait for an answer to a request of ours. */
-const REPLY_LIMIT = 30_000;
-
-export type Reply = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly message: string };
-export interface AgentRequest {
+/** One line: a JSON object whose members have not been looked at. */
+export type Line = Readonly<Record<string, unknown>>;
+export type Dialect = 'message' | 'envelope';
+export interface ControlRequest {
   readonly id: string;
   readonly subtype: string;
-  readonly payload: Readonly<Record<string, unknown>>;
+  readonly payload: Line;
 }
+export type Reply = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly message: string };
+/** What becomes of a request to use a tool. */
+export type Decision =
+  | { readonly allow: true; readonly input: unknown; readonly permissions: readonly Suggestion[] }
+  | { readonly allow: false; readonly message: string };
 
 const head = z.object({ request_id: z.string().check(z.minLength(1), z.maxLength(1024)) });
 
 /** A request of the agent, nested (`request: {subtype}`) or flat; undefined when it is neither. */
-export function readRequest(message: AgentMessage): AgentRequest | undefined {
-  const parsed = head.safeParse(message);
+export function readRequest(line: Line): ControlRequest | undefined {
+  if (line.type !== 'control_request') return undefined;
+  const parsed = head.safeParse(line);
   if (!parsed.success) return undefined;
-  const body = isRecord(message.request) ? message.request : message;
-  const { subtype } = body;
-  return typeof subtype === 'string' ? { id: parsed.data.request_id, subtype, payload: body } : undefined;
+  const payload = isRecord(line.request) ? line.request : line;
+  const { subtype } = payload;
+  return typeof subtype === 'string' ? { id: parsed.data.request_id, subtype, payload } : undefined;
 }
 
 /** The id of a request that cannot be read, as it is to stand in the answer; undefined when there is none to answer to. */
-export function unreadableId(message: AgentMessage): string | number | undefined {
-  const { request_id: id } = message;
+export function unreadableId(line: Line): string | number | undefined {
+  const { request_id: id } = line;
   return typeof id === 'number' || (typeof id === 'string' && id !== '' && id.length <= 1024) ? id : undefined;
 }
 
-/** Requests of the agent: each is answered once, a repeated one with the same answer. */
-export class Incoming {
-  readonly #write: (message: object) => void;
-  readonly #open = new Set<string>();
-  readonly #answered = new Map<string, object>();
-
-  constructor(write: (message: object) => void) {
-    this.#write = write;
-  }
-
-  /** False when this request was seen before; it has its answer, or will get it. */
-  begin(id: string): boolean {
-    const known = this.#answered.get(id);
-    if (known) this.#write(known);
-    if (known || this.#open.has(id)) return false;
-    this.#open.add(id);
-    return true;
-  }
-
-  /** Refuses a request that cannot be read; what repeats it is refused again. */
-  refuse(message: object): void {
-    this.#write(message);
-  }
-
-  isOpen(id: string): boolean {
-    return this.#open.has(id);
-  }
-
-  /** Sends the answer; a second one for the same request is dropped. */
-  answer(id: string, message: object): void {
-    if (!this.#open.delete(id)) return;
-    this.#answered.set(id, message);
-    const oldest = this.#answered.keys().next();
-    if (this.#answered.size > ANSWERS_KEPT && !oldest.done) this.#answered.delete(oldest.value);
-    this.#write(message);
-  }
-
-  /** The agent took it back: nothing is sent. */
-  forget(id: string): boolean {
-    return this.#open.delete(id);
-  }
-
-  get open(): readonly string[] {
-    return [...this.#open];
-  }
-}
-
-/** Requests of ours: they settle with the agent's reply, after a while, or when the conversation ends. Never rejects. */
-export class Outgoing {
-  readonly #write: (message: object) => void;
-  readonly #newId: () => string;
-  readonly #open = new Map<string, { readonly settle: (reply: Reply) => void; readonly timer: NodeJS.Timeout }>();
-  #ended = false;
-
-  constructor(write: (message: object) => void, newId: () => string) {
-    this.#write = write;
-    this.#newId = newId;
-  }
-
-  ask(request: { readonly subtype: string } & Readonly<Record<string, unknown>>, limit = REPLY_LIMIT): Promise<Reply> {
-    return this.expect(this.#newId(), limit, (id) => this.#write({ type: 'control_request', request_id: id, request }));
-  }
-
-  /** Waits for the answer to a request with that id, sent by `send`. */
-  expect(id: string, limit: number, send: (id: string) => void): Promise<Reply> {
-    if (this.#ended) return Promise.resolve({ ok: false, message: 'The agent is gone.' });
-    return new Promise((resolve) => {
-      const settle = (reply: Reply) => {
-        clearTimeout(timer);
-        this.#open.delete(id);
-        resolve(reply);
-      };
-      const timer = setTimeout(() => settle({ ok: false, message: t('No answer within {0} s.', limit / 1000) }), limit);
-      this.#open.set(id, { settle, timer });
-      send(id);
-    });
-  }
-
-  /** A `control_response` line; false when it answers nothing of ours. */
-  take(message: AgentMessage): boolean {
-    const response = isRecord(message.response) ? message.response : {};
-    const id = response.request_id ?? message.request_id;
-    const waiting = typeof id === 'string' ? this.#open.get(id) : undefined;
-    if (!waiting) return false;
-    if (response.subtype === 'success') waiting.settle({ ok: true, payload: response.response ?? response.result });
-    else waiting.settle({ ok: false, message: errorText(response.error) });
-    return true;
-  }
-
-  end(): void {
-    this.#ended = true;
-    for (const { settle } of [...this.#open.values()]) settle({ ok: false, message: 'The agent is gone.' });
-  }
+/** The answer in a `control_response` to a request of ours, and that request's id. */
+export function readReply(line: Line): { readonly id: string; readonly reply: Reply } | undefined {
+  const response = isRecord(line.response) ? line.response : {};
+  const id = response.request_id ?? line.request_id;
+  if (typeof id !== 'string') return undefined;
+  if (response.subtype !== 'success') return { id, reply: { ok: false, message: errorText(response.error) } };
+  return { id, reply: { ok: true, payload: response.response ?? response.result } };
 }
 
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error;
   return isRecord(error) && typeof error.message === 'string' ? error.message : t('The agent refused without a reason.');
+}
+
+/** The message dialect has the id inside, the envelope dialect outside. */
+export function successLine(dialect: Dialect, id: string, result: unknown): Line {
+  if (dialect === 'message') return { type: 'control_response', response: { subtype: 'success', request_id: id, response: result } };
+  return { type: 'control_response', request_id: id, response: { subtype: 'success', result } };
+}
+export function errorLine(dialect: Dialect, id: string | number, message: string, peer: Peer): Line {
+  const error = { message, retryable: false };
+  if (dialect === 'envelope') return { type: 'control_response', request_id: id, response: { subtype: 'error', error } };
+  return { type: 'control_response', response: { subtype: 'error', request_id: id, error: peer.onlyMessages ? message : error } };
+}
+/** An error in a shape that both dialects understand. */
+export function anyErrorLine(id: string, message: string): Line {
+  return { type: 'control_response', request_id: id, response: { subtype: 'error', request_id: id, error: { message, retryable: false } } };
+}
+
+/** The verbs are exact: agents take every other word for a refusal. */
+export function permissionLine(dialect: Dialect, id: string, decision: Decision): Line {
+  if (dialect === 'envelope') {
+    const result = decision.allow ? { behavior: 'approve', message: '' } : { behavior: 'deny', message: decision.message };
+    return successLine(dialect, id, result);
+  }
+  if (!decision.allow) return successLine(dialect, id, { behavior: 'deny', message: decision.message });
+  const permissions = decision.permissions.length > 0 ? { updatedPermissions: decision.permissions } : {};
+  return successLine(dialect, id, { behavior: 'allow', updatedInput: decision.input, ...permissions });
+}
+
+/** The arguments of a tool, which may be JSON text. */
+export function argumentsIn(value: unknown): unknown {
+  if (typeof value !== 'string') return value ?? {};
+  try {
+    const parsed = parseJson(value);
+    return isRecord(parsed) ? parsed : { text: value };
+  } catch {
+    return { text: value };
+  }
+}
+
+/** Which dialect a line proves; undefined says nothing. */
+export function dialectOf(line: Line, initId: string): Dialect | undefined {
+  const { type, object } = line;
+  if (object === 'chat.completion' || object === 'chat.completion.chunk') return 'envelope';
+  if (type === undefined) return isRecord(line.error) ? 'envelope' : undefined;
+  if (typeof type !== 'string') return undefined;
+  if (type === 'system') return 'message';
+  if (type === 'result') return 'duration_ms' in line ? 'message' : undefined;
+  if (type.startsWith('result/') || type.startsWith('x-qwen-')) return 'envelope';
+  if (type !== 'control_response') return undefined;
+  if (line.request_id !== undefined) return 'envelope';
+  const { response } = line;
+  if (!isRecord(response)) return undefined;
+  if (response.request_id === initId) return 'message';
+  return response.subtype === 'error' ? 'envelope' : undefined;
 }

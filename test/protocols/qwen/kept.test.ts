@@ -3,9 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { recordFolder } from '../../../src/protocols/qwen/record/place.ts';
-import { conversationIn, pastConversations } from '../../../src/protocols/qwen/record/record.ts';
-import { replay } from '../../../src/protocols/qwen/record/replay.ts';
+import { replay } from '../../../src/protocols/qwen/message.ts';
+import { conversationIn, pastConversations, recordFolder } from '../../../src/protocols/qwen/record.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { desk } from './desk.ts';

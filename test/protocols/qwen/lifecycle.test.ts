@@ -3,10 +3,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/commandLine.ts';
-import { detailOf, explain, sentenceOf } from '../../../src/protocols/qwen/exits.ts';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
-import { readTalkOptions } from '../../../src/protocols/qwen/options.ts';
+import { detailOf, explain, readTalkOptions, sentenceOf } from '../../../src/protocols/qwen/launch.ts';
+import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/record.ts';
 import { drive, textOf } from '../../agents/drive.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';

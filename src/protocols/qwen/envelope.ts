@@ -1,0 +1,935 @@
+import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
+import { find, keys, put, remove } from '../../conversation/state.ts';
+import type { TurnEnd } from '../../conversation/step.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { CallId, Notice, Output, Remedy, TurnId } from '../../session/model.ts';
+import { argumentsIn, type Line } from './control.ts';
+import {
+  annotationsIn,
+  type CommandOutcome,
+  displayedAs,
+  faultOf,
+  fingerprintOf,
+  heartbeat,
+  historyEvents,
+  nameless,
+  outcomeOf,
+  referencesIn,
+  refusal,
+  shownIn,
+  statusIn,
+  styledText,
+  supports,
+  waitingFor,
+} from './envelopeCodec.ts';
+import { commandText } from './message.ts';
+import { promptOf } from './messageCodec.ts';
+import * as schema from './schema.ts';
+import type { About, EnvelopeState, QwenCall, QwenPrompt, ShownCall, ToolRun } from './state.ts';
+import { isOpen, QwenStep } from './step.ts';
+import { isRecord, type ToolUse, toolUse } from './tools.ts';
+
+/** Milliseconds. */
+const LIMITS = {
+  /** How long a handshake is waited for before the first prompt. */
+  handshake: 2_000,
+  /** How long lines of a turn that was cancelled may still come. */
+  trail: 1_000,
+  /** Without another line, a message that says "stop" was the last one. Chunks say it once. */
+  settle: { 'stream-json': 600, 'stream-chunk-json': 120 },
+  /** How long a submitted prompt may take to show that it runs. */
+  submit: 2_000,
+  /** How long a tool may wait for the user before somebody should have been asked. */
+  confirm: 5_000,
+  /** Until the names of commands are there. */
+  names: 10_000,
+};
+/** How many heartbeats without an answer show that an agent knows none. */
+const TRIES = 3;
+const DEAD_KEPT = 200;
+
+export function newEnvelopeState(resumed: string | null, now: number): EnvelopeState {
+  return {
+    session: resumed ?? '_new',
+    ready: false,
+    prompts: 0,
+    prompt: '',
+    version: null,
+    cancelledAt: null,
+    stopped: false,
+    text: null,
+    thought: null,
+    terminal: null,
+    terminals: 0,
+    byIndex: {},
+    lastCall: null,
+    dead: [],
+    unknown: [],
+    submitted: null,
+    heart: { silence: 0, asked: 0, open: false, answered: false, otherLines: false, said: false, lastBeat: now },
+    commandNames: null,
+  };
+}
+
+/**
+ * The envelope dialect: OpenAI-shaped lines of the agent with annotations, chat requests of ours, heartbeats and hints. A turn has no line of
+ * its own that ends it: it is over when a message said "stop", nothing is open, and nothing follows.
+ */
+export class EnvelopeStep extends QwenStep {
+  get talk(): EnvelopeState {
+    const { envelope } = this.agent;
+    if (!envelope) throw new Error('Another dialect is spoken');
+    return envelope;
+  }
+
+  // --- handshake
+
+  start(sent: boolean): void {
+    const { heartbeat: every } = this.state.setup.options;
+    if (every > 0) this.timer('heartbeat', every);
+    if (sent) return this.becomeReady();
+    this.write(heartbeat(this.toldSession));
+    this.timer('handshake', LIMITS.handshake);
+  }
+  becomeReady(): void {
+    const { talk } = this;
+    if (talk.ready) return;
+    talk.ready = true;
+    this.sayReady();
+    this.ready();
+    talk.commandNames = `${talk.session}########preview-0`;
+    this.timer('names', LIMITS.names);
+    this.write({
+      type: 'command_hint_request',
+      session_id: talk.session,
+      prompt_id: talk.commandNames,
+      trigger: 'slash',
+      text: '/',
+      cursor: 1,
+      context: { cwd: this.cwd, selected_text: '' },
+    });
+  }
+  sayReady(): void {
+    const { tools } = this.state.setup;
+    this.emit({
+      type: 'link.ready',
+      agent: { protocol: 'qwen', name: this.peer.name },
+      offers: {
+        hints: true,
+        feedback: true,
+        editableApprovals: true,
+        ...(tools.length > 0 ? { tools: { accepted: tools.map((tool) => tool.name), rejected: [] } } : {}),
+      },
+    });
+  }
+  /** The commands that the agent suggests for a lone slash. A peer that does not echo our id is believed. */
+  onHint(line: Line): void {
+    const { talk } = this;
+    const parsed = schema.resultHint.safeParse(line);
+    if (!parsed.success) return this.log('warn', 'A hint could not be read');
+    const { prompt_id: id, trigger, status, suggestions } = parsed.data;
+    if (talk.commandNames === null || (trigger && trigger !== 'slash')) return;
+    if (id && id !== talk.commandNames && /########preview-\d+$/.test(id)) return;
+    if (status === 'loading') return this.timer('names', LIMITS.names);
+    talk.commandNames = null;
+    this.timer('names', null);
+    const commands = (status === 'error' ? [] : (suggestions ?? [])).map(({ value, description }) => ({
+      name: value.replace(/^\//, '').trim(),
+      description: description ?? '',
+      aliases: [],
+    }));
+    if (commands.length > 0) this.emit({ type: 'commands.set', commands });
+  }
+
+  // --- what the user wants
+
+  intent(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt':
+        return this.prompt(intent);
+      case 'command': {
+        const command = { kind: 'slash', path: intent.path, args: intent.args };
+        this.begin(intent.turnId, 'user', [{ type: 'text', text: commandText(intent) }]);
+        this.nextPromptId();
+        return this.chat({ prompt_id: this.talk.prompt, input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
+      }
+      case 'cancel':
+        return this.cancel();
+      case 'answer':
+        return this.answerTo(intent);
+      default:
+        return;
+    }
+  }
+  prompt({ turnId, content }: QwenPrompt): void {
+    const prompt = promptOf(content, this.cwd, false);
+    this.begin(turnId, 'user', content);
+    if (prompt.left.length > 0) this.note('warn', t('The agent cannot take: {0}.', prompt.left.join(', ')));
+    if (prompt.text === '') {
+      return this.finish('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
+    }
+    this.nextPromptId();
+    const input = { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command: referencesIn(prompt.text) };
+    this.chat({ prompt_id: this.talk.prompt, input });
+  }
+  nextPromptId(): void {
+    const { talk } = this;
+    talk.prompts += 1;
+    talk.prompt = `${talk.session}########${talk.prompts}`;
+  }
+  /** A chat request: the one message without a `type`. */
+  chat(request: object): void {
+    this.write({ session_id: this.talk.session, ...this.state.setup.options.request, ...request });
+  }
+  cancel(): void {
+    if (!this.pressStop()) return;
+    this.writeCancel();
+    this.forgetRequests();
+    this.refuseAll('The user stopped the turn.');
+    this.cancelQuestions();
+    this.cancelTools();
+  }
+  writeCancel(): void {
+    const { prompts, prompt } = this.talk;
+    this.write({ type: 'control/cancel', session_id: this.toldSession, ...(prompts > 0 ? { prompt_id: prompt } : {}), reason: 'escape' });
+  }
+  answerTo({ askId, answer }: Extract<Intent, { type: 'answer' }>): void {
+    const open = this.openAsk(askId);
+    if (!open) return;
+    const { ask, about } = open;
+    if (about.about === 'tool') {
+      const approval = find(this.agent.approvals, about.requestId);
+      if (approval) this.answerApproval(approval, answer);
+    } else {
+      this.closeAsk(ask, 'answered');
+      this.decided(about, answer.kind === 'option' && answer.optionId === 'yes');
+    }
+    this.settled();
+  }
+  /** A question with yes and no is settled. */
+  decided(about: About, yes: boolean): void {
+    switch (about.about) {
+      case 'confirm': {
+        const { commands } = about;
+        const approved = yes && commands.length > 0 ? { approvedCommands: commands } : {};
+        return this.succeed(about.requestId, { behavior: yes ? 'approve' : 'deny', ...approved });
+      }
+      case 'quit':
+        if (yes) return this.over(t('The session was ended.'), ['restart'], 'done');
+        return this.finishes('stop');
+      case 'command':
+        if (!yes) return this.finishes('stop');
+        return this.chat({
+          prompt_id: this.talk.prompt,
+          input: { origin: 'user', parts: [{ type: 'text', text: '' }], command: about.command },
+        });
+      default:
+        return;
+    }
+  }
+  cancelQuestions(): void {
+    for (const ask of Object.values(this.state.asks)) {
+      const { about } = this.openAsk(ask.id) ?? {};
+      if (!about || about.about === 'tool') continue;
+      this.closeAsk(ask, 'cancelled');
+      this.decided(about, false);
+    }
+  }
+  chooseMode(): void {}
+
+  // --- names: what the session and its prompts are called
+
+  /** Empty as long as the agent has not said a name. */
+  get toldSession(): string {
+    return this.talk.session === '_new' ? '' : this.talk.session;
+  }
+  /** What the agent calls the session wins. */
+  adopt(session: string): void {
+    if (session === '' || session === '_new' || session === this.talk.session) return;
+    this.talk.session = session;
+    this.setSession(session);
+  }
+  /** One of the prompts before the running one, by the name we gave it. */
+  isEarlier(prompt: string | null | undefined): boolean {
+    const told = prompt == null ? undefined : /########(\d+)$/.exec(prompt)?.[1];
+    return told !== undefined && Number(told) < this.talk.prompts;
+  }
+
+  // --- what the agent says
+
+  onLine(line: Line): void {
+    const { session_id: session, type, object } = line;
+    this.beats(type === 'result/heartbeat');
+    if (typeof session === 'string') this.adopt(session);
+    if (object !== undefined) this.onCompletion(line);
+    else if (type === undefined && line.error !== undefined) this.onFatal(line);
+    else if (typeof type === 'string') this.onTyped(type, line);
+    if (!this.talk.ready) this.becomeReady();
+  }
+  onTyped(type: string, line: Line): void {
+    switch (type) {
+      case 'control_request':
+        this.refuseUnreadable(line);
+        return this.active(false);
+      case 'control_response':
+        return;
+      case 'result/heartbeat': {
+        const status = schema.resultHeartbeat.safeParse(line).data?.status;
+        if (status && status !== 'ok') this.note('info', t('The agent says about itself: {0}', status));
+        return;
+      }
+      case 'result/command_hint':
+        return this.onHint(line);
+      case 'result/cancel':
+        return this.onCancelled(schema.resultCancel.safeParse(line).data);
+      case 'result/command': {
+        const parsed = schema.resultCommand.safeParse(line);
+        if (!parsed.success) return this.log('warn', 'The result of a command could not be read');
+        return this.onCommand(outcomeOf(parsed.data), parsed.data);
+      }
+      default:
+        if (!type.startsWith('x-qwen-')) return this.log('info', `A line of an unknown type "${type.slice(0, 100)}" is ignored`);
+        if (this.isLate()) return;
+        this.onAnnotation(line, '');
+        return this.active(false);
+    }
+  }
+  onCompletion(message: Line): void {
+    const { talk } = this;
+    const parsed = schema.completion.safeParse(message);
+    if (!parsed.success) return this.log('warn', `A line was dropped: ${parsed.error.issues[0]?.path.join('.')}`);
+    const line = parsed.data;
+    const told = line.metadata ?? fingerprintOf(line.system_fingerprint);
+    if (told?.session_id) this.adopt(told.session_id);
+    if (told?.protocol_version != null && talk.version === null && !supports(told.protocol_version)) {
+      const reason = t('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
+      return this.over(reason, ['showLog', 'pickAgent']);
+    }
+    talk.version = told?.protocol_version ?? talk.version;
+    for (const fault of told?.control_errors ?? []) this.answerRefused(fault);
+    if (line.usage) {
+      const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
+      this.emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
+    }
+    if (this.isLate()) return;
+    const { anything, anew, finish, whole } = this.onChoices(line);
+    if (anew && this.state.turn) this.state.turn.spoke = true;
+    if (anything) this.active(anew);
+    this.runOurs(whole);
+    if (told?.error) {
+      const fault = faultOf(told.error);
+      if (fault.unsupported) return this.over(refusal(told.error, talk.version ?? undefined), ['showLog', 'pickAgent']);
+      if (finish === 'error') {
+        const error = { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] as const };
+        return this.finish('failed', { error });
+      }
+      this.note('error', fault.message, undefined, fault.next);
+    } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent failed.'), next: ['retry'] } });
+    if (finish === 'length') this.note('warn', t('The answer was cut off: it became too long.'), undefined, ['continue']);
+    if (finish === 'content_filter') this.note('warn', t('The answer was withheld by a filter.'));
+    // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
+    const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
+    if (finish && this.state.turn && counts) this.finishes(finish);
+  }
+  /** Text, calls and annotations of one line; whole lines and chunks make the same parts. */
+  onChoices(line: schema.Completion): Said {
+    let anything = false;
+    let anew = false;
+    let finish: string | undefined;
+    const whole: WholeCall[] = [];
+    for (const choice of line.choices ?? []) {
+      const said = choice.delta ?? choice.message;
+      const content = said?.content ?? '';
+      const calls = said?.tool_calls ?? [];
+      const notes = [...annotationsIn(said?.annotations), ...annotationsIn(choice.annotations)];
+      const printed = notes.some((note) => note.type === 'x-qwen-terminal' && note.source !== 'assistant' && typeof note.text !== 'string');
+      if (content !== '' && !printed) this.onText(content, line.object === 'chat.completion');
+      for (const note of notes) this.onAnnotation(note, content);
+      if (calls.length > 0) this.onCallPieces(calls);
+      anew ||= (content !== '' && !printed) || calls.length > 0;
+      anything ||= anew || content !== '' || notes.length > 0;
+      finish = choice.finish_reason ?? finish;
+      if (choice.finish_reason || line.object === 'chat.completion') whole.push(...this.completeCalls());
+      if (choice.finish_reason) this.talk.text = null;
+    }
+    return { anything, anew, finish, whole };
+  }
+  onText(text: string, isWhole: boolean): void {
+    const { talk } = this;
+    talk.thought = null;
+    const turnId = this.turnId();
+    const partId = (isWhole ? null : talk.text) ?? this.newPart();
+    talk.text = isWhole ? null : partId;
+    // Text for the chat has no colours.
+    this.emit({ type: 'text.delta', turnId, kind: 'text', partId, text: text.replace(/\u001b\[[0-9;]*m/g, '') });
+  }
+  onFatal(line: Line): void {
+    const parsed = schema.fatal.safeParse(line);
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: t('The agent failed.'), code: undefined };
+    this.over(fault.code ? `${fault.message} (${fault.code})` : fault.message, ['restart', 'showLog']);
+  }
+  /** It goes no further with this process. While the link is not ready nothing that waits in the queue is sent to it. */
+  over(reason: string, next: readonly Remedy[], status: 'done' | 'failed' = 'failed'): void {
+    this.emit({ type: 'link.opening', note: reason });
+    this.finish(status, status === 'failed' ? { error: { message: reason } } : {});
+    this.giveUp(reason, { again: false, next });
+  }
+
+  // --- calls: their pieces, their displays
+
+  ensureCall(id: CallId, name: string | undefined, input: unknown, turnId: TurnId): void {
+    const known = this.call(id);
+    if (known && (known.shown?.named || name === undefined)) return;
+    const args = input === undefined ? '' : JSON.stringify(input);
+    const use = name === undefined ? nameless(this.cwd) : toolUse(name, input, this.cwd);
+    const told = { args, named: name !== undefined, whole: input !== undefined };
+    const call = known ?? this.newCall(id, use, turnId, null, input);
+    call.use = use;
+    call.shown = { at: 0, watched: false, looks: null, asked: false, ...known?.shown, ...told };
+    if (!known) return;
+    const { title, kind, locations } = use;
+    // A place its displays named stands as long as the call has none.
+    const place = locations.length > 0 ? { locations } : {};
+    const change = { name: use.name, title, kind, inputText: args, ...(input === undefined ? {} : { input: use.input }), ...place };
+    this.changeCall({ id: turnId }, id, change);
+  }
+  override useOf(call: QwenCall): ToolUse {
+    const { shown } = call;
+    if (!shown) return call.use;
+    return shown.named ? toolUse(call.use.name, jsonIn(shown.args), this.cwd) : (shown.looks ?? nameless(this.cwd));
+  }
+  /** Pieces belong together by index, then by id, else to the call before. */
+  onCallPieces(pieces: readonly schema.CallPiece[]): void {
+    const { talk } = this;
+    talk.text = null;
+    talk.thought = null;
+    const turnId = this.turnId();
+    for (const piece of pieces) {
+      const byIndex = piece.index == null ? undefined : find(talk.byIndex, String(piece.index));
+      const id = piece.id ?? byIndex ?? (piece.index == null ? talk.lastCall : null) ?? this.newId();
+      if (piece.index != null) put(talk.byIndex, String(piece.index), id);
+      talk.lastCall = id;
+      this.ensureCall(id, piece.function?.name ?? undefined, undefined, turnId);
+      const shown = this.call(id)?.shown;
+      const text = piece.function?.arguments ?? '';
+      if (!shown || text === '' || shown.whole) continue;
+      shown.args += text;
+      this.emit({ type: 'call.inputDelta', turnId, callId: id, text });
+    }
+  }
+  /** The model round is over: every call has its whole input. Gives the calls that became whole. */
+  completeCalls(): readonly WholeCall[] {
+    const { turn } = this.state;
+    if (!turn) return [];
+    this.talk.byIndex = {};
+    const whole: WholeCall[] = [];
+    for (const call of Object.values(this.agent.calls)) {
+      const { shown } = call;
+      if (!shown || shown.whole || (!shown.named && shown.args === '')) continue;
+      shown.whole = true;
+      const input = jsonIn(shown.args);
+      if (shown.named) whole.push({ id: call.id, name: call.use.name, input });
+      const { title, kind, locations } = this.useOf(call);
+      this.changeCall(turn, call.id, { title, kind, locations, input: toolUse(call.use.name, input, this.cwd).input });
+    }
+    return whole;
+  }
+  /** A display makes the call known; an older one than shown is dropped, an end stands. */
+  onDisplay(display: schema.ToolDisplay | undefined): void {
+    if (!display) return;
+    const turnId = this.turnId();
+    const id = display.tool_call_id;
+    this.ensureCall(id, undefined, undefined, turnId);
+    const call = this.call(id);
+    const wasWaiting = call?.status === 'waiting';
+    if (call?.shown && (display.timestamp ?? call.shown.at) >= call.shown.at) this.showDisplay(call, call.shown, display, turnId);
+    const isConfirming = display.status?.toLowerCase() === 'confirming';
+    if (isConfirming || wasWaiting) this.timer(`confirm ${id}`, isConfirming ? LIMITS.confirm : null);
+  }
+  showDisplay(call: QwenCall, shown: ShownCall, display: schema.ToolDisplay, turnId: TurnId): void {
+    const { id } = call;
+    shown.at = display.timestamp ?? shown.at;
+    shown.watched = true;
+    const next = display.pending && !display.status ? 'pending' : statusIn(display.status);
+    const status = isOpen(call) ? (next ?? call.status) : call.status;
+    const what = shownIn(display.result_display, this.cwd, { turnId, callId: id }) ?? waitingFor(display.confirmation, this.cwd);
+    call.status = status;
+    shown.looks = shown.named ? null : (displayedAs(display, this.cwd, shown.looks ?? undefined) ?? null);
+    const { looks } = shown;
+    const failed = status === 'failed' && what !== undefined;
+    this.changeCall({ id: turnId }, id, {
+      status,
+      ...(looks ? { title: looks.title, kind: looks.kind, locations: looks.locations } : {}),
+      // What went wrong is said once.
+      ...(what ? { output: failed ? what.output.filter((one) => one.kind !== 'content') : what.output } : {}),
+      ...(failed ? { error: { message: firstText(what.output) } } : {}),
+    });
+    this.emitAll(what?.events ?? []);
+  }
+  /** A call says that it waits for the user, and nobody was asked. */
+  confirmIsLate(id: CallId): void {
+    const call = this.call(id);
+    if (!call || this.isAsking || call.status !== 'waiting' || call.shown?.asked) return;
+    this.note('warn', t('"{0}" waits for an approval that the agent has not asked for.', this.useOf(call).title));
+  }
+
+  // --- our tools as ordinary calls: ours to run. Those of other names are the agent's own
+
+  runOurs(calls: readonly WholeCall[]): void {
+    const { turn } = this.state;
+    if (!turn || this.agent.mcp) return;
+    for (const { id, name, input } of calls) {
+      const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
+      const call = this.call(id);
+      if (!call?.shown || !this.offersTool(tool)) continue;
+      call.shown.watched = true;
+      call.status = 'running';
+      this.changeCall(turn, id, { status: 'running' });
+      this.runTool({ for: 'call', callId: id, name, promptId: this.talk.prompt, turnId: turn.id }, tool, input);
+    }
+  }
+  /** The answer goes back as a continuation of the prompt that the call belongs to. */
+  callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, { ok, text }: { readonly ok: boolean; readonly text: string }): void {
+    const { turn } = this.state;
+    const { callId, name, promptId } = run;
+    // After a stop a continuation would set the agent to work again.
+    if (turn?.id !== run.turnId || turn.phase === 'stopping') return;
+    this.setStatus(callId, ok ? 'done' : 'failed');
+    const output: Output[] = [{ kind: 'content', content: { type: 'text', text } }];
+    this.changeCall(turn, callId, { status: ok ? 'done' : 'failed', output, ...(ok ? {} : { error: { message: text } }) });
+    const parts = [{ type: 'function_response', function_response: { name, response: ok ? { output: text } : { error: text } } }];
+    this.chat({ prompt_id: promptId, tool_call_id: callId, continuation: true, input: { origin: 'tool_response', parts } });
+    this.active(false);
+  }
+
+  // --- annotations, wherever in a line they stand
+
+  /** `content` is the text of the same line, which a terminal note without its own is about. */
+  onAnnotation(note: Line, content: string): void {
+    const { talk } = this;
+    const { type } = note;
+    if (type !== 'x-qwen-thought') talk.thought = null;
+    switch (type) {
+      case 'x-qwen-terminal':
+        return this.onTerminal(schema.terminal.safeParse(note).data, content);
+      case 'x-qwen-tool-display':
+        return this.onDisplay(schema.toolDisplay.safeParse(note).data);
+      case 'x-qwen-thought':
+        return this.onThought(schema.thought.safeParse(note).data);
+      case 'x-qwen-session-event':
+        return this.onSessionEvent(schema.sessionEvent.safeParse(note).data);
+      case 'x-qwen-ansi':
+        // Beside a text it is the same once more.
+        return content === '' ? this.onTerminal({ text: schema.ansi.safeParse(note).data?.value }, '') : undefined;
+      default: {
+        const name = String(type).slice(0, 100);
+        if (talk.unknown.includes(name) || talk.unknown.length >= 50) return;
+        talk.unknown.push(name);
+        this.log('info', `An annotation of an unknown type "${name}" is ignored`);
+      }
+    }
+  }
+  onTerminal(note: schema.TerminalNote | undefined, content: string): void {
+    if (!note) return;
+    const text = note.text ?? (note.source === 'assistant' ? '' : content);
+    if (note.log_scope === 'debug' || note.console_level === 'debug') return this.log('trace', `Agent: ${text}`);
+    if (note.source === 'system' && note.exit_code != null) {
+      this.note('info', t('The program of the agent ends with exit code {0}.', note.exit_code));
+    }
+    if (text === '') return;
+    const id = this.terminalOfTurn();
+    const badge =
+      note.source === 'console' || note.log_scope ? `\u001b[90m${note.log_scope ?? note.console_level ?? 'console'}:\u001b[0m ` : '';
+    this.emit({ type: 'terminal.changed', terminal: { id }, delta: `${badge}${styledText(text, note)}` });
+  }
+  /** One terminal for what a turn prints, shown as a card of its own. */
+  terminalOfTurn(): string {
+    const { talk } = this;
+    const turn = this.turnId();
+    if (talk.terminal?.turn === turn) return talk.terminal.id;
+    talk.terminals += 1;
+    const id = `terminal-${turn}-${talk.terminals}`;
+    talk.terminal = { id, turn };
+    this.emit({ type: 'terminal.changed', terminal: { id, command: '' } });
+    const call = {
+      id,
+      name: 'terminal',
+      title: t('Terminal output'),
+      kind: 'execute',
+      status: 'running',
+      inputText: '',
+      output: [{ kind: 'terminal', terminalId: id }],
+      locations: [],
+    } as const;
+    this.emit({ type: 'part.added', turnId: turn, part: { kind: 'call', id, call } });
+    return id;
+  }
+  onThought(note: { readonly subject?: string | null | undefined; readonly description?: string | null | undefined } | undefined): void {
+    if (!note) return;
+    const { talk } = this;
+    const turnId = this.turnId();
+    const words = [note.subject ? `**${note.subject}**` : '', note.description ?? ''].filter(Boolean).join('\n\n');
+    if (words === '') return;
+    const known = talk.thought?.turn === turnId ? talk.thought : null;
+    talk.thought = known ?? { id: this.newPart(), turn: turnId };
+    this.emit({ type: 'text.delta', turnId, kind: 'thought', partId: talk.thought.id, text: known ? `\n\n${words}` : words });
+  }
+  onSessionEvent(note: ReturnType<typeof schema.sessionEvent.parse> | undefined): void {
+    if (!note) return;
+    const { original_tokens: from, compressed_tokens: to } = note.metrics ?? {};
+    switch (note.event) {
+      case 'Finished':
+        return this.sessionFinished('done');
+      case 'USER_CANCELLED':
+        return this.sessionFinished('cancelled');
+      case 'ChatCompressed': {
+        const known = from != null && to != null;
+        return this.note(
+          'info',
+          known ? t('The conversation was compressed from {0} to {1} tokens.', from, to) : t('The conversation was compressed.'),
+        );
+      }
+      case 'MAX_TOKENS':
+        return this.note('warn', note.message ?? t('The answer was cut off: it reached the token limit.'));
+      case 'MaxSessionTurns':
+        return this.note('warn', note.message ?? t('The session has used up its turns.'));
+      case 'SessionTokenLimitExceeded':
+        return this.note('warn', note.message ?? t('The session has used up its tokens.'));
+      default:
+        if (note.message) this.note('info', note.message);
+    }
+  }
+  sessionFinished(how: 'done' | 'cancelled'): void {
+    // An end that trickles in after a cancel is not the end of the next turn.
+    if (this.isTrailing && !this.state.turn?.spoke) return;
+    this.finish(this.state.turn?.phase === 'stopping' ? 'cancelled' : how);
+  }
+
+  // --- results of commands
+
+  onCommand(outcome: CommandOutcome, line: schema.ResultCommand): void {
+    const { turn } = this.state;
+    switch (outcome.does) {
+      case 'say':
+        if (outcome.text !== '') this.note(outcome.level, outcome.text);
+        return this.finishes('stop');
+      case 'tell':
+        if (turn) this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), text: outcome.text });
+        else if (outcome.text !== '') this.note('info', outcome.text);
+        return this.finishes('stop');
+      case 'nothing':
+        return this.finishes('stop');
+      case 'history':
+        return this.loadHistory(outcome.items);
+      case 'tool':
+        if (turn) this.ensureCall(this.newId(), outcome.name, outcome.args, turn.id);
+        return this.active(true);
+      case 'turn':
+        this.active(true);
+        if (!turn || outcome.parts.length === 0) return;
+        this.talk.submitted = { turnId: turn.id, parts: turn.parts, promptId: line.prompt_id ?? this.talk.prompt, content: outcome.parts };
+        return this.timer('submit', LIMITS.submit);
+      case 'quit': {
+        const text = t('The agent ends. What was said stays and can be gone on with.');
+        return this.askYesNo({ about: 'quit' }, { title: t('End this session?'), text });
+      }
+      case 'confirm': {
+        const approved = outcome.shell ? { approvedCommands: outcome.commands } : { confirmationOutcome: 'proceed_once' };
+        const about = { about: 'command', command: { ...line.command, ...approved } } as const;
+        return this.askYesNo(about, { ...outcome, ...(turn ? { turnId: turn.id } : {}) });
+      }
+    }
+  }
+  /** A submitted prompt that did not begin by itself is sent on. */
+  submit(): void {
+    const { submitted } = this.talk;
+    const { turn } = this.state;
+    this.talk.submitted = null;
+    if (!submitted || turn?.id !== submitted.turnId || turn.parts !== submitted.parts) return;
+    const input = { origin: 'user', parts: submitted.content, command: null };
+    this.chat({ prompt_id: submitted.promptId, continuation: true, input });
+  }
+  /** While the link is not ready nothing that waits in the queue can come between. */
+  loadHistory(items: readonly unknown[]): void {
+    this.emit({ type: 'link.opening', note: t('Loading an earlier conversation') });
+    this.finish('done');
+    const { firstTurn } = this.state;
+    if (firstTurn !== null) this.emit({ type: 'turns.removed', from: firstTurn });
+    this.state.firstTurn = null;
+    this.emit({ type: 'plan.set', plan: null });
+    const events = historyEvents(items, { cwd: this.cwd, at: this.now, newId: () => this.newId() });
+    const first = events.find((event) => event.type === 'turn.started');
+    this.state.firstTurn = first?.turnId ?? null;
+    this.emitAll(events);
+    this.sayReady();
+  }
+
+  // --- requests of the agent
+
+  onRequest(id: string, line: Line): void {
+    this.beats(false);
+    if (typeof line.session_id === 'string') this.adopt(line.session_id);
+    // After a cancel nothing is answered: its requests die with the turn.
+    const request = this.takeRequest(id, line, true);
+    if (request) this.onControl(id, String(request.subtype), request);
+    this.active(false);
+    if (!this.talk.ready) this.becomeReady();
+  }
+  onControl(id: string, subtype: string, request: Line): void {
+    switch (subtype) {
+      case 'can_use_tool':
+        return this.onPermission(id, request);
+      case 'mcp_message':
+        return this.onMcp(id, request.message ?? request.payload);
+      case 'hook_callback':
+        return this.succeed(id, {});
+      case 'confirm_shell_commands':
+      case 'confirm_action':
+      case 'quit_confirmation': {
+        const asked = schema.confirmRequest.safeParse(request).data ?? {};
+        const commands = asked.commands ?? [];
+        const title = asked.title ?? (subtype === 'quit_confirmation' ? t('End this session?') : t('Go on?'));
+        const text = asked.prompt ?? asked.message;
+        const { turn } = this.state;
+        const question = { title, ...(text ? { text } : {}), commands, ...(turn ? { turnId: turn.id } : {}) };
+        return this.askYesNo({ about: 'confirm', requestId: id, commands }, question);
+      }
+      default:
+        return this.fail(id, `unsupported control request ${subtype}`);
+    }
+  }
+  onPermission(id: string, request: Line): void {
+    const asked = schema.toolRequest.safeParse(request).data;
+    const name = asked?.tool?.name ?? asked?.tool_name;
+    if (!asked || !name) return this.failUnreadable(id);
+    const given = asked.tool_call_id ?? asked.tool_use_id ?? asked.tool?.id ?? asked.metadata?.tool_call_id;
+    const open = Object.values(this.agent.calls).findLast((call) => isOpen(call) && call.shown?.named && call.use.name === name);
+    this.openApproval(id, {
+      subtype: 'can_use_tool',
+      tool_name: name,
+      tool_use_id: given ?? open?.id ?? null,
+      input: argumentsIn(asked.tool ? asked.tool.arguments : asked.input),
+    });
+  }
+  /** An answer of ours that the agent could not use. */
+  answerRefused(fault: unknown): void {
+    const { dead } = this.talk;
+    const known = isRecord(fault) ? fault : {};
+    const text = typeof known.message === 'string' ? known.message : JSON.stringify(fault).slice(0, 500);
+    const id = typeof known.request_id === 'string' ? known.request_id : undefined;
+    this.log('warn', `The agent could not use an answer: ${text}`);
+    const at = id === undefined ? -1 : dead.indexOf(id);
+    if (at >= 0) {
+      dead.splice(at, 1);
+      return;
+    }
+    this.note('warn', t('The agent could not use an answer: {0}', text));
+    if (id !== undefined) this.withdrawApproval(id);
+  }
+  /** The turn is over: an answer that comes too late for it is nobody's concern. */
+  requestsAreDead(): void {
+    const { dead } = this.talk;
+    dead.push(...keys(this.state.requests));
+    dead.splice(0, Math.max(0, dead.length - DEAD_KEPT));
+  }
+  /** The turn is cancelled, and with it what the user was asked: nothing is answered any more. Our tools still answer. */
+  forgetRequests(): void {
+    this.requestsAreDead();
+    const toTools = new Set(Object.values(this.agent.running).flatMap((run) => (run.for === 'mcp' ? [run.requestId] : [])));
+    for (const id of keys(this.state.requests)) if (!toTools.has(id)) this.closeRequest(id);
+  }
+
+  // --- the end of a turn
+
+  /** A call or an approval is open. */
+  get isBusy(): boolean {
+    return this.isAsking || this.toolsBusy || this.openCalls().some((call) => call.shown?.watched);
+  }
+  get isAsking(): boolean {
+    return this.waitsForUser || keys(this.state.asks).length > 0;
+  }
+  /** The running turn, or a new one when the agent begins to speak by itself. */
+  turnId(): TurnId {
+    return (this.state.turn ?? this.begin(this.newId(), 'agent', [])).id;
+  }
+  /** Something of the turn came. What the model says `anew` takes back that it was done; after anything else a finish said before still counts. */
+  active(anew: boolean): void {
+    const { talk } = this;
+    if (!talk.stopped) return;
+    if (anew) talk.stopped = false;
+    this.timer('settle', talk.stopped && !this.isBusy ? this.settleTime : null);
+  }
+  settled(): void {
+    this.active(false);
+  }
+  /** A message said that it was the last one, or that calls follow. */
+  finishes(reason: string): void {
+    const { talk } = this;
+    const before = talk.stopped;
+    talk.stopped = reason !== 'tool_calls';
+    if (before || talk.stopped) this.timer('settle', talk.stopped && !this.isBusy ? this.settleTime : null);
+  }
+  get settleTime(): number {
+    return LIMITS.settle[this.state.setup.options.format];
+  }
+  finish(status: 'done' | 'cancelled' | 'failed', more: TurnEnd = {}): void {
+    const { talk } = this;
+    const { turn } = this.state;
+    this.clearStopTimer();
+    this.requestsAreDead();
+    this.refuseAll('The turn is over.');
+    this.cancelQuestions();
+    if (talk.stopped) this.timer('settle', null);
+    talk.stopped = false;
+    talk.text = null;
+    talk.thought = null;
+    this.closeTerminal();
+    if (turn && status === 'cancelled') talk.cancelledAt = this.now;
+    for (const call of Object.values(this.agent.calls)) {
+      if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);
+      // What became of calls without an end is not known: an agent that does not show its tools says none.
+      if (turn && status === 'done' && isOpen(call) && call.status !== 'waiting') this.changeCall(turn, call.id, { status: 'ended' });
+      remove(this.agent.calls, call.id);
+    }
+    talk.byIndex = {};
+    talk.lastCall = null;
+    this.end(status, more);
+  }
+  closeTerminal(): void {
+    const { terminal } = this.talk;
+    this.talk.terminal = null;
+    if (!terminal) return;
+    this.emit({ type: 'terminal.changed', terminal: { id: terminal.id, exit: { code: null, signal: null } } });
+    this.changeCall({ id: terminal.turn }, terminal.id, { status: 'done' });
+  }
+  /** Stopped, or nothing was running: either way nothing runs now. */
+  onCancelled(result: { readonly prompt_id?: string | null | undefined; readonly status?: string | null | undefined } | undefined): void {
+    const { turn } = this.state;
+    if (!turn) return;
+    // An answer about a prompt that was left long ago; a peer that counts otherwise than we do is believed while a stop is open.
+    if (this.isEarlier(result?.prompt_id)) return this.log('info', 'A cancel of an earlier prompt was confirmed late; it ends nothing');
+    if (result?.status === 'noop' && turn.phase !== 'stopping') return;
+    this.finish('cancelled');
+  }
+  /** A turn was cancelled a moment ago: what still trickles in belongs to it. */
+  get isTrailing(): boolean {
+    const { cancelledAt } = this.talk;
+    return cancelledAt !== null && this.now - cancelledAt < LIMITS.trail;
+  }
+  /** What trickles in after the end of the turn it belongs to is not shown. */
+  isLate(): boolean {
+    if (this.state.turn || !this.isTrailing) return false;
+    this.log('info', 'A line of the turn that was stopped came late; it is not shown');
+    return true;
+  }
+
+  // --- heartbeat: any line is a sign of life, one question is open at a time
+
+  beats(isAnswer: boolean): void {
+    const { heart } = this.talk;
+    heart.silence = 0;
+    if (isAnswer) {
+      heart.answered = true;
+      heart.open = false;
+    } else heart.otherLines = true;
+    if (!heart.said) return;
+    heart.said = false;
+    this.liveness({ level: 'info', text: t('The agent answers again.') });
+  }
+  beat(): void {
+    const { heart } = this.talk;
+    const { heartbeat: every, patience } = this.state.setup.options;
+    const slept = this.now - heart.lastBeat > 3 * every + 1000;
+    heart.lastBeat = this.now;
+    if (slept) {
+      // The machine slept or we were held up: that is nobody's silence.
+      heart.silence = 0;
+      heart.open = false;
+    }
+    if (!heart.answered && heart.otherLines && heart.asked >= TRIES) return;
+    if (heart.silence >= 2 * patience) return this.giveUp(t('The agent did not answer any more.'), { again: true });
+    if (heart.silence >= patience && !heart.said) {
+      heart.said = true;
+      this.liveness({ level: 'warn', text: t('The agent has not answered for a while.'), next: ['restart'] });
+    }
+    heart.silence += every;
+    this.timer('heartbeat', every);
+    if (heart.open && heart.answered) return;
+    heart.open = true;
+    heart.asked += 1;
+    this.write(heartbeat(this.toldSession));
+  }
+  liveness(notice: Notice): void {
+    this.emit({ type: 'notice', notice: { ...notice, about: 'silence' } });
+  }
+
+  // --- timers
+
+  override elapsed(timer: string): void {
+    switch (timer) {
+      case 'handshake':
+        return this.becomeReady();
+      case 'heartbeat':
+        return this.beat();
+      case 'settle':
+        if (!this.isBusy) this.finish('done');
+        return;
+      case 'submit':
+        return this.submit();
+      case 'names':
+        this.talk.commandNames = null;
+        return;
+      default:
+        if (timer.startsWith('confirm ')) this.confirmIsLate(timer.slice(8));
+        else super.elapsed(timer);
+    }
+  }
+
+  // --- the end of the process
+
+  stopAgent(): void {
+    if (this.state.turn) {
+      this.writeCancel();
+      this.forgetRequests();
+    }
+    this.refuseAll('The conversation was ended.');
+    this.cancelQuestions();
+  }
+  endAgent(why: string): void {
+    this.refuseAll(why);
+    this.lostTurn();
+    this.cancelQuestions();
+    this.cancelTools();
+    for (const timer of ['heartbeat', 'handshake', 'submit', 'names']) this.timer(timer, null);
+    this.finish(this.state.turn?.phase === 'stopping' ? 'cancelled' : 'failed', { error: { message: why, next: ['retry'] } });
+  }
+}
+
+interface WholeCall {
+  readonly id: CallId;
+  readonly name: string;
+  readonly input: unknown;
+}
+/** What one line of the model holds. */
+interface Said {
+  /** Something to show, not bookkeeping alone. */
+  readonly anything: boolean;
+  /** Text or calls of the model itself. */
+  readonly anew: boolean;
+  readonly finish: string | undefined;
+  /** Calls whose input is whole now. */
+  readonly whole: readonly WholeCall[];
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : parseJson(text);
+  } catch {
+    return { text };
+  }
+}
+function firstText(output: readonly Output[]): string {
+  for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
+  return t('It failed.');
+}

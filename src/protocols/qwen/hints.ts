@@ -1,0 +1,130 @@
+import { t } from '../../base/l10n.ts';
+import type { Hint } from '../adapter.ts';
+import type { Line } from './control.ts';
+import { resultHint } from './schema.ts';
+
+/** Milliseconds an answer is listened for; what we know ourselves is shown meanwhile. */
+const PATIENCE = 10_000;
+
+export interface HintDeps {
+  readonly write: (message: object) => void;
+  readonly session: () => string;
+  readonly cwd: string;
+}
+interface Token {
+  readonly trigger: 'slash' | 'at';
+  readonly from: number;
+  readonly text: string;
+}
+interface Asked {
+  readonly id: string;
+  readonly token: Token;
+  readonly settle: (found: readonly Hint[]) => void;
+  readonly refuse: (why: Error) => void;
+  timer: NodeJS.Timeout;
+}
+
+/** Live suggestions while a user types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
+export class Hints {
+  readonly #deps: HintDeps;
+  #asked: Asked | undefined;
+  #count = 0;
+
+  constructor(deps: HintDeps) {
+    this.#deps = deps;
+  }
+
+  /** What the whole text could become; nothing when the caret is in no command and no reference. */
+  async ask(text: string, cursor: number): Promise<readonly Hint[]> {
+    this.cancel();
+    const token = tokenAt(text, cursor);
+    if (!token) return [];
+    const found = await this.#request(token);
+    const sign = token.trigger === 'at' ? '@' : (token.text[0] ?? '/');
+    return found.map(({ label, value, description }) => {
+      const whole = value.startsWith(sign) ? value : `${sign}${value}`;
+      // One goes on typing in a folder, and after anything else.
+      const gap = whole.endsWith('/') ? '' : ' ';
+      return {
+        label,
+        value: `${text.slice(0, token.from)}${whole}${gap}${text.slice(cursor).trimStart()}`,
+        ...(description === undefined ? {} : { description }),
+      };
+    });
+  }
+
+  /** A line of the agent, which may be an answer. */
+  take(line: Line): void {
+    const asked = this.#asked;
+    const result = asked && line.type === 'result/command_hint' ? resultHint.safeParse(line).data : undefined;
+    if (!result) return;
+    if (!asked || (result.trigger && result.trigger !== asked.token.trigger)) return;
+    // A peer that does not echo our id is believed while the newest request has that trigger.
+    const echoed = result.prompt_id ?? asked.id;
+    if (echoed !== asked.id && /########preview-\d+$/.test(echoed)) return;
+    if (result.status === 'loading') {
+      clearTimeout(asked.timer);
+      asked.timer = setTimeout(() => this.#settle(asked, []), PATIENCE);
+      return;
+    }
+    if (result.status === 'error') return this.#refuse(asked, result.message || t('The agent gave no reason.'));
+    this.#settle(
+      asked,
+      (result.suggestions ?? []).map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),
+    );
+  }
+
+  /** Nobody waits for suggestions any more. */
+  cancel(): void {
+    const asked = this.#asked;
+    if (!asked) return;
+    this.#deps.write({ type: 'command_hint_cancel', session_id: this.#deps.session(), prompt_id: asked.id });
+    this.#settle(asked, []);
+  }
+
+  end(): void {
+    if (this.#asked) this.#settle(this.#asked, []);
+  }
+
+  #request(token: Token): Promise<readonly Hint[]> {
+    this.#count += 1;
+    const id = `${this.#deps.session()}########preview-${this.#count}`;
+    return new Promise((settle, refuse) => {
+      const asked: Asked = { id, token, settle, refuse, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
+      this.#asked = asked;
+      this.#deps.write({
+        type: 'command_hint_request',
+        session_id: this.#deps.session(),
+        prompt_id: id,
+        trigger: token.trigger,
+        text: token.text,
+        cursor: token.text.length,
+        context: { cwd: this.#deps.cwd, selected_text: '' },
+      });
+    });
+  }
+
+  #settle(asked: Asked, found: readonly Hint[]): void {
+    this.#over(asked);
+    asked.settle(found);
+  }
+
+  #refuse(asked: Asked, why: string): void {
+    this.#over(asked);
+    asked.refuse(new Error(why));
+  }
+
+  #over(asked: Asked): void {
+    clearTimeout(asked.timer);
+    if (this.#asked === asked) this.#asked = undefined;
+  }
+}
+
+/** The command at the beginning of the text, or the reference the caret is in. A backslash keeps a space inside. */
+export function tokenAt(text: string, cursor: number): Token | undefined {
+  const before = text.slice(0, cursor);
+  const slash = /^[/?][^\n]*$/.exec(before);
+  if (slash) return { trigger: 'slash', from: 0, text: before };
+  const at = /(?:^|\s)(@(?:\\.|[^\s\\])*)$/.exec(before);
+  return at?.[1] === undefined ? undefined : { trigger: 'at', from: cursor - at[1].length, text: at[1] };
+}

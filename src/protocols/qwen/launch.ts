@@ -1,0 +1,201 @@
+import { t } from '../../base/l10n.ts';
+import type { Ending } from '../../base/outcomes.ts';
+import type { LaunchOptions } from '../adapter.ts';
+import type { Peer } from './quirks.ts';
+
+/* How an agent is started, with which options, and what its end means. */
+
+/** What a user may set for a profile of this protocol. */
+export interface TalkOptions {
+  readonly dialect: 'auto' | 'message' | 'envelope';
+  readonly format: 'stream-json' | 'stream-chunk-json';
+  /** Milliseconds between heartbeats; 0 sends none (envelope dialect). */
+  readonly heartbeat: number;
+  /** Milliseconds without a sign of life until the agent counts as unresponsive. */
+  readonly patience: number;
+  /** What every chat request of the envelope dialect carries besides the prompt: a model, sampling, the tools allowed (qwen.md §4). */
+  readonly request: object;
+  /** Run the program's own script instead of the wrapper that is installed on the PATH. */
+  readonly direct: boolean;
+}
+
+/** Milliseconds (qwen.md §6). */
+const HEARTBEAT = 5_000;
+const PATIENCE = 10_000;
+
+/**
+ * Reads a profile's options: `dialect` (auto, message, envelope), `format` (stream-json, stream-chunk-json), `heartbeatSeconds`,
+ * `timeoutSeconds`, `direct` (false runs the command as it is), and for the requests of the envelope dialect `model`, `temperature` and
+ * `tools` (names with commas between). What cannot be read is left at its default and named in `problems`.
+ */
+export function readTalkOptions(
+  options: LaunchOptions,
+  args: readonly string[],
+): { readonly options: TalkOptions; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T => {
+    const value = options[name];
+    const found = allowed.find((one) => one === value);
+    if (value !== undefined && found === undefined) problems.push(t('Option {0}: "{1}" is none of {2}', name, value, allowed.join(', ')));
+    return found ?? otherwise;
+  };
+  const seconds = (name: string, otherwise: number): number => {
+    const value = options[name];
+    if (value === undefined) return otherwise;
+    const number = Number(value);
+    if (Number.isFinite(number) && number >= 0 && number <= 3600) return number * 1000;
+    problems.push(t('Option {0}: "{1}" is no number of seconds', name, value));
+    return otherwise;
+  };
+  const { model, temperature, tools } = options;
+  const warmth = temperature === undefined || temperature.trim() === '' ? Number.NaN : Number(temperature);
+  if (temperature !== undefined && !Number.isFinite(warmth)) problems.push(t('Option {0}: "{1}" is no number', 'temperature', temperature));
+  const names = (tools ?? '').split(',').flatMap((name) => name.trim() || []);
+  const overrides = {
+    ...(Number.isFinite(warmth) ? { temperature: warmth } : {}),
+    ...(names.length > 0 ? { tool_overrides: names } : {}),
+  };
+  const asked = args[args.indexOf('--output-format') + 1];
+  const chunked = args.includes('--output-format') && asked === 'stream-chunk-json';
+  const format = oneOf('format', ['stream-json', 'stream-chunk-json'], chunked ? 'stream-chunk-json' : 'stream-json');
+  const dialect = oneOf('dialect', ['auto', 'message', 'envelope'], 'auto');
+  return {
+    options: {
+      format,
+      // Only the envelope dialect has chunks.
+      dialect: format === 'stream-chunk-json' ? 'envelope' : dialect,
+      heartbeat: seconds('heartbeatSeconds', HEARTBEAT),
+      patience: seconds('timeoutSeconds', PATIENCE),
+      request: { ...(model ? { model } : {}), ...(Object.keys(overrides).length > 0 ? { options: overrides } : {}) },
+      direct: oneOf('direct', ['true', 'false'], 'true') === 'true',
+    },
+    problems,
+  };
+}
+
+/** How a process begins. */
+export interface Beginning {
+  /** Without what only the message dialect understands, for an agent that may not speak it. */
+  readonly plain: boolean;
+  /** The key of an earlier conversation to go on with. */
+  readonly resume: string | null;
+  /** The last of its messages that still counts. */
+  readonly upTo: string | null;
+}
+
+/** The profile's arguments, and the flags it did not give itself. */
+export function argsOf(given: readonly string[], peer: Peer, options: TalkOptions, how: Beginning): readonly string[] {
+  const args = [...given];
+  const has = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  const envelope = how.plain || options.dialect === 'envelope';
+  const flags = envelope
+    ? ([
+        ['--input-format', 'stream-json'],
+        ['--output-format', options.format],
+      ] as const)
+    : peer.flags;
+  for (const [flag, value] of flags) if (!has(flag)) args.push(flag, ...(value === null ? [] : [value]));
+  if (how.resume !== null && !how.plain && !has('--resume') && !has('--continue')) {
+    const copy = copyIn(how.resume);
+    args.push('--resume', ...(copy === undefined ? [how.resume] : [copy, '--fork-session']));
+    if (how.upTo !== null) args.push('--resume-session-at', how.upTo);
+  }
+  return args;
+}
+
+/** The mode a process was started in, when its command line says so. */
+export function modeIn(args: readonly string[]): string | undefined {
+  const at = args.findLastIndex((arg) => MODE.test(arg));
+  const [, , inside] = MODE.exec(args[at] ?? '') ?? [];
+  return inside ?? (at < 0 ? undefined : args[at + 1]);
+}
+
+const MODE = /^--(approval|permission)-mode(?:=(.*))?$/s;
+const COPY = 'copy:';
+
+/** The key of a copy that is made when it is opened. */
+export function copyKey(of: string): string {
+  return `${COPY}${of}`;
+}
+
+/** The conversation of which that is to be a copy. */
+export function copyIn(key: string): string | undefined {
+  return key.startsWith(COPY) ? key.slice(COPY.length) : undefined;
+}
+
+const LONGEST = 300;
+
+/** What exit codes of the shipped agent mean, for an end that nothing else explains (qwen.md §1.1). */
+const CODES: Readonly<Record<number, () => string>> = {
+  42: () => t('It could not use what it was given as input.'),
+  44: () => t('Its sandbox could not be set up.'),
+  52: () => t('Its settings are not as they must be.'),
+  53: () => t('It has used up the turns it may take.'),
+  55: () => t('It has used up its budget.'),
+};
+
+/** What of stderr explains an end: the reason before a usage text, or the last of it (qwen.md §1.8). */
+export function explain(stderr: string): string {
+  const usage = /^Usage:/m.exec(stderr);
+  return usage ? stderr.slice(0, Math.min(usage.index, 2048)).trim() : stderr.slice(-4096).trim();
+}
+
+/** An end in a sentence or two for a user: who ended and how, and what it said about that last. */
+export function sentenceOf(closed: Ending): string {
+  const said = reasonIn(closed.stderr ?? '') ?? (closed.code === undefined ? undefined : CODES[closed.code]?.());
+  return said === undefined ? closed.reason : `${closed.reason} ${said}`;
+}
+
+/** The agent was to go on with a conversation it does not keep, in the words of Qwen Code or Claude Code. */
+export function knowsNoSuch(stderr: string): boolean {
+  return /^No (saved session|conversation) found with/im.test(stderr);
+}
+
+/** Everything there is to know of an end, for who asks: what was started, and what it wrote. Nothing when it ended well without a word. */
+export function detailOf(
+  spec: { readonly command: string; readonly args: readonly string[] },
+  said: string,
+  code: number | undefined,
+): string | undefined {
+  if (code === 0 && said === '') return undefined;
+  return [[spec.command, ...spec.args].join(' '), said].filter((text) => text !== '').join('\n\n');
+}
+
+/** The line that says why: the first before a usage text, the one that names an error, or the last. */
+function reasonIn(stderr: string): string | undefined {
+  const lines = explain(stderr)
+    .split('\n')
+    .flatMap((line) => plain(line) || []);
+  const found = /^Usage:/m.test(stderr) ? lines[0] : (lines.findLast(namesError) ?? lines.at(-1));
+  return found !== undefined && found.length > LONGEST ? `${found.slice(0, LONGEST)}…` : found;
+}
+
+function namesError(line: string): boolean {
+  return /^(\w*(Error|Exception)|error|fatal|panic)\b.*:/i.test(line);
+}
+
+function plain(line: string): string {
+  return line.replaceAll(/\x1b\[[0-9;]*m/g, '').trim();
+}
+/** Milliseconds (qwen.md §6). */
+const WINDOW = 600_000;
+const WAITS = [1_000, 4_000, 15_000] as const;
+/** A start that fails this soon after it began says why on stderr and would do so again. */
+const TOO_SOON = 5_000;
+/** Exit codes that mean the agent will not do better the next time: input, sandbox, configuration, turn limit, budget. */
+const FINAL_CODES: readonly (number | undefined)[] = [42, 44, 52, 53, 55];
+
+/** Milliseconds to wait before the next start, three times in ten minutes and longer each time; undefined when it is enough. Notes the start. */
+export function nextRestart(starts: number[], now: number): { readonly wait: number; readonly nth: number } | undefined {
+  const recent = starts.filter((at) => now - at < WINDOW);
+  const wait = WAITS[recent.length];
+  if (wait === undefined) return undefined;
+  starts.splice(0, starts.length, ...recent, now);
+  return { wait, nth: starts.length };
+}
+
+/** Whether starting it again may help. */
+export function worthRestarting(exit: { readonly code?: number; readonly signal?: string }, lived: number, said: string): boolean {
+  if (exit.code === 0 || FINAL_CODES.includes(exit.code)) return false;
+  return exit.signal !== undefined || lived >= TOO_SOON || said.trim() === '';
+}

@@ -1,0 +1,1127 @@
+import type * as z from 'zod/mini';
+import { t } from '../../base/l10n.ts';
+import { find, keys, put, remove } from '../../conversation/state.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import type { CallId, Command, Fault, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
+import { errorText, type Line, type Reply, readReply } from './control.ts';
+import { modeIn } from './launch.ts';
+import {
+  clearsIn,
+  commandIn,
+  contentOf,
+  contextTokens,
+  deltaIn,
+  describedCommands,
+  type Entry,
+  INITIALIZE,
+  initializeRequest,
+  isInterruption,
+  metaOf,
+  namedCommands,
+  promptOf,
+  rangeIn,
+  resultEvents,
+  rewound,
+  type SystemEffects,
+  systemEffects,
+  textOf,
+  turnEnd,
+  USAGE,
+  usageOf,
+  usageText,
+  usedSince,
+  userContent,
+} from './messageCodec.ts';
+import * as schema from './schema.ts';
+import {
+  type Blocks,
+  type MessageState,
+  newAgent,
+  newQwenState,
+  type PendingRequest,
+  type QwenCall,
+  type QwenPrompt,
+  type QwenState,
+  type ToolRun,
+} from './state.ts';
+import { isOpen, QwenStep } from './step.ts';
+import { isRecord, shown, toolUse } from './tools.ts';
+
+/** Milliseconds. */
+const LIMITS = {
+  /** Replies to requests of ours: to `initialize`, to others, to the question whether it is alive. */
+  first: 60_000,
+  reply: 30_000,
+  probe: 10_000,
+  /** How long a turn that was not announced may pause, and how long it may take to end after an interrupt. */
+  quiet: 2_000,
+  ownStop: 2_000,
+  /** Silence in a turn: until it is shown, shown again, shown of a sub-agent; until the agent is asked whether it is alive. */
+  silence: 15_000,
+  silenceAgain: 5_000,
+  silenceInSubAgent: 30_000,
+  probeAfter: 60_000,
+  /** A timer that fires this late was held up by a machine that slept: that is nobody's silence. */
+  slept: 30_000,
+};
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const MODEL = 'model';
+const EFFORT = 'effort';
+const EFFORTS: readonly OptionChoice[] = ['low', 'medium', 'high', 'xhigh', 'max'].map((value) => ({ value, name: value }));
+const MESSAGES_KEPT = 50;
+const FILES_NAMED = 20;
+/** What a hook writes is told in one line of this many UTF-16 units. */
+const HOOK_REASON = 500;
+/** Calls of these kinds may yet need the user's yes; others run as soon as they are whole. */
+const MAY_ASK: ReadonlySet<string> = new Set(['edit', 'execute', 'think']);
+const WAITED_FOR: ReadonlySet<string> = new Set(['agent', 'shell']);
+
+export function newMessageState(): MessageState {
+  return {
+    session: '',
+    ready: false,
+    version: null,
+    announced: false,
+    commands: {},
+    can: { contextUsage: false, usageReport: false },
+    choices: { mode: null, model: null, models: [], effort: null, hasEffort: false },
+    lanes: {},
+    lastWords: {},
+    refused: {},
+    foreground: {},
+    tasks: {},
+    counted: { total: {}, forgotten: {} },
+    unknown: [],
+    silence: { since: 0, lookAt: 0, probedAt: null, missed: 0, failure: null, said: 'nothing' },
+  };
+}
+
+/**
+ * The message dialect: what Qwen Code ships and Claude Code speaks. Prompts are `user` lines, `result` ends a turn, and between them come
+ * `system`, `stream_event`, `assistant` and `user` lines. Requests of both sides are `control_request` lines.
+ */
+export class MessageStep extends QwenStep {
+  get talk(): MessageState {
+    const { message } = this.agent;
+    if (!message) throw new Error('Another dialect is spoken');
+    return message;
+  }
+
+  // --- handshake: what the agent says about itself
+
+  /** `sent`: the first line was written already, to find out the dialect. */
+  start(sent: boolean): void {
+    if (!sent) this.write(initializeRequest(this.peer, this.state.setup.tools.length > 0));
+    this.expect(INITIALIZE, { for: 'initialize' }, LIMITS.first);
+  }
+  initialized(reply: Reply): void {
+    if (!reply.ok) return this.giveUp(t('{0} did not get ready: {1}', this.state.setup.called, reply.message), { again: false });
+    const { payload } = reply;
+    const session = isRecord(payload) ? payload.session_id : undefined;
+    if (typeof session === 'string' && session !== '') this.moveTo(session);
+    this.introduce(payload);
+    this.offerToContinue();
+    this.ready();
+  }
+  introduce(payload: unknown): void {
+    const { talk } = this;
+    const known = schema.initialized.safeParse(payload).data ?? {};
+    talk.ready = true;
+    talk.version = known.claude_code_version ?? null;
+    if (known.commands) this.addCommands(describedCommands(known.commands));
+    this.sayReady();
+    if (known.current_permission_mode) this.modeIs(known.current_permission_mode);
+    const [first] = known.models ?? [];
+    if (known.models && first) {
+      talk.choices.models = known.models.map(({ value, displayName, description }) => ({
+        value,
+        name: displayName ?? value,
+        ...(description ? { description } : {}),
+      }));
+      this.showOptions();
+      this.modelIs(first.value);
+    }
+    const can = schema.capabilities.safeParse(payload).data?.capabilities;
+    if (!can) return;
+    talk.can.contextUsage = can.can_get_context_usage === true;
+    talk.can.usageReport = can.can_get_usage_info === true;
+    // Its own word about its mode comes with the first turn; the mode of that turn can be chosen before it.
+    const mode = modeIn(this.agent.args);
+    if (can.can_set_permission_mode && mode !== undefined && talk.choices.mode === null) this.modeIs(mode);
+    talk.choices.hasEffort = can.can_set_effort === true;
+    if (talk.choices.hasEffort) this.showOptions();
+    if (can.can_get_available_models) this.request({ subtype: 'get_available_models' }, { for: 'models' });
+    this.request({ subtype: 'supported_commands' }, { for: 'commands' });
+  }
+  /** The link is ready; said again when the version becomes known. */
+  sayReady(): void {
+    const { talk, peer } = this;
+    const { tools, keeps } = this.state.setup;
+    this.emit({
+      type: 'link.ready',
+      agent: { protocol: 'qwen', name: peer.name, ...(talk.version === null ? {} : { version: talk.version }) },
+      offers: {
+        feedback: true,
+        editableApprovals: true,
+        ...keeps,
+        ...(peer.takesImages ? { images: true } : {}),
+        ...(tools.length > 0 ? { tools: { accepted: tools.map((tool) => tool.name), rejected: [] } } : {}),
+      },
+    });
+  }
+  /** The first description of a name stands. */
+  addCommands(commands: readonly Command[]): void {
+    const all = this.talk.commands;
+    const news = commands.filter(({ name }) => name !== '' && !find(all, name));
+    for (const command of news) put(all, command.name, find(all, command.name) ?? command);
+    if (news.length > 0) this.emit({ type: 'commands.set', commands: Object.values(all).sort((a, b) => (a.name < b.name ? -1 : 1)) });
+  }
+  /** True unless the text names a command nobody has announced. */
+  knowsCommand(text: string): boolean {
+    const name = commandIn(text);
+    return name === undefined || find(this.talk.commands, name) !== undefined;
+  }
+  commandsAre(reply: Reply): void {
+    const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined).data?.commands ?? [];
+    const { can, commands } = this.talk;
+    const ours = { name: USAGE, description: t('Show what this agent has used'), aliases: [], hint: '[today|week|month|all]' };
+    // The agent's own command of that name stands.
+    can.usageReport &&= find(commands, USAGE) === undefined && !names.includes(USAGE);
+    this.addCommands([...namedCommands(names), ...(can.usageReport ? [ours] : [])]);
+  }
+  /** The agent's name for the conversation, which may change. */
+  moveTo(session: string): void {
+    const moved = this.talk.session !== '';
+    this.talk.session = session;
+    this.setSession(session);
+    // Claude Code says so in a line of its own.
+    if (moved && !this.peer.onlyMessages) this.startOver(clearsIn(this.state.turn?.prompted ?? ''));
+  }
+  /** `asked`: the user wants what was said before to be gone; the view is cleared as soon as the turn that does it is over. */
+  startOver(asked: boolean): void {
+    const { turn } = this.state;
+    if (asked && turn) turn.clears = true;
+    else this.note('info', startedOver());
+  }
+  /** Offers to go on with a turn that ended with the agent or the window, of agents that keep it. */
+  offerToContinue(): void {
+    const { brokeOff, setup, held, turn } = this.state;
+    // A prompt that waits already says what comes next.
+    if (!brokeOff || !setup.keeps.history || this.peer.onlyMessages || turn || held) return;
+    const title = t('{0} was ended in the middle of its work. Go on where it stopped?', setup.called);
+    this.askYesNo({ about: 'continue' }, { title, ours: true });
+  }
+
+  // --- requests of ours
+
+  request(request: { readonly subtype: string } & Line, about: PendingRequest, limit = LIMITS.reply): void {
+    const id = this.newId();
+    this.write({ type: 'control_request', request_id: id, request });
+    this.expect(id, about, limit);
+  }
+  expect(id: string, about: PendingRequest, limit: number): void {
+    put(this.agent.pending, id, about);
+    this.timer(`reply ${id}`, limit);
+  }
+  onReply(line: Line): void {
+    const found = readReply(line);
+    const about = found && find(this.agent.pending, found.id);
+    if (!found || !about) return;
+    remove(this.agent.pending, found.id);
+    this.timer(`reply ${found.id}`, null);
+    this.replied(about, found.reply);
+  }
+  replyIsLate(id: string): void {
+    const about = find(this.agent.pending, id);
+    if (!about) return;
+    remove(this.agent.pending, id);
+    if (about.for === 'probe') return this.probeFailed();
+    const limit = about.for === 'initialize' ? LIMITS.first : LIMITS.reply;
+    this.replied(about, { ok: false, message: t('No answer within {0} s.', limit / 1000) });
+  }
+  replied(about: PendingRequest, reply: Reply): void {
+    switch (about.for) {
+      case 'initialize':
+        return this.initialized(reply);
+      case 'commands':
+        return this.commandsAre(reply);
+      case 'models':
+        return this.modelsAre(reply);
+      case 'mode':
+      case 'model':
+      case 'effort':
+        return this.chose(about.for, about.value, reply);
+      case 'context':
+        return this.contextIs(reply);
+      case 'usage':
+        return this.usageIs(about.turnId, reply);
+      case 'interrupt':
+        // An agent that thinks it has no turn has nothing to end, so it says nothing more.
+        if (reply.ok && this.state.turn?.by === 'agent') this.timer('own stop', LIMITS.ownStop);
+        return;
+      case 'continue': {
+        const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;
+        if (!accepted) this.note('info', reply.ok ? t('There was nothing to go on with.') : reply.message);
+        return;
+      }
+      case 'probe':
+        this.talk.silence.missed = 0;
+        return;
+      case 'rewind':
+        return about.dry ? this.filesBefore(about, reply) : this.filesWerePutBack(about, reply);
+    }
+  }
+
+  // --- what the user wants
+
+  override intent(intent: Intent): void {
+    switch (intent.type) {
+      case 'prompt': {
+        const prompt = { turnId: intent.turnId, content: intent.content };
+        this.cancelOffers();
+        if (intent.replaces === undefined || !this.state.setup.keeps.edit) return this.prompt(prompt);
+        const rewind = { subtype: 'rewind_files', user_message_id: intent.replaces, dry_run: true };
+        return this.request(rewind, { for: 'rewind', dry: true, turnId: intent.replaces, prompt });
+      }
+      case 'command':
+        this.cancelOffers();
+        return this.prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent) }] });
+      case 'cancel':
+        return this.cancel();
+      case 'answer':
+        return this.answerTo(intent);
+      case 'setMode':
+        return this.chooseMode(intent.modeId);
+      case 'setOption':
+        if (typeof intent.value !== 'string') return;
+        if (intent.optionId === MODEL) this.request({ subtype: 'set_model', model: intent.value }, { for: 'model', value: intent.value });
+        if (intent.optionId === EFFORT)
+          this.request({ subtype: 'set_effort', effort: intent.value }, { for: 'effort', value: intent.value });
+        return;
+      default:
+        return;
+    }
+  }
+  /** What we asked about going on or back is settled by what the user says instead. */
+  cancelOffers(): void {
+    for (const ask of Object.values(this.state.asks)) {
+      const { about } = this.openAsk(ask.id) ?? {};
+      if (about?.about === 'rewind' || about?.about === 'continue') this.closeAsk(ask, 'cancelled');
+    }
+    for (const id of keys(this.agent.pending)) if (find(this.agent.pending, id)?.for === 'rewind') remove(this.agent.pending, id);
+  }
+  prompt({ turnId, content }: QwenPrompt): void {
+    const { peer, cwd, talk } = this;
+    const { called } = this.state.setup;
+    const prompt = promptOf(content, cwd, peer.takesImages);
+    this.begin(turnId, 'user', content, prompt.text);
+    if (prompt.left.length > 0) this.note('warn', t('{0} cannot take: {1}.', called, prompt.left.join(', ')));
+    if (prompt.text === '' && prompt.images.length === 0) {
+      return this.end('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
+    }
+    const range = talk.can.usageReport ? rangeIn(prompt.text) : undefined;
+    if (range !== undefined) return this.request({ subtype: 'get_usage_info', range }, { for: 'usage', turnId });
+    if (!this.knowsCommand(prompt.text)) this.note('info', t('No command of the agent has this name; it was sent as text.'));
+    this.startSilence();
+    const message = { role: 'user', content: userContent(prompt) };
+    // Our own name for it is what can be gone back to.
+    const named = peer.checkpoints && UUID.test(turnId) ? { uuid: turnId } : {};
+    this.write({ type: 'user', ...named, session_id: talk.session, parent_tool_use_id: null, message });
+  }
+  cancel(): void {
+    if (!this.pressStop()) return;
+    this.request({ subtype: 'interrupt' }, { for: 'interrupt' });
+    this.refuseOfTurn('The user stopped the turn.');
+    this.cancelTools();
+  }
+  answerTo({ askId, answer }: Extract<Intent, { type: 'answer' }>): void {
+    const open = this.openAsk(askId);
+    if (!open) return;
+    const { ask, about } = open;
+    const option = answer.kind === 'option' ? answer.optionId : undefined;
+    if (about.about === 'tool') {
+      const approval = find(this.agent.approvals, about.requestId);
+      return approval && this.answerApproval(approval, answer);
+    }
+    this.closeAsk(ask, 'answered');
+    if (about.about === 'mode' && option === 'yes') this.setMode(about.mode);
+    if (about.about === 'continue' && option === 'yes') this.request({ subtype: 'continue_last_turn' }, { for: 'continue' });
+    if (about.about === 'rewind' && option === 'keep') this.goBack(about.turnId, about.prompt);
+    if (about.about === 'rewind' && option === 'restore') {
+      const { turnId, prompt } = about;
+      this.request({ subtype: 'rewind_files', user_message_id: turnId }, { for: 'rewind', dry: false, turnId, prompt });
+    }
+  }
+  /** A report that is asked of the agent, in place of a prompt. */
+  usageIs(turnId: TurnId, reply: Reply): void {
+    if (this.state.turn?.id !== turnId) return;
+    const text = reply.ok ? usageText(reply.payload) : undefined;
+    if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? t('The agent gave no report.') : reply.message } });
+    this.emit({ type: 'text.delta', turnId, kind: 'text', partId: this.newPart(), text });
+    this.finish('done');
+  }
+
+  // --- going back to before something was said: files first, as the user wants them, then a new process
+
+  filesBefore({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
+    const found = rewound.safeParse(reply.ok ? reply.payload : undefined);
+    const files = found.success && found.data.canRewind ? (found.data.filesChanged ?? []) : [];
+    if (files.length === 0) return this.goBack(turnId, prompt);
+    const names = files.slice(0, FILES_NAMED).map((file) => shown(file, this.cwd));
+    if (files.length > FILES_NAMED) names.push(t('{0} more', files.length - FILES_NAMED));
+    this.ask(
+      {
+        kind: 'approval',
+        id: this.newId(),
+        title: t('Put the files back as they were before that message?'),
+        detail: { type: 'text', text: [t('Changed since then:'), ...names].join('\n') },
+        options: [
+          { id: 'restore', label: t('Put the files back'), effect: 'allow_once' },
+          { id: 'keep', label: t('Keep the files as they are'), effect: 'allow_once' },
+          { id: 'no', label: t('Do not go back'), effect: 'reject_once' },
+        ],
+        wordless: true,
+        ours: true,
+      },
+      { about: 'rewind', turnId, prompt },
+    );
+  }
+  filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
+    const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
+    if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
+    const why = (done.success ? done.data.error : undefined) ?? t('the agent refused');
+    this.note('error', t('The files could not be put back: {0}', why));
+  }
+  /** Looks up the message to resume at. */
+  goBack(turnId: TurnId, prompt: QwenPrompt): void {
+    if (this.state.key === null) return this.wentBack({ turnId, prompt, found: null });
+    this.do({ do: 'port', call: 'before', port: 'file', args: { do: 'before', key: this.state.key, turnId, prompt } });
+  }
+  /** `found`: the message before that turn, with null inside when it was the first. */
+  wentBack({ turnId, prompt, found }: MessageBefore): void {
+    const { agent } = this;
+    if (agent.ending) return;
+    if (!found) {
+      const text = t('The agent does not keep that message any more; yours was sent at the end of the conversation.');
+      this.emit({ type: 'notice', notice: { level: 'warn', text } });
+      return this.prompt(prompt);
+    }
+    const reason = t('Going back to an earlier message');
+    agent.ending = { kind: 'back', reason, upTo: found.upTo, prompt };
+    if (turnId === this.state.firstTurn) this.state.firstTurn = null;
+    this.emit({ type: 'turns.removed', from: turnId });
+    this.emit({ type: 'link.opening', note: reason });
+    this.close('agent');
+  }
+
+  // --- what can be chosen: mode, model, effort. The agent's reply decides what is shown
+
+  modeIs(mode: string): void {
+    const { choices } = this.talk;
+    if (mode === choices.mode) return;
+    choices.mode = mode;
+    const modes = this.peer.modes();
+    const all = modes.some((one) => one.id === mode) ? modes : [...modes, { id: mode, name: mode }];
+    this.emit({ type: 'mode.set', mode: { current: mode, all } });
+  }
+  /** A mode in which nobody is asked any more needs a yes of its own. */
+  chooseMode(mode: string): void {
+    if (!this.peer.unattended.includes(mode)) return this.setMode(mode);
+    const name = this.peer.modes().find((one) => one.id === mode)?.name ?? mode;
+    this.ask(
+      {
+        kind: 'approval',
+        id: this.newId(),
+        title: t('Change to mode "{0}"?', name),
+        detail: { type: 'text', text: t('In this mode {0} edits files and runs commands without asking you.', this.state.setup.called) },
+        wordless: true,
+        ours: true,
+        options: [
+          { id: 'yes', label: t('Change to {0}', name), effect: 'allow_once' },
+          { id: 'no', label: t('Stay'), effect: 'reject_once' },
+        ],
+      },
+      { about: 'mode', mode },
+    );
+  }
+  setMode(mode: string): void {
+    this.request({ subtype: 'set_permission_mode', mode }, { for: 'mode', value: mode });
+  }
+  modelIs(model: string): void {
+    if (model === this.talk.choices.model) return;
+    this.talk.choices.model = model;
+    this.showOptions();
+  }
+  modelsAre(reply: Reply): void {
+    const parsed = schema.modelList.safeParse(reply.ok ? reply.payload : undefined);
+    if (!parsed.success) return;
+    this.talk.choices.models = parsed.data.models.map(({ id, label }) => ({ value: id, name: label ?? id }));
+    this.showOptions();
+  }
+  chose(what: 'mode' | 'model' | 'effort', value: string, reply: Reply): void {
+    if (!reply.ok) {
+      if (what === 'mode') return this.note('warn', t('The agent did not change its mode: {0}', reply.message));
+      if (what === 'model') return this.note('warn', t('The agent did not change its model: {0}', reply.message));
+      return this.note('warn', t('The agent did not change its effort: {0}', reply.message));
+    }
+    if (what === 'mode') return this.modeIs(schema.modeReply.safeParse(reply.payload).data?.mode ?? value);
+    if (what === 'model') return this.modelIs(value);
+    this.talk.choices.effort = value;
+    this.showOptions();
+  }
+  showOptions(): void {
+    const { model, models, effort, hasEffort } = this.talk.choices;
+    const options: SessionOption[] = [];
+    if (model !== null && models.length > 0) {
+      const choices = models.some((one) => one.value === model) ? models : [{ value: model, name: model }, ...models];
+      options.push({ id: MODEL, name: t('Model'), about: 'model', kind: 'choice', current: model, choices });
+    }
+    if (hasEffort) {
+      const choices = effort === null ? [{ value: '', name: t('Default') }, ...EFFORTS] : EFFORTS;
+      options.push({ id: EFFORT, name: t('Effort'), about: 'thought', kind: 'choice', current: effort ?? '', choices });
+    }
+    this.emit({ type: 'options.set', options });
+  }
+
+  // --- turns
+
+  /** The turn that a line belongs to; the agent may begin one by itself. */
+  turnFor(parent: string | null | undefined): TurnId {
+    const background = this.backgroundTurn(parent);
+    if (background !== undefined) return background;
+    if (!this.state.turn) {
+      this.begin(this.newId(), 'agent', []);
+      this.startSilence();
+    }
+    return this.state.turn?.id ?? '';
+  }
+  /**
+   * A turn that the agent began without announcing it has no end of its own: it is over when nothing follows. `whole`: what was said is whole,
+   * and so are its calls.
+   */
+  heardOfOwnTurn(whole: boolean): void {
+    if (this.state.turn?.by !== 'agent') return;
+    this.timer('quiet', whole && !this.talk.announced && this.openCalls().length === 0 ? LIMITS.quiet : null);
+  }
+  finish(status: 'done' | 'cancelled' | 'failed', more: { readonly stop?: string; readonly error?: Fault } = {}): void {
+    const { turn } = this.state;
+    this.settleTurn();
+    const clears = turn?.clears === true && status === 'done';
+    if (clears) this.talk.counted.forgotten = this.talk.counted.total;
+    if (clears) this.emit({ type: 'notice', notice: { level: 'info', text: startedOver() } });
+    this.end(status, { ...more, ...(clears ? { clears } : {}) });
+  }
+  /** Nothing of the turn is waited for any more. */
+  settleTurn(): void {
+    const { talk } = this;
+    if (this.state.turn?.by === 'agent') for (const timer of ['quiet', 'own stop']) this.timer(timer, null);
+    talk.announced = false;
+    this.stopSilence();
+    this.clearStopTimer();
+    this.refuseOfTurn('The turn is over.');
+    for (const call of this.openCalls()) call.status = 'cancelled';
+    for (const name of keys(talk.lanes)) if (!this.goesOn(name)) remove(talk.lanes, name);
+  }
+
+  // --- what the agent says
+
+  onLine(line: Line): void {
+    const { type, session_id: session } = line;
+    if (type === 'control_response') this.isAlive();
+    else this.heard();
+    if (typeof session === 'string' && session !== '' && session !== this.talk.session && type !== 'conversation_reset')
+      this.moveTo(session);
+    switch (type) {
+      case 'stream_event': {
+        const delta = deltaIn(line) ?? this.read(schema.streamLine, line);
+        return delta && this.onStream(delta);
+      }
+      case 'assistant': {
+        const read = this.read(schema.assistantLine, line);
+        return read && this.onAssistant(read);
+      }
+      case 'user': {
+        const read = this.read(schema.userLine, line);
+        return read && this.onUser(read);
+      }
+      case 'system': {
+        const read = this.read(schema.systemLine, line);
+        return read && this.onSystem(read);
+      }
+      case 'result': {
+        const read = this.read(schema.resultLine, line);
+        return read && this.onResult(read);
+      }
+      case 'tool_progress': {
+        const read = this.read(schema.toolProgress, line);
+        return read && this.runs(read.parent_tool_use_id ?? read.tool_use_id);
+      }
+      case 'control_response':
+        return this.onReply(line);
+      case 'control_cancel_request':
+        return this.withdrawApproval(String(line.request_id));
+      case 'control_request':
+        return this.refuseUnreadable(line);
+      case 'conversation_reset':
+        return this.startOver(true);
+      default:
+        return this.onUnknown(String(type));
+    }
+  }
+  read<T extends z.ZodMiniType>(shape: T, line: Line): z.infer<T> | undefined {
+    const parsed = shape.safeParse(line);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    this.log('warn', `A ${String(line.type)} line was dropped: ${issue?.path.join('.')} ${issue?.message}`);
+    return undefined;
+  }
+  onUnknown(type: string): void {
+    const { unknown } = this.talk;
+    if (unknown.includes(type) || unknown.length > 100) return;
+    unknown.push(type);
+    this.log('info', `The agent sends lines of an unknown type "${type.slice(0, 100)}"; they are ignored`);
+  }
+  onRequest(id: string, line: Line): void {
+    this.heard();
+    const payload = isRecord(line.request) ? line.request : line;
+    const asks = payload.subtype === 'can_use_tool';
+    const request = this.takeRequest(id, line, !asks || this.goesOn(typeof payload.tool_use_id === 'string' ? payload.tool_use_id : null));
+    if (!request) return;
+    switch (request.subtype) {
+      case 'can_use_tool': {
+        const parsed = schema.canUseTool.safeParse(request);
+        return parsed.success ? this.openApproval(id, parsed.data) : this.failUnreadable(id);
+      }
+      case 'mcp_message': {
+        const { server_name: server, message } = request;
+        if (server !== this.peer.server) return this.fail(id, `There is no server "${String(server)}" here.`);
+        return this.onMcp(id, message);
+      }
+      case 'hook_callback':
+        return this.succeed(id, {});
+      default:
+        return this.fail(id, `unsupported control request ${String(request.subtype)}`);
+    }
+  }
+  onSystem(line: schema.SystemLine): void {
+    const { talk } = this;
+    const effects = systemEffects(line);
+    if (line.subtype === 'init') talk.announced = true;
+    this.learn(effects);
+    if (effects.activity !== undefined) this.activity(effects.activity);
+    if (effects.fails) talk.silence.failure = effects.activity ?? null;
+    const call = this.call(line.tool_use_id);
+    if (line.subtype === 'task_started' && call) this.runs(call.id);
+    if (this.isOfBackgroundAgent(line) || !this.tellsOfTask(line, call)) return;
+    const denied = line.subtype === 'permission_denied' && line.tool_use_id ? line.tool_use_id : undefined;
+    if (denied !== undefined) put(talk.refused, denied, true);
+    // That a call was refused is no step of it.
+    for (const note of effects.notes) this.note(note.level, note.text, denied === undefined ? note.parent : call?.parent);
+  }
+  /** The facts of a `system` line. */
+  learn({ version, commands, mode, model }: SystemEffects): void {
+    const { talk } = this;
+    if (version !== undefined && version !== talk.version) {
+      talk.version = version;
+      if (talk.ready) this.sayReady();
+    }
+    if (commands) this.addCommands(namedCommands(commands));
+    if (mode !== undefined) this.modeIs(mode);
+    // Claude Code names its choices otherwise than the model behind them.
+    if (model !== undefined && !this.peer.onlyMessages) this.modelIs(model);
+  }
+  onStream(line: schema.StreamLine): void {
+    const { event, parent_tool_use_id: parent } = line;
+    if (event.type === 'tool_progress' && event.tool_use_id) return this.runs(event.tool_use_id);
+    if (!event.type.startsWith('content_block') && event.type !== 'message_start') return;
+    const turnId = this.turnFor(parent);
+    if (this.state.turn && !parent) this.state.turn.spoke = true;
+    this.stream(line, turnId);
+    this.heardOfOwnTurn(false);
+  }
+  onAssistant(line: schema.AssistantLine): void {
+    const { parent_tool_use_id: parent, message } = line;
+    const turnId = this.turnFor(parent);
+    if (this.state.turn && !parent) this.state.turn.spoke = true;
+    this.wholeBlocks(line, turnId);
+    for (const block of message.content) {
+      const call = block.type === 'tool_use' ? this.call(block.id) : undefined;
+      if (!call) continue;
+      this.watchFile(call);
+      if (!MAY_ASK.has(call.use.kind) && call.use.work !== 'ask') this.runs(call.id);
+    }
+    this.heardOfOwnTurn(true);
+    const used = parent ? undefined : contextTokens(message.usage);
+    if (used !== undefined) this.emit({ type: 'usage.set', usage: { used } });
+  }
+  onUser(line: schema.UserLine): void {
+    const { content } = line.message;
+    const { parent_tool_use_id: parent } = line;
+    const words = parent ? textOf(content) : '';
+    if (parent && words !== '' && !isInterruption(words)) {
+      const turnId = this.turnFor(parent);
+      const prompt = contentOf(content);
+      this.emit({ type: 'part.added', turnId, part: { kind: 'prompt', id: this.newPart(), parent, content: prompt } });
+      return;
+    }
+    if (typeof content === 'string') return this.remark(content);
+    for (const block of content) {
+      if (block.type === 'text') this.remark(block.text ?? '');
+      if (block.type !== 'tool_result' || !block.tool_use_id) continue;
+      this.callEnded(block.tool_use_id, block, line);
+      this.heardOfOwnTurn(true);
+    }
+  }
+  /** A line the agent wrote to itself in the user's name. */
+  remark(text: string): void {
+    const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
+    if (plain !== '' && !isInterruption(plain)) this.note('info', plain.slice(0, 4000));
+  }
+  onResult(line: schema.ResultLine): void {
+    const { turn } = this.state;
+    if (!turn) {
+      if (!this.talk.ready) return this.giveUp(errorText(line.error), { again: false, next: ['openSettings', 'showLog', 'restart'] });
+      return this.log('info', 'A result came while no turn was running');
+    }
+    const subAgent = this.openCalls().find((call) => call.use.work === 'agent' && call.parent === null);
+    if (subAgent && line.is_error && line.duration_ms === 0 && line.num_turns === 0) {
+      // A sub-agent that failed says so as if the turn were over.
+      return this.note('warn', errorText(line.error), subAgent.id);
+    }
+    if (!turn.spoke && line.result) {
+      this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), text: line.result });
+    }
+    this.tellRefused(line);
+    this.emit({ type: 'usage.set', usage: usedSince(this.talk.counted, usageOf(line)) });
+    const { status, ...more } = turnEnd(line, turn.phase === 'stopping');
+    if (status === 'done') this.endWithoutResults(turn.id);
+    this.finish(status, more);
+    if (this.talk.can.contextUsage) this.request({ subtype: 'get_context_usage' }, { for: 'context' });
+  }
+  contextIs(reply: Reply): void {
+    const usage = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined).data;
+    const size = usage?.contextWindowSize ?? usage?.maxTokens;
+    if (size) this.emit({ type: 'usage.set', usage: { size } });
+  }
+
+  // --- blocks: pieces as they stream, whole ones in their place, calls by id, a sub-agent's under its call. Nothing is shown twice
+
+  lane(parent: string | null | undefined): Blocks {
+    const { lanes } = this.talk;
+    const name = parent ?? '';
+    return find(lanes, name) ?? put(lanes, name, { blocks: [], finished: [] });
+  }
+  stream({ event, parent_tool_use_id: parent }: schema.StreamLine, turnId: TurnId): void {
+    const lane = this.lane(parent);
+    const index = event.index ?? 0;
+    if (event.type === 'message_start') lane.blocks = [];
+    if (event.type === 'content_block_start' && event.content_block) this.blockBegins(lane, index, event.content_block, turnId, parent);
+    if (event.type === 'content_block_delta' && event.delta) this.blockGrows(lane, index, event.delta, turnId, parent);
+  }
+  blockBegins(lane: Blocks, index: number, block: schema.Block, turnId: TurnId, parent: string | null | undefined): void {
+    const kind = kindOf(block.type);
+    if (kind === undefined || (kind === 'call' && !block.id)) return;
+    if (kind === 'call') this.ensureCall(block.id ?? '', block.name ?? 'tool', undefined, turnId, parent ?? null);
+    const live = beginBlock(lane, index, kind, kind === 'call' ? (block.id ?? '') : this.newPart());
+    this.growText(live, block.text ?? block.thinking ?? '', turnId, parent);
+  }
+  blockGrows(
+    lane: Blocks,
+    index: number,
+    delta: NonNullable<schema.StreamLine['event']['delta']>,
+    turnId: TurnId,
+    parent: string | null | undefined,
+  ): void {
+    const piece = delta.text ?? delta.thinking ?? delta.partial_json;
+    if (!piece) return;
+    const kind = delta.text != null ? 'text' : delta.thinking != null ? 'thought' : 'call';
+    const known = lane.blocks.findLast((block) => block.index === index);
+    if (kind !== 'call')
+      return this.growText(known?.kind === kind ? known : beginBlock(lane, index, kind, this.newPart()), piece, turnId, parent);
+    if (known?.kind !== 'call') return;
+    known.text += piece;
+    this.emit({ type: 'call.inputDelta', turnId, callId: known.id, text: piece });
+  }
+  growText(block: Blocks['blocks'][number], piece: string, turnId: TurnId, parent: string | null | undefined): void {
+    if (piece === '' || block.kind === 'call') return;
+    block.text += piece;
+    const { kind, id: partId } = block;
+    if (parent == null) this.emit({ type: 'text.delta', turnId, kind, partId, text: piece });
+    else this.emit({ type: 'text.delta', turnId, kind, partId, parent, text: piece });
+  }
+  /** Whole blocks complete what streamed, replace it where they say something else, or are added. */
+  wholeBlocks({ message, parent_tool_use_id: parent }: schema.AssistantLine, turnId: TurnId): void {
+    const lane = this.lane(parent);
+    for (const block of message.content) {
+      const kind = kindOf(block.type);
+      if (kind === undefined) continue;
+      const repeated = repeats(lane, message.id, block);
+      if (kind === 'call') {
+        if (block.id) this.wholeCall(lane, block.id, block, turnId, parent ?? null);
+        continue;
+      }
+      const text = block.text ?? block.thinking ?? '';
+      if (parent && kind === 'text') put(this.talk.lastWords, parent, text);
+      const live = finishBlock(lane, kind, undefined);
+      const fresh = () => ({ kind, id: this.newPart(), index: -1, text: '', open: false });
+      if (!live) {
+        if (!repeated) this.growText(fresh(), text, turnId, parent);
+      } else if (text.startsWith(live.text)) this.growText(live, text.slice(live.text.length), turnId, parent);
+      else {
+        this.emit({ type: 'parts.removed', turnId, partIds: [live.id] });
+        this.growText(fresh(), text, turnId, parent);
+      }
+    }
+  }
+  wholeCall(lane: Blocks, id: CallId, block: schema.Block, turnId: TurnId, parent: CallId | null): void {
+    finishBlock(lane, 'call', id);
+    const known = this.call(id);
+    const name = block.name ?? known?.use.name ?? 'tool';
+    if (!known) return this.ensureCall(id, name, block.input, turnId, parent);
+    known.use = toolUse(name, block.input, this.cwd);
+    const { title, kind, locations, input } = known.use;
+    this.changeCall({ id: turnId }, id, { title, kind, locations, input });
+  }
+
+  // --- calls
+
+  ensureCall(id: CallId, name: string | undefined, input: unknown, turnId: TurnId, parent: CallId | null): void {
+    if (!this.call(id)) this.newCall(id, toolUse(name ?? 'tool', input, this.cwd), turnId, parent, input);
+  }
+  /** The call is under way. */
+  runs(callId: CallId): void {
+    const call = this.call(callId);
+    const turnId = this.turnOf(callId);
+    if (!call || turnId === undefined || (call.status !== 'pending' && call.status !== 'waiting')) return;
+    call.status = 'running';
+    this.changeCall({ id: turnId }, callId, { status: 'running' });
+  }
+  callEnded(callId: CallId, block: schema.Block, line: schema.UserLine): void {
+    const call = this.call(callId);
+    const turnId = this.turnOf(callId);
+    this.tellHookRefusal(line, callId, block, call?.use.name);
+    this.settleCall(callId);
+    const how = {
+      use: call?.use,
+      before: call?.before?.text,
+      refused: call?.decision.is === 'refused',
+      stopping: this.state.turn?.phase === 'stopping',
+      ...(call?.decision.is === 'written' ? { applied: call.decision.diff } : {}),
+    };
+    // That a sub-agent began is told in words for the model.
+    const isAsync = isRecord(line.tool_use_result) && line.tool_use_result.isAsync === true;
+    if (call) call.before = null;
+    this.setStatus(callId, block.is_error ? 'failed' : 'done');
+    if (turnId !== undefined && !isAsync) this.emitAll(resultEvents(block, line, turnId, how, this.cwd));
+    if (!block.is_error && call) this.agentLaunched(call, isAsync);
+  }
+  /** The turn has ended well: what was allowed in it and has no result was not cancelled, nobody knows what came of it. */
+  endWithoutResults(turnId: TurnId): void {
+    for (const call of Object.values(this.agent.calls)) {
+      if (call.decision.is !== 'allowed' || !isOpen(call) || this.goesOn(call.id)) continue;
+      call.status = 'ended';
+      this.changeCall({ id: turnId }, call.id, { status: 'ended' });
+    }
+  }
+  /** A result says when a hook has refused its call. */
+  tellHookRefusal(line: schema.UserLine, callId: CallId, block: schema.Block, name: string | undefined): void {
+    const { refused } = this.talk;
+    const decision = metaOf(line, callId)?.permission_decision;
+    if (decision?.decision !== 'reject' || decision.source !== 'hook' || find(refused, callId)) return;
+    put(refused, callId, true);
+    const reason = textOf(block.content)
+      .replace(/^\w+:\w+ hook error: (?:\[[\s\S]*?\]: )?/, '')
+      .trim()
+      .slice(0, HOOK_REASON);
+    const tool = name ?? '…';
+    this.note('info', reason === '' ? t('A hook refused {0}.', tool) : t('A hook refused {0}: {1}', tool, reason), line.parent_tool_use_id);
+  }
+  /** The end of a turn names what was refused in it without asking, some agents all of the session; each is told once. */
+  tellRefused({ permission_denials: all }: schema.ResultLine): void {
+    const { refused } = this.talk;
+    const names = new Set<string>();
+    for (const { tool_use_id: id, tool_name: name } of all ?? []) {
+      if (!id || find(refused, id)) continue;
+      put(refused, id, true);
+      const isOfBefore = this.state.setup.resume !== null && !this.call(id);
+      if (name && !find(this.agent.notAllowed, id) && !isOfBefore) names.add(name);
+    }
+    if (names.size > 0) this.note('info', t('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
+  }
+  callOfOursEnded(_run: Extract<ToolRun, { for: 'call' }>): void {}
+  settled(): void {
+    if (this.state.turn) this.talk.silence.since = this.now;
+  }
+
+  // --- tasks, and sub-agents that work on after the agent was told that they began
+
+  /** False for a line that says nothing which the card of its call does not say. */
+  tellsOfTask({ subtype, task_id: task }: schema.SystemLine, call: QwenCall | undefined): boolean {
+    const { foreground } = this.talk;
+    if (subtype === 'task_started') {
+      if (!call || !WAITED_FOR.has(call.use.work) || call.use.input.run_in_background === true) return true;
+      if (task) put(foreground, task, call.id);
+      return false;
+    }
+    if (subtype !== 'task_notification' || !task) return true;
+    const waited = this.call(find(foreground, task));
+    remove(foreground, task);
+    // Its call came to an end before it did: it was in the background after all.
+    return !waited || (waited.use.input.run_in_background !== false && waited.status === 'done');
+  }
+  /** True when the line is about a sub-agent in the background, and its card says all of it. */
+  isOfBackgroundAgent({ subtype, task_id: task, tool_use_id: callId, status, summary }: schema.SystemLine): boolean {
+    if (!task) return false;
+    const { tasks } = this.talk;
+    const call = this.call(callId);
+    if (subtype === 'task_started' && call?.use.work === 'agent') {
+      put(tasks, task, call.id);
+      return call.use.input.run_in_background === true;
+    }
+    const ended = subtype === 'task_notification' ? this.call(find(tasks, task)) : undefined;
+    if (!ended) return false;
+    remove(tasks, task);
+    if (!ended.goesOn) return false;
+    this.agentEnded(ended, status === 'completed' ? 'done' : status === 'failed' ? 'failed' : 'cancelled', summary ?? '');
+    return true;
+  }
+  /** The result of a call came; `isAsync`: it says no more than that its sub-agent works in the background now. */
+  agentLaunched(call: QwenCall, isAsync: boolean): void {
+    const inBackground = isAsync || call.use.input.run_in_background === true;
+    if (!inBackground || !Object.values(this.talk.tasks).includes(call.id)) return;
+    call.goesOn = true;
+    call.status = 'running';
+    this.changeCall({ id: call.turn }, call.id, { status: 'running', goesOn: true });
+    this.tellBackground();
+  }
+  agentEnded(call: QwenCall, status: ToolCall['status'], words: string): void {
+    const turn = { id: call.turn };
+    const below = Object.values(this.agent.calls).filter(
+      (one) => one !== call && isOpen(one) && this.chainOf(one.id).some((above) => above !== one && above.id === call.id),
+    );
+    for (const child of below) {
+      this.settleCall(child.id);
+      child.status = 'cancelled';
+      this.changeCall(turn, child.id, { status: 'cancelled' });
+    }
+    // What it said last is most often its report.
+    if (words !== '' && words.trim() !== find(this.talk.lastWords, call.id)?.trim())
+      this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), parent: call.id, text: words });
+    this.changeCall(turn, call.id, { status, goesOn: false });
+    call.status = status;
+    call.goesOn = false;
+    this.tellBackground();
+  }
+  tellBackground(): void {
+    const { tasks } = this.talk;
+    const running = keys(tasks).flatMap((id) => {
+      const call = this.call(find(tasks, id));
+      return call?.goesOn ? [{ id, text: call.use.title }] : [];
+    });
+    this.emit({ type: 'background.set', tasks: running });
+  }
+
+  // --- silence
+
+  startSilence(): void {
+    const { silence } = this.talk;
+    Object.assign(silence, { since: this.now, probedAt: null, failure: null });
+    if (silence.said === 'waiting') silence.said = 'nothing';
+    this.lookAfter(LIMITS.silence);
+  }
+  lookAfter(ms: number): void {
+    this.talk.silence.lookAt = this.now + ms;
+    this.timer('silence', ms);
+  }
+  stopSilence(): void {
+    const { silence } = this.talk;
+    if (this.state.turn) this.timer('silence', null);
+    silence.failure = null;
+    if (silence.said === 'waiting') silence.said = 'nothing';
+  }
+  /** A line came. */
+  heard(): void {
+    const { silence } = this.talk;
+    silence.since = this.now;
+    silence.missed = 0;
+    silence.probedAt = null;
+    silence.failure = null;
+    if (silence.said === 'nothing') return;
+    if (silence.said === 'dead') return this.isAlive();
+    silence.said = 'nothing';
+    this.activity(null);
+  }
+  /** It answered a question of ours, which says nothing of its work. */
+  isAlive(): void {
+    if (this.talk.silence.said !== 'dead') return;
+    this.talk.silence.said = 'nothing';
+    this.emit({ type: 'notice', notice: { level: 'info', text: t('The agent answers again.'), about: 'silence' } });
+    this.activity(null);
+    if (this.state.turn) this.startSilence();
+  }
+  /** Nothing has come for a while: says so, and finds out whether the agent is still there. */
+  lookAtSilence(): void {
+    const { silence } = this.talk;
+    if (!this.state.turn) return;
+    // What the user or one of our tools is waited for is no silence of the agent.
+    if (this.now - silence.lookAt > LIMITS.slept || this.waitsForUser || this.toolsBusy)
+      Object.assign(silence, { since: this.now, probedAt: null });
+    const quiet = this.now - silence.since;
+    if (quiet < LIMITS.silence) return this.lookAfter(LIMITS.silence - quiet);
+    const open = this.openCalls();
+    const inSubAgent = open.some((call) => call.parent !== null);
+    if (open.length === 0) this.sayWaiting(waitingText(silence.failure, Math.floor(quiet / 1000)));
+    if (inSubAgent && quiet >= LIMITS.silenceInSubAgent) {
+      this.sayWaiting(t('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
+    }
+    const probing = Object.values(this.agent.pending).some((one) => one.for === 'probe');
+    if (!probing && this.now - (silence.probedAt ?? silence.since) >= LIMITS.probeAfter) {
+      silence.probedAt = this.now;
+      this.request({ subtype: 'supported_commands' }, { for: 'probe' }, LIMITS.probe);
+    }
+    this.lookAfter(LIMITS.silenceAgain);
+  }
+  sayWaiting(text: string): void {
+    this.talk.silence.said = 'waiting';
+    this.activity(text);
+  }
+  probeFailed(): void {
+    const { silence } = this.talk;
+    silence.missed += 1;
+    if (silence.missed < 2 || !this.state.turn) return;
+    this.stopSilence();
+    silence.said = 'dead';
+    const text = t('The agent does not answer any more.');
+    this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], about: 'silence' } });
+  }
+
+  // --- timers and ports
+
+  override elapsed(timer: string): void {
+    switch (timer) {
+      case 'silence':
+        return this.lookAtSilence();
+      case 'quiet':
+        return this.finish('done');
+      case 'own stop':
+        return this.finish('cancelled');
+      default:
+        if (timer.startsWith('reply ')) this.replyIsLate(timer.slice(6));
+        else super.elapsed(timer);
+    }
+  }
+  override portReplied(call: string, result: unknown): void {
+    if (call === 'before') this.wentBack(result as MessageBefore);
+    else super.portReplied(call, result);
+  }
+
+  // --- the end of the process
+
+  stopAgent(): void {
+    if (this.state.turn) this.request({ subtype: 'interrupt' }, { for: 'interrupt' });
+    this.refuseAll('The conversation was ended.');
+  }
+  endAgent(why: string): void {
+    const { talk } = this;
+    for (const call of new Set(Object.values(talk.tasks).map((id) => this.call(id))))
+      if (call?.goesOn) this.agentEnded(call, 'cancelled', '');
+    this.refuseAll(why);
+    this.lostTurn();
+    this.cancelTools();
+    for (const ask of Object.values(this.state.asks)) this.closeAsk(ask, 'cancelled');
+    for (const id of keys(this.agent.pending)) {
+      remove(this.agent.pending, id);
+      this.timer(`reply ${id}`, null);
+    }
+    const isStopping = this.state.turn?.phase === 'stopping';
+    this.settleTurn();
+    const next: readonly Remedy[] = this.state.setup.keeps.history ? ['retry', 'continue'] : ['retry'];
+    this.end(isStopping ? 'cancelled' : 'failed', { error: { message: why, next } });
+  }
+}
+
+/** What became of looking for the message to resume at. */
+export interface MessageBefore {
+  readonly turnId: TurnId;
+  readonly prompt: QwenPrompt;
+  readonly found: { readonly upTo: string | null } | null;
+}
+
+export function commandText({ path, args }: { readonly path: readonly string[]; readonly args: string }): string {
+  return `/${[...path, args].filter(Boolean).join(' ')}`;
+}
+function startedOver(): string {
+  return t('The conversation starts over; what was said before is forgotten.');
+}
+function waitingText(failure: string | null, seconds: number): string {
+  if (failure === null) return t('Still waiting for the model ({0} s)', seconds);
+  return t('{0} — still waiting for the model ({1} s)', failure, seconds);
+}
+
+function kindOf(type: string): Blocks['blocks'][number]['kind'] | undefined {
+  if (type === 'text') return 'text';
+  if (type === 'thinking') return 'thought';
+  return type === 'tool_use' || type === 'server_tool_use' ? 'call' : undefined;
+}
+/** An index says only which block was begun under it last: agents count anew inside a message. */
+function beginBlock(lane: Blocks, index: number, kind: 'text' | 'thought' | 'call', id: string): Blocks['blocks'][number] {
+  const block = { kind, id, index, text: '', open: true };
+  lane.blocks = [...lane.blocks.filter((one) => one.open || one.index !== index), block];
+  return block;
+}
+/** The block that a whole one completes: the oldest open one of its kind, a call by its id. */
+function finishBlock(lane: Blocks, kind: 'text' | 'thought' | 'call', id: string | undefined): Blocks['blocks'][number] | undefined {
+  const block = lane.blocks.find((one) => one.open && one.kind === kind && (id === undefined || one.id === id));
+  if (block) block.open = false;
+  return block;
+}
+/** True when this text was finished before under the same message. */
+function repeats({ finished }: Blocks, messageId: string | null | undefined, block: schema.Block): boolean {
+  if (!messageId) return false;
+  const key = `${block.type}:${block.text ?? block.thinking ?? block.id ?? ''}`;
+  const known = finished.find((one) => one.messageId === messageId);
+  if (known?.keys.includes(key)) return true;
+  if (known) known.keys.push(key);
+  else finished.push({ messageId, keys: [key] });
+  if (finished.length > MESSAGES_KEPT) finished.shift();
+  return false;
+}
+
+// --- a conversation that the agent keeps
+
+/** A kept conversation as events: a turn for each thing the user said, named by its own id, with all that came of it. */
+export function replay(entries: readonly Entry[], cwd: string): readonly SessionEvent[] {
+  const state = newQwenState('past-', { ...NO_SETUP, cwd });
+  state.agent = { ...newAgent(false, [], 0), dialect: 'message', message: newMessageState() };
+  const events: SessionEvent[] = [];
+  let step = new MessageStep(state, 0);
+  const told = () => events.push(...step.effects.flatMap((effect) => (effect.do === 'emit' ? [effect.event] : [])));
+  for (const { id, at, said } of entries) {
+    if (!said) continue;
+    if (said.who === 'user') step.finish('done');
+    told();
+    step = new MessageStep(state, at);
+    if (said.who === 'stop') step.finish('cancelled');
+    else if (said.who === 'user') step.begin(id, 'record', said.text === '' ? [] : [{ type: 'text', text: said.text }]);
+    else if (said.who === 'agent') {
+      if (!state.turn) step.begin(id, 'record', []);
+      step.wholeBlocks(said.line, state.turn?.id ?? id);
+    } else if (state.turn) step.onUser(said.line);
+  }
+  step.finish('done');
+  told();
+  return events;
+}
+const NO_SETUP: Omit<QwenState['setup'], 'cwd'> = {
+  command: '',
+  args: [],
+  product: 'claude',
+  called: '',
+  client: { name: '', version: '' },
+  options: { dialect: 'message', format: 'stream-json', heartbeat: 0, patience: 0, request: {}, direct: false },
+  problems: [],
+  resume: null,
+  tools: [],
+  keeps: {},
+};

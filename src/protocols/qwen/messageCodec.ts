@@ -1,0 +1,673 @@
+import * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
+import { pathInside } from '../../base/purePath.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
+import type { Line } from './control.ts';
+import type { Peer } from './quirks.ts';
+import {
+  type AssistantLine,
+  assistantLine,
+  type Block,
+  block,
+  type Initialized,
+  type ResultLine,
+  type StreamLine,
+  type SystemLine,
+  type TokenUsage,
+  type UserLine,
+  userLine,
+} from './schema.ts';
+import { applyEdits, clip, type FileText, isRecord, planEvents, proposalOf, type ToolUse } from './tools.ts';
+
+/* The message dialect in our words and back: what Qwen Code ships and Claude Code speaks (docs/protocols/qwen.md). */
+
+const maybe = <T extends z.core.$ZodType>(schema: T) => z.optional(z.nullable(schema));
+
+// --- to the agent
+
+export interface Prompt {
+  readonly text: string;
+  readonly images: readonly { readonly mime: string; readonly data: string }[];
+  /** What cannot be said to this agent. */
+  readonly left: readonly string[];
+}
+
+/** A prompt as the agent takes it: text, files as `@path` references (qwen.md §3.1), images where it understands them. */
+export function promptOf(content: readonly Content[], cwd: string, takesImages: boolean): Prompt {
+  const left: string[] = [];
+  const images: { readonly mime: string; readonly data: string }[] = [];
+  const pieces = content.flatMap((one) => {
+    switch (one.type) {
+      case 'text':
+        return [one.text];
+      case 'file':
+        return [reference(one, cwd)];
+      case 'link':
+        return [one.title ? `${one.title}: ${one.uri}` : one.uri];
+      case 'image':
+        if (takesImages) images.push(one);
+        else left.push('image');
+        return [];
+      default:
+        left.push(one.type === 'raw' ? one.label : one.type);
+        return [];
+    }
+  });
+  return { text: pieces.join('\n').trim(), images, left };
+}
+
+/** The member `content` of a user line. */
+export function userContent(prompt: Prompt): unknown {
+  if (prompt.images.length === 0) return prompt.text;
+  return [
+    ...prompt.images.map(({ mime, data }) => ({ type: 'image', source: { type: 'base64', media_type: mime, data } })),
+    ...(prompt.text === '' ? [] : [{ type: 'text', text: prompt.text }]),
+  ];
+}
+
+function reference(file: Extract<Content, { type: 'file' }>, cwd: string): string {
+  const name = pathInside(cwd, file.path) || file.path;
+  const at = `@${name.replaceAll('\\', '/').replaceAll(/([\s\\])/g, '\\$1')}`;
+  const [from, to] = file.lines ?? [];
+  const lines = from === undefined ? '' : ` (lines ${from}-${to})`;
+  return file.text === undefined ? `${at}${lines}` : `${at}${lines}:\n${file.text}`;
+}
+
+/** The id of our `initialize`, which is sent before anything is known of the agent. */
+export const INITIALIZE = 'initialize';
+
+/** The line that has to be the very first one (docs/protocols/qwen.md#which-dialect). */
+export function initializeRequest(peer: Peer, withTools: boolean): object {
+  return {
+    type: 'control_request',
+    request_id: INITIALIZE,
+    request: {
+      subtype: 'initialize',
+      hooks: null,
+      ...(peer.approvalLimit === undefined ? {} : { timeout: { canUseTool: peer.approvalLimit } }),
+      ...(withTools ? { sdkMcpServers: peer.announce(peer.server) } : {}),
+    },
+  };
+}
+
+/** What going back to before a message would do to files, or did. */
+export const rewound = z.object({
+  canRewind: z.boolean(),
+  filesChanged: z.optional(z.nullable(z.array(z.string()).check(z.maxLength(10_000)))),
+  error: z.optional(z.nullable(z.string())),
+});
+
+// --- content, pieces of text
+
+/** UTF-16 units of one result that are kept. */
+const TEXT_KEPT = 256 * 1024;
+const blocks = z.array(block).check(z.maxLength(1000));
+
+/** What a message or a tool result holds: text, or blocks of text and images. What else there is is left out. */
+export function contentOf(value: unknown): readonly Content[] {
+  if (typeof value === 'string') return value === '' ? [] : [{ type: 'text', text: clip(value, TEXT_KEPT) }];
+  const parsed = blocks.safeParse(value);
+  return parsed.success ? parsed.data.flatMap(oneContent) : [];
+}
+
+export function textOf(value: unknown): string {
+  return contentOf(value)
+    .map((one) => (one.type === 'text' ? one.text : ''))
+    .join('\n');
+}
+
+function oneContent(one: Block): readonly Content[] {
+  if (one.type === 'text') return one.text ? [{ type: 'text', text: clip(one.text, TEXT_KEPT) }] : [];
+  if (one.type === 'image' && one.source?.type === 'base64' && one.source.data) {
+    return [{ type: 'image', mime: one.source.media_type ?? 'image/png', data: one.source.data }];
+  }
+  return [];
+}
+/** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (qwen.md §12). */
+export function isInterruption(text: string): boolean {
+  return text.trimStart().startsWith('[Request interrupted');
+}
+
+/**
+ * A piece of text or thought, by far the most frequent line, checked by hand; undefined for every other line, which the schema looks at.
+ * It costs a tenth of the schema's time.
+ */
+export function deltaIn(message: Line): StreamLine | undefined {
+  const { event, parent_tool_use_id: parent } = message;
+  if (!isRecord(event) || event.type !== 'content_block_delta' || !isRecord(event.delta)) return undefined;
+  if (typeof event.index !== 'number' || (parent !== null && parent !== undefined)) return undefined;
+  const { type, text, thinking } = event.delta;
+  const { index } = event;
+  if (type === 'text_delta' && typeof text === 'string') return line(index, { text });
+  if (type === 'thinking_delta' && typeof thinking === 'string') return line(index, { thinking });
+  return undefined;
+}
+
+function line(index: number, delta: { readonly text: string } | { readonly thinking: string }): StreamLine {
+  return { type: 'stream_event', event: { type: 'content_block_delta', index, delta } };
+}
+// --- system lines
+
+/** What a `system` line changes. */
+export interface SystemEffects {
+  readonly version?: string | undefined;
+  readonly commands?: readonly string[] | undefined;
+  readonly mode?: string | undefined;
+  readonly model?: string | undefined;
+  /** What the turn is busy with; null when that is over. */
+  readonly activity?: string | null;
+  /** The model failed, and the agent tries again. */
+  readonly fails?: true;
+  readonly notes: readonly { readonly level: 'info' | 'warn'; readonly text: string; readonly parent?: string }[];
+}
+
+/** Reads a `system` line. The subtype `init` comes again with every turn; unknown subtypes change nothing (qwen.md §3, §12). */
+export function systemEffects(line: SystemLine): SystemEffects {
+  const mode = line.permission_mode ?? line.permissionMode ?? undefined;
+  const text = textIn(line);
+  const parent = line.tool_use_id ? { parent: line.tool_use_id } : {};
+  const note = (words: string, level: 'info' | 'warn' = 'info'): SystemEffects => ({ mode, notes: [{ level, text: words, ...parent }] });
+  switch (line.subtype) {
+    case 'init':
+      return {
+        mode,
+        version: line.qwen_code_version ?? line.claude_code_version ?? undefined,
+        commands: line.slash_commands ?? undefined,
+        model: line.model ?? undefined,
+        notes: [],
+      };
+    case 'status':
+      return { mode, activity: line.status === 'compacting' ? t('Compacting the conversation') : null, notes: [] };
+    case 'retry':
+    case 'api_retry':
+      return {
+        mode,
+        activity: text === '' ? t('The model failed; trying again') : t('Trying again: {0}', text),
+        fails: true,
+        notes: [],
+      };
+    case 'task_started':
+      return note(t('In the background: {0}', text || '…'));
+    case 'task_notification':
+      return note(taskWords(line.status ?? '', text), line.status === 'failed' ? 'warn' : 'info');
+    case 'model_fallback':
+      return note(text || t('Another model was taken because the chosen one failed.'), 'warn');
+    case 'permission_denied':
+      return note(text || t('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
+    case 'compact_boundary':
+      return note(t('The conversation so far was replaced by a summary.'));
+    case 'vision_bridge_failed':
+    case 'continue_turn_failed':
+      return note(text || line.subtype.replaceAll('_', ' '), 'warn');
+    default:
+      return { mode, notes: [] };
+  }
+}
+
+function taskWords(status: string, text: string): string {
+  const what = text || '…';
+  if (status === 'completed') return t('Done in the background: {0}', what);
+  if (status === 'failed') return t('Failed in the background: {0}', what);
+  return t('Ended in the background: {0}', what);
+}
+
+/** The words of a line: its own, or those in its data. */
+function textIn(line: SystemLine): string {
+  const data = isRecord(line.data) ? line.data : {};
+  const nested = isRecord(line.message) ? line.message.content : line.message;
+  for (const value of [line.description, line.summary, nested, data.message, data.description, data.summary, data.reason, data.error]) {
+    if (typeof value === 'string' && value !== '') return value.slice(0, 2000);
+  }
+  return '';
+}
+// --- results of calls
+
+/** UTF-16 units. What is longer stands below, as output. */
+const ERROR_TEXT = 2000;
+const CANCELLED = '[Operation Cancelled]';
+
+/** What Claude Code says of an edit beside the result's text. */
+const editResult = z.object({
+  filePath: z.string(),
+  originalFile: maybe(z.string()),
+  oldString: maybe(z.string()),
+  newString: maybe(z.string()),
+  replaceAll: maybe(z.boolean()),
+  content: maybe(z.string()),
+  structuredPatch: maybe(
+    z.array(z.object({ oldStart: z.number(), newStart: z.number(), lines: z.array(z.string()) })).check(z.maxLength(2000)),
+  ),
+});
+const resultMeta = z
+  .array(
+    z.object({
+      id: z.string(),
+      non_execution_kind: maybe(z.string()),
+      permission_decision: maybe(z.object({ decision: maybe(z.string()), source: maybe(z.string()) })),
+    }),
+  )
+  .check(z.maxLength(1000));
+
+/** What Claude Code says beside a result of whether its call ran. */
+export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMeta>[number] | undefined {
+  const meta = resultMeta.safeParse(line.tool_result_meta);
+  return meta.success ? meta.data.find((one) => one.id === callId) : undefined;
+}
+
+/** How a call ended, by what its result says and what a user did about it. */
+export interface Ending {
+  readonly use: ToolUse | undefined;
+  /** The file's text before the call, as far as it was read. */
+  readonly before: FileText;
+  readonly refused: boolean;
+  readonly stopping: boolean;
+  /** The user wrote another text than was proposed; the agent was told so by a refusal. */
+  readonly applied?: Diff;
+}
+
+/** The end of a call. */
+export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: Ending, cwd: string): readonly SessionEvent[] {
+  const callId = block.tool_use_id;
+  if (!callId) return [];
+  const status = statusOf(block, line, callId, how);
+  const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
+  const isReport = how.use?.work === 'agent' && textOf(block.content).search(FRAME) >= 0;
+  const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
+  const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
+  // What went wrong is said once: as the error where it is short enough. What a command printed is its output.
+  const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
+  const said = asError ? contents.filter((one) => one.type !== 'text') : contents;
+  const output: readonly Output[] = [
+    ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
+    ...said.map((content) => ({ kind: 'content', content }) as const),
+  ];
+  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('It failed.') } } : {};
+  return [
+    { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
+    ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
+  ];
+}
+
+/** The line in which the agent says how a command ended. */
+function exitIn(words: string): string | undefined {
+  return /^exit code:? \d{1,10}$/im.exec(words)?.[0];
+}
+
+/** Claude Code adds words for the model to some results, and marks others for it. */
+const FOR_THE_MODEL =
+  /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
+/** What it says of a call that was refused or stopped, unless the user's own words are in it. */
+const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]*the user said:)[\s\S]*$/;
+/** The frame around what a sub-agent reports. */
+const FRAME =
+  / *<tools-used-before-summary>[\s\S]*?<\/tools-used-before-summary>\s*|\[Subagent hand-back\][^\n]*\n|agentId: \S+ \(use SendMessage[^\n]*|<usage>subagent_tokens:[\s\S]*?<\/usage>/g;
+
+function forPeople(content: Content, isError: boolean, isReport: boolean): readonly Content[] {
+  if (content.type !== 'text') return [content];
+  let text = content.text.replaceAll(FOR_THE_MODEL, '');
+  if (isError) text = text.replace(NOT_DONE, '');
+  if (isReport) text = text.replaceAll(FRAME, '').replaceAll(/^ {2}/gm, '');
+  if (text === content.text) return [content];
+  text = text.trimEnd();
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {
+  if (how.applied) return 'done';
+  if (!block.is_error) return 'done';
+  if (how.refused) return 'rejected';
+  const meta = metaOf(line, callId);
+  if (meta?.non_execution_kind === 'permission-rule' || (meta?.permission_decision?.decision === 'reject' && !how.stopping))
+    return 'rejected';
+  if (meta?.non_execution_kind || textOf(block.content).startsWith(CANCELLED)) return 'cancelled';
+  return how.stopping ? 'cancelled' : 'failed';
+}
+
+/** The agent's own account of the edit where it gives one, else what the input does to the file as it was. */
+function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
+  if (how.applied) return [how.applied];
+  const told = editResult.safeParse(line.tool_use_result);
+  if (told.success) {
+    const { filePath: path, originalFile, oldString, newString, replaceAll, content, structuredPatch } = told.data;
+    const before = unix(originalFile);
+    if (content != null && originalFile !== undefined) return [{ path, before, after: unix(content) ?? '' }];
+    if (before !== null && oldString != null && newString != null) {
+      const after = applyEdits(before, [{ old_string: oldString, new_string: newString, replace_all: replaceAll ?? false }]);
+      if (after !== undefined) return [{ path, before, after }];
+    }
+    if (structuredPatch && structuredPatch.length > 0) return structuredPatch.map((hunk) => hunkDiff(path, hunk));
+  }
+  return how.use ? proposalOf(how.use, how.before, cwd) : [];
+}
+
+function hunkDiff(path: string, hunk: { readonly oldStart: number; readonly newStart: number; readonly lines: readonly string[] }): Diff {
+  const side = (dropped: string) =>
+    hunk.lines
+      .filter((line) => !line.startsWith(dropped) && !line.startsWith('\\'))
+      .map((line) => line.slice(1))
+      .join('\n');
+  return { path, before: side('+'), after: side('-'), excerpt: { beforeLine: hunk.oldStart, afterLine: hunk.newStart } };
+}
+
+function unix(text: string | null | undefined): string | null {
+  return text == null ? null : text.replaceAll('\r\n', '\n');
+}
+// --- the end of a turn
+
+export interface TurnEnd {
+  readonly status: 'done' | 'cancelled' | 'failed';
+  readonly stop?: string;
+  readonly error?: Fault;
+}
+
+/** How a turn ended, by its `result` line. */
+export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
+  const reason = line.terminal_reason ?? line.subtype ?? '';
+  const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
+  if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
+  const told = line.error?.message ?? line.result ?? line.errors?.[0];
+  // That it was aborted is what `cancelled` says.
+  if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
+    return { status: 'cancelled', ...(known ? { stop: known } : {}) };
+  if (LIMITS.some((limit) => limit === line.subtype)) {
+    return { status: 'failed', error: { message: known ?? t('The turn failed.'), next: ['continue'] } };
+  }
+  return { status: 'failed', error: { message: told ?? known ?? t('The turn failed.'), next: ['retry'] } };
+}
+
+const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
+
+/** Why a turn ended, in words; nothing for what says no more than how it ended. A reason nobody here knows is told in its own words. */
+function reasonWords(reason: string): string | undefined {
+  switch (reason) {
+    case '':
+    case 'success':
+    case 'completed':
+    case 'error_during_execution':
+    case 'model_error':
+      return undefined;
+    case 'max_turns':
+    case 'error_max_turns':
+      return t('The agent has used up the turns it may take.');
+    case 'error_max_budget_usd':
+      return t('The agent has used up its budget.');
+    case 'prompt_too_long':
+      return t('The conversation has become too long for the model.');
+    case 'blocking_limit':
+    case 'rapid_refill_breaker':
+      return t('The agent has come to a limit of its service.');
+    case 'hook_stopped':
+    case 'stop_hook_prevented':
+      return t('A hook of the agent has ended the turn.');
+    default:
+      return reason.startsWith('aborted') ? undefined : reason.replaceAll('_', ' ').slice(0, 200);
+  }
+}
+
+function isError(subtype: string | null | undefined): boolean {
+  return subtype?.startsWith('error') ?? false;
+}
+
+/** Tokens of the whole session so far: Claude Code says them per model, Qwen Code as a running total (qwen.md §3.7). */
+export function usageOf(line: ResultLine): Usage {
+  const models = Object.values(line.modelUsage ?? {});
+  const cost = line.total_cost_usd ? { cost: { amount: line.total_cost_usd, currency: 'USD' } } : {};
+  if (models.length > 0) {
+    const sum = (read: (model: (typeof models)[number]) => number | null | undefined) =>
+      models.reduce((all, model) => all + (read(model) ?? 0), 0);
+    const size = Math.max(...models.map((model) => model.contextWindow ?? 0));
+    return {
+      input: sum((model) => (model.inputTokens ?? 0) + (model.cacheReadInputTokens ?? 0)),
+      output: sum((model) => model.outputTokens),
+      ...(size > 0 ? { size } : {}),
+      ...cost,
+    };
+  }
+  const { input_tokens: input, output_tokens: output } = line.usage ?? {};
+  return { ...(input ? { input } : {}), ...(output ? { output } : {}), ...cost };
+}
+/** Tokens of the context after a model round. */
+export function contextTokens(usage: TokenUsage | null | undefined): number | undefined {
+  if (!usage) return undefined;
+  const read = (usage.input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
+  const all = usage.total_tokens ?? read + (usage.output_tokens ?? 0);
+  return all > 0 ? all : undefined;
+}
+
+/** What the agent has counted in all, and what of it belongs to a conversation that is forgotten. */
+export interface Counted {
+  total: Usage;
+  forgotten: Usage;
+}
+
+/** Of the agent's totals, what belongs to the conversation that is going on: some agents count on although it has started over. */
+export function usedSince(counted: Counted, total: Usage): Usage {
+  // An agent that counts anew is below what it said before.
+  if (isLess(total, counted.total)) counted.forgotten = {};
+  counted.total = { ...counted.total, ...total };
+  const { input, output, cost, ...rest } = total;
+  const { forgotten } = counted;
+  const left = (now: number, then: number | undefined) => Math.max(0, now - (then ?? 0));
+  return {
+    ...rest,
+    ...(input === undefined ? {} : { input: left(input, forgotten.input) }),
+    ...(output === undefined ? {} : { output: left(output, forgotten.output) }),
+    ...(cost === undefined ? {} : { cost: { ...cost, amount: left(cost.amount, forgotten.cost?.amount) } }),
+  };
+}
+
+function isLess(now: Usage, then: Usage): boolean {
+  return (
+    (now.cost?.amount ?? Number.POSITIVE_INFINITY) < (then.cost?.amount ?? 0) ||
+    (now.output ?? Number.POSITIVE_INFINITY) < (then.output ?? 0)
+  );
+}
+// --- commands
+
+/** The shipped agent gives names only (qwen.md §3.9). */
+const KNOWN: Readonly<Record<string, () => string>> = {
+  auth: () => t('Choose how to sign in'),
+  bug: () => t('Report a problem with the agent'),
+  clear: () => t('Forget the conversation so far and begin a new one'),
+  compress: () => t('Replace the conversation so far by a summary'),
+  context: () => t('Show what fills the context'),
+  diff: () => t('Show what has changed in the workspace'),
+  docs: () => t('Open the documentation'),
+  doctor: () => t('Check the installation'),
+  effort: () => t('Set how much the model thinks'),
+  export: () => t('Save the conversation to a file'),
+  extensions: () => t('Manage extensions'),
+  init: () => t('Write a file that describes this project for the agent'),
+  mcp: () => t('Show the MCP servers'),
+  memory: () => t('Show or change what the agent remembers'),
+  model: () => t('Choose the model'),
+  review: () => t('Review the changes in the workspace'),
+  stats: () => t('Show what this session has used'),
+  summary: () => t('Write a summary of the conversation'),
+  tools: () => t('Show the tools of the agent'),
+};
+
+/** The prompt is the command that makes the agent forget the conversation, by one of its names. */
+export function clearsIn(prompt: string): boolean {
+  return /^\/(clear|reset|new)(\s|$)/.test(prompt);
+}
+
+/** Commands by their names alone. */
+export function namedCommands(names: readonly string[]): readonly Command[] {
+  return names.map((name) => ({ name: plain(name), description: KNOWN[plain(name)]?.() ?? '', aliases: [] }));
+}
+export function describedCommands(commands: NonNullable<Initialized['commands']>): readonly Command[] {
+  return commands.map(({ name, description, argumentHint }) => ({
+    name: plain(name),
+    description: description ?? '',
+    aliases: [],
+    ...(argumentHint ? { hint: argumentHint } : {}),
+  }));
+}
+/** The command that a text begins with. */
+export function commandIn(text: string): string | undefined {
+  return /^\/([^\s/]+)(\s|$)/.exec(text)?.[1];
+}
+
+function plain(name: string): string {
+  return name.replace(/^\//, '');
+}
+// --- reports about usage
+
+/** The command of ours that asks the agent what has been used, and the spans of time it knows (qwen.md §3.2). */
+export const USAGE = 'usage';
+const RANGES = ['today', 'week', 'month', 'all'];
+
+const count = z.optional(z.nullable(z.number()));
+const report = z.object({
+  range: z.optional(z.nullable(z.string())),
+  summary: z.object({
+    totalTokens: count,
+    inputTokens: count,
+    outputTokens: count,
+    cachedTokens: count,
+    requests: count,
+    sessions: count,
+    toolCalls: count,
+    linesAdded: count,
+    linesRemoved: count,
+  }),
+  models: z.optional(z.array(z.object({ model: z.string(), totalTokens: count })).check(z.maxLength(100))),
+});
+
+/** The span of time a prompt asks about; undefined when it asks for no report. */
+export function rangeIn(text: string): string | undefined {
+  const found = /^\/usage(?: +(\w+))? *$/.exec(text);
+  const range = found?.[1] ?? 'today';
+  return found && RANGES.includes(range) ? range : undefined;
+}
+
+/** The agent's report as a table; undefined when it is none. */
+export function usageText(payload: unknown): string | undefined {
+  const parsed = report.safeParse(payload);
+  if (!parsed.success) return undefined;
+  const { summary: all, models = [], range } = parsed.data;
+  const rows: readonly (readonly [string, number | null | undefined])[] = [
+    [t('Tokens'), all.totalTokens],
+    [t('Input tokens'), all.inputTokens],
+    [t('Output tokens'), all.outputTokens],
+    [t('Tokens from the cache'), all.cachedTokens],
+    [t('Requests'), all.requests],
+    [t('Sessions'), all.sessions],
+    [t('Tool calls'), all.toolCalls],
+    [t('Lines added'), all.linesAdded],
+    [t('Lines removed'), all.linesRemoved],
+    ...models.map(({ model, totalTokens }) => [t('Tokens of {0}', model.replaceAll(/[|`\n]/g, ' ')), totalTokens] as const),
+  ];
+  const lines = rows.flatMap(([name, value]) => (value == null ? [] : [`| ${name} | ${value.toLocaleString('en')} |`]));
+  return [`| ${t('Used ({0})', range ?? '')} | |`, '| --- | ---: |', ...lines].join('\n');
+}
+
+// --- conversations that the agent keeps
+
+/** A line of a kept conversation: where it stands in it, and what was said. */
+export interface Entry {
+  readonly id: string;
+  /** The line it follows; the conversation may have gone back and on from there. */
+  readonly after: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly said?: Said;
+}
+export type Said =
+  | { readonly who: 'user'; readonly text: string }
+  /** The user stopped the turn. */
+  | { readonly who: 'stop' }
+  | { readonly who: 'agent'; readonly line: AssistantLine }
+  | { readonly who: 'tool'; readonly line: UserLine };
+
+const id = z.string().check(z.maxLength(1024));
+const entry = z.object({
+  uuid: id,
+  parentUuid: maybe(id),
+  logicalParentUuid: maybe(id),
+  timestamp: maybe(z.string()),
+  type: z.string(),
+  isMeta: maybe(z.boolean()),
+  isSidechain: maybe(z.boolean()),
+  message: z.optional(z.unknown()),
+  toolUseResult: z.optional(z.unknown()),
+});
+/** Qwen Code keeps what the model's own interface calls parts. */
+const part = z.object({
+  text: maybe(z.string()),
+  thought: maybe(z.boolean()),
+  functionCall: maybe(z.object({ id: maybe(id), name: z.string(), args: z.optional(z.unknown()) })),
+  functionResponse: maybe(z.object({ id: maybe(id), response: z.optional(z.unknown()) })),
+});
+const parts = z.object({ parts: z.array(part).check(z.maxLength(10_000)) });
+const spokenContent = z.object({ content: z.union([z.string(), z.array(block).check(z.maxLength(10_000))]) });
+
+/** Reads a line of either product; undefined for lines that are not part of the conversation. */
+export function entryIn(text: string): Entry | undefined {
+  const parsed = entry.safeParse(jsonIn(text));
+  if (!parsed.success || parsed.data.isSidechain) return undefined;
+  const { uuid, parentUuid, logicalParentUuid, timestamp, isMeta } = parsed.data;
+  const said = isMeta ? undefined : saidIn(parsed.data);
+  return {
+    id: uuid,
+    after: parentUuid ?? logicalParentUuid ?? undefined,
+    at: Date.parse(timestamp ?? '') || 0,
+    ...(said ? { said } : {}),
+  };
+}
+
+function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said | undefined {
+  const inParts = parts.safeParse(message);
+  const spoken = inParts.success ? blocksOf(inParts.data.parts) : spokenContent.safeParse(message).data?.content;
+  if (spoken === undefined) return undefined;
+  if (type === 'assistant') {
+    const line = assistantLine.safeParse({ type, message: { ...(isRecord(message) ? message : {}), content: spoken } });
+    return line.success ? { who: 'agent', line: line.data } : undefined;
+  }
+  if (type !== 'user' && type !== 'tool_result') return undefined;
+  if (typeof spoken !== 'string' && spoken.some((one) => one.type === 'tool_result')) {
+    const line = userLine.safeParse({ type: 'user', message: { content: spoken }, tool_use_result: toolUseResult });
+    return line.success ? { who: 'tool', line: line.data } : undefined;
+  }
+  return promptIn(typeof spoken === 'string' ? spoken : spoken.map((one) => one.text ?? '').join('\n'));
+}
+
+/** What the user typed; the agent marks commands, and what it adds itself, by tags. */
+function promptIn(text: string): Said | undefined {
+  if (isInterruption(text)) return { who: 'stop' };
+  const command = /<command-name>\/?([^<]+)<\/command-name>/.exec(text)?.[1];
+  if (command !== undefined) {
+    const args = /<command-args>([^<]*)<\/command-args>/.exec(text)?.[1] ?? '';
+    return { who: 'user', text: `/${command.trim()} ${args.trim()}`.trim() };
+  }
+  const plain = text.replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, '').trim();
+  return plain === '' || /^<(local-command|task-notification|bash-)/.test(plain) ? undefined : { who: 'user', text: plain };
+}
+
+function blocksOf(all: readonly z.infer<typeof part>[]): readonly Block[] {
+  return all.flatMap((one): readonly Block[] => {
+    if (one.functionCall) {
+      const { id: callId, name, args } = one.functionCall;
+      return [{ type: 'tool_use', id: callId ?? name, name, input: args ?? {} }];
+    }
+    if (one.functionResponse) {
+      const response = isRecord(one.functionResponse.response) ? one.functionResponse.response : {};
+      const told = response.output ?? response.error;
+      const words = typeof told === 'string' ? told : JSON.stringify(response);
+      return [{ type: 'tool_result', tool_use_id: one.functionResponse.id ?? '', content: words, is_error: response.error !== undefined }];
+    }
+    if (!one.text) return [];
+    return [one.thought ? { type: 'thinking', thinking: one.text } : { type: 'text', text: one.text }];
+  });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+import { t } from '../../base/l10n.ts';
+import type { ModeChoice } from '../../session/model.ts';
+
+/** How one product of the message dialect differs from the others (qwen.md §1.1, §12). */
+export interface Peer {
+  /** What it calls itself. */
+  readonly name: string;
+  /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
+  readonly flags: readonly (readonly [flag: string, value: string | null])[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The name our tools go by as a server in the conversation; the model sees `mcp__<server>__<tool>`. */
+  readonly server: string;
+  /** The member `sdkMcpServers` of `initialize` that announces one server of ours. */
+  readonly announce: (server: string) => unknown;
+  readonly takesImages: boolean;
+  /** The input of a call may be changed in the answer that allows it. */
+  readonly takesUpdatedInput: boolean;
+  /** Milliseconds after which it refuses by itself what nobody answered. */
+  readonly approvalLimit?: number;
+  /** Milliseconds it waits for an answer about a tool of ours. */
+  readonly toolLimit?: number;
+  /** What the answers to its questions are filed under. */
+  readonly answersBy: 'index' | 'question';
+  readonly modes: () => ModeChoice['all'];
+  /** Modes in which nobody is asked any more. */
+  readonly unattended: readonly string[];
+  /** The mode in which edits need no approval, offered with each edit when it proposes nothing itself. */
+  readonly editsMode?: string;
+  /** Speaks the message dialect and nothing else. */
+  readonly onlyMessages: boolean;
+  /** Keeps what files held before each message, and goes on from any message of a conversation. */
+  readonly checkpoints?: true;
+}
+
+/** One list for all: a product started by a name we do not know still sends its own words. */
+const UNATTENDED = ['auto', 'yolo', 'bypassPermissions'] as const;
+const STREAMS = [
+  ['--input-format', 'stream-json'],
+  ['--output-format', 'stream-json'],
+] as const;
+
+const qwenCode: Peer = {
+  name: 'Qwen Code',
+  // Without a mode the shipped default lets a classifier approve edits.
+  flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
+  env: { QWEN_CODE_NO_RELAUNCH: '1' },
+  server: 'ide',
+  announce: (server) => ({ [server]: { type: 'sdk', name: server } }),
+  takesImages: false,
+  takesUpdatedInput: false,
+  approvalLimit: 600_000,
+  toolLimit: 30_000,
+  answersBy: 'index',
+  modes: () => [
+    { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing') },
+    { id: 'default', name: t('Ask'), description: t('Asks before edits and commands') },
+    { id: 'auto-edit', name: t('Auto-edit'), description: t('Edits without asking') },
+    { id: 'auto', name: t('Auto'), description: t('A model decides what needs asking') },
+    { id: 'yolo', name: t('YOLO'), description: t('Does everything without asking') },
+  ],
+  unattended: UNATTENDED,
+  editsMode: 'auto-edit',
+  onlyMessages: false,
+};
+
+const claudeCode: Peer = {
+  name: 'Claude Code',
+  flags: [
+    ['-p', null],
+    ['--verbose', null],
+    ...STREAMS,
+    ['--include-partial-messages', null],
+    ['--permission-mode', 'default'],
+    ['--permission-prompt-tool', 'stdio'],
+  ],
+  env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: '1' },
+  // It hides the tools of a server called "ide" from the model, but for two of its own.
+  server: 'parley',
+  announce: (server) => [server],
+  takesImages: true,
+  takesUpdatedInput: true,
+  answersBy: 'question',
+  modes: () => [
+    { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing') },
+    { id: 'default', name: t('Ask'), description: t('Asks before edits and commands') },
+    { id: 'acceptEdits', name: t('Accept edits'), description: t('Edits without asking') },
+    { id: 'auto', name: t('Auto'), description: t('A model decides what needs asking') },
+    { id: 'dontAsk', name: t('No questions'), description: t('Refuses what would need asking') },
+    { id: 'bypassPermissions', name: t('Bypass permissions'), description: t('Does everything without asking') },
+  ],
+  unattended: UNATTENDED,
+  onlyMessages: true,
+  checkpoints: true,
+};
+
+export type Product = 'qwen' | 'claude';
+export const PEERS: Readonly<Record<Product, Peer>> = { qwen: qwenCode, claude: claudeCode };
+
+const { approvalLimit: _, toolLimit: __, editsMode: ___, ...unlimited } = qwenCode;
+/** How approvals go in the envelope dialect: nothing expires by itself, modes do not exist. */
+export const envelopePeer: Peer = unlimited;
+
+/** Which product a command line starts, by the names of the program and its script. */
+export function productOf(command: string, args: readonly string[]): Product {
+  const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 3);
+  return words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word)) ? 'claude' : 'qwen';
+}

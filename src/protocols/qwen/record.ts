@@ -1,0 +1,170 @@
+import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { Lines } from '../../transport/lines.ts';
+import type { Launch, Past } from '../adapter.ts';
+import { type Entry, entryIn } from './messageCodec.ts';
+
+/* What stands on this machine: the program that is run, and the conversations that the agent keeps in files of its own. */
+
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+// --- the program
+
+/**
+ * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (qwen.md §1.1). What is
+ * not laid out like that is run as it stands.
+ */
+export function directly(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
+  const plain = { command: launch.command, args: launch.args };
+  const [first, ...rest] = launch.args;
+  if (/^node(\.exe)?$/i.test(path.basename(launch.command)) && first !== undefined && path.basename(first) === 'cli-entry.js') {
+    const script = path.join(path.dirname(path.resolve(launch.cwd, first)), 'cli.js');
+    return existsSync(script) ? { command: launch.command, args: [script, ...rest] } : plain;
+  }
+  if (!/^qwen(\.cmd)?$/i.test(path.basename(launch.command))) return plain;
+  const found = locate(launch.command, launch.env.PATH ?? process.env.PATH ?? '', launch.cwd);
+  if (found === undefined) return plain;
+  const script = [path.dirname(found), path.join(path.dirname(found), 'node_modules', '@qwen-code', 'qwen-code')]
+    .filter((folder) => existsSync(path.join(folder, 'cli-entry.js')))
+    .map((folder) => path.join(folder, 'cli.js'))
+    .find((file) => existsSync(file));
+  return script === undefined ? plain : { command: 'node', args: [script, ...launch.args] };
+}
+
+/** The file a command stands for, its links followed. */
+function locate(command: string, searched: string, cwd: string): string | undefined {
+  const names = process.platform === 'win32' ? [command, `${command}.cmd`] : [command];
+  const folders = /[\\/]/.test(command) ? [''] : searched.split(path.delimiter).filter(Boolean);
+  for (const folder of folders) {
+    for (const name of names) {
+      const file = path.resolve(cwd, folder, name);
+      try {
+        if (statSync(file).isFile()) return realpathSync(file);
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  return undefined;
+}
+
+// --- conversations that the agent keeps: one file of JSON lines each
+
+/**
+ * The folder in which the agent keeps its conversations about a working folder, one file of JSON lines each, named by the session's id.
+ * Undefined for a program that is not known to keep any.
+ */
+export function recordFolder({ command, args, env, cwd }: Pick<ProcessLaunch, 'command' | 'args' | 'env' | 'cwd'>): string | undefined {
+  const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 2).map((word) => word.replaceAll('\\', '/'));
+  const says = (name: RegExp) => words.some((word) => name.test(word));
+  const set = (name: string) => (name in env ? env[name] : process.env[name]);
+  const home = set('HOME') ?? set('USERPROFILE') ?? homedir();
+  const slug = real(cwd).replaceAll(/[^a-zA-Z0-9]/g, '-');
+  if (says(/(^|[/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i)) {
+    return path.join(set('CLAUDE_CONFIG_DIR') ?? path.join(home, '.claude'), 'projects', slug);
+  }
+  if (says(/(^|\/)qwen(\.cmd)?$|@qwen-code\/qwen-code\//i)) return path.join(home, '.qwen', 'projects', slug, 'chats');
+  return undefined;
+}
+
+/** The agent sees its working folder with links followed. */
+function real(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+/** How much of a file is read to find its first prompt, in bytes. */
+const HEAD = 256 * 1024;
+/** Bytes of one conversation that are read to show it. */
+const LARGEST = 256 * 1024 * 1024;
+const LARGEST_LINE = 16 * 1024 * 1024;
+const MOST = 200;
+const TITLE_LENGTH = 80;
+
+/** The conversations in that folder, newest first. A folder that is not there, or files of another layout, are an empty list. */
+export async function pastConversations(folder: string): Promise<readonly Past[]> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.jsonl'));
+  const dated = await Promise.all(
+    names.map(async (name) => ({
+      file: path.join(folder, name),
+      at: await stat(path.join(folder, name)).then(
+        ({ mtimeMs }) => Math.round(mtimeMs),
+        () => 0,
+      ),
+    })),
+  );
+  const newest = dated.sort((a, b) => b.at - a.at).slice(0, MOST);
+  const found = await Promise.all(
+    newest.map(async ({ file, at }): Promise<Past | undefined> => {
+      const title = await firstPrompt(file);
+      return title === undefined ? undefined : { key: path.basename(file, '.jsonl'), title, at };
+    }),
+  );
+  return found.filter((past) => past !== undefined);
+}
+
+/** A kept conversation as it last stood: from the last thing said back to its beginning. Empty when it cannot be read. */
+export async function conversationIn(folder: string, key: string): Promise<readonly Entry[]> {
+  const file = fileOf(folder, key);
+  if (file === undefined) return [];
+  const all = new Map<string, Entry>();
+  let last: Entry | undefined;
+  await eachLine(file, LARGEST, (text) => {
+    const entry = entryIn(text);
+    if (!entry) return false;
+    all.set(entry.id, entry);
+    if (entry.said) last = entry;
+    return false;
+  });
+  const said: Entry[] = [];
+  for (let one = last; one; one = one.after === undefined ? undefined : all.get(one.after)) {
+    all.delete(one.id);
+    if (one.said) said.push(one);
+  }
+  return said.reverse();
+}
+
+async function firstPrompt(file: string): Promise<string | undefined> {
+  let found: string | undefined;
+  await eachLine(file, HEAD, (text) => {
+    const said = entryIn(text)?.said;
+    if (said?.who === 'user') found = said.text.split('\n', 1)[0]?.slice(0, TITLE_LENGTH);
+    return found !== undefined;
+  });
+  return found;
+}
+
+/** Gives lines until one is enough. */
+async function eachLine(file: string, bytes: number, enough: (line: string) => boolean): Promise<void> {
+  let done = false;
+  const take = (line: string) => {
+    done ||= enough(line);
+  };
+  const lines = new Lines(take, { limit: LARGEST_LINE, onTooLong: () => {} });
+  try {
+    for await (const chunk of createReadStream(file, { end: bytes - 1 })) {
+      lines.push(chunk as Buffer);
+      if (done) return;
+    }
+    lines.end();
+  } catch {
+    // Not there, or not readable: there is nothing to show.
+  }
+}
+
+/** A key is the name of a file, never a way to one. */
+function fileOf(folder: string, key: string): string | undefined {
+  return /^[\w-]{1,100}$/.test(key) ? path.join(folder, `${key}.jsonl`) : undefined;
+}
+
+/** The message before that turn: null inside when there is none; null when the turn is not in it. */
+export async function messageBefore(folder: string, key: string, turnId: string): Promise<{ readonly upTo: string | null } | null> {
+  const entries = await conversationIn(folder, key);
+  const at = entries.findIndex((entry) => entry.id === turnId);
+  return at < 0 ? null : { upTo: entries[at - 1]?.id ?? null };
+}

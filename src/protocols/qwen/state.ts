@@ -1,0 +1,285 @@
+import { type Conversation, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
+import type { CallId, Command, Diff, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
+import type { Dialect, Line } from './control.ts';
+import type { TalkOptions } from './launch.ts';
+import type { Counted } from './messageCodec.ts';
+import type { Product } from './quirks.ts';
+import type { CanUseTool } from './schema.ts';
+import type { ToolUse } from './tools.ts';
+
+/* Everything that is remembered of a conversation. It is JSON. */
+
+export interface QwenState extends Conversation {
+  readonly setup: Setup;
+  turn: QwenTurn | null;
+  /** The process that runs, with everything that ends with it. */
+  agent: Agent | null;
+  /** The agent's name for the conversation. */
+  key: string | null;
+  /** The first turn that is shown. An agent keeps nothing that could be resumed before one began. */
+  firstTurn: TurnId | null;
+  /** When it was started again, in milliseconds since the epoch. */
+  readonly restarts: number[];
+  /** The process before this one died in a turn. */
+  brokeOff: boolean;
+  /** Sent as soon as the agent is ready: it follows an earlier message. */
+  held: QwenPrompt | null;
+  /** How many lines were no messages. */
+  junk: number;
+}
+export type QwenPrompt = Conversation['queue'][number];
+/** What a conversation is begun with. */
+export interface Setup {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly product: Product;
+  /** What the user calls the agent. */
+  readonly called: string;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly options: TalkOptions;
+  /** Options that could not be read. */
+  readonly problems: readonly string[];
+  readonly resume: { readonly key: string; readonly history: boolean } | null;
+  readonly tools: readonly OfferedTool[];
+  /** What can be done with conversations that the agent keeps. */
+  readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
+}
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+export interface QwenTurn extends TurnState {
+  /** Text of the prompt; '' for a turn that the agent began. */
+  readonly prompted: string;
+  /** The agent has written something in it. */
+  spoke: boolean;
+  /** With its end the view is cleared. */
+  clears: boolean;
+  /** What `turn.activity` says. */
+  activity: string | null;
+}
+export interface Agent {
+  /** It was started without what only the message dialect understands. */
+  readonly plain: boolean;
+  readonly args: readonly string[];
+  readonly startedAt: number;
+  /** What came before the dialect was known. */
+  readonly early: { readonly id: string | null; readonly line: Line }[];
+  dialect: Dialect | null;
+  /** How many lines were of the other dialect. */
+  foreign: number;
+  /** How it goes on when the process has ended, once that was decided here. */
+  ending: Ending | null;
+  readonly calls: Table<QwenCall>;
+  readonly approvals: Table<Approval>;
+  /** Calls that the user was asked about and did not allow. */
+  readonly notAllowed: Table<true>;
+  /** Requests of the agent with their answers, for those that repeat a request. The last 200. */
+  readonly answered: { readonly id: string; readonly line: Line }[];
+  /** Requests of ours without a reply. */
+  readonly pending: Table<PendingRequest>;
+  /** Our tools that run, by the call of the port. */
+  readonly running: Table<ToolRun>;
+  /** The agent has used our tools as an MCP server. */
+  mcp: boolean;
+  message: MessageState | null;
+  envelope: EnvelopeState | null;
+}
+export type Ending =
+  | { readonly kind: 'close'; readonly reason: string; readonly next: readonly Remedy[] | null }
+  | { readonly kind: 'restart'; readonly reason: string }
+  /** It goes on from an earlier message; what to say there. */
+  | { readonly kind: 'back'; readonly reason: string; readonly upTo: string | null; readonly prompt: QwenPrompt };
+
+/** A tool call of the agent. */
+export interface QwenCall {
+  readonly id: CallId;
+  readonly parent: CallId | null;
+  /** The turn it was made in. */
+  readonly turn: TurnId;
+  use: ToolUse;
+  status: ToolCall['status'];
+  /** A sub-agent that works on in the background. */
+  goesOn: boolean;
+  decision: { readonly is: 'none' | 'allowed' | 'refused' } | { readonly is: 'written'; readonly diff: Diff };
+  /** What its file held before; null until it is read. */
+  before: FileRead | null;
+  /** Its pieces and displays (envelope dialect). */
+  shown: ShownCall | null;
+}
+/** text: null when there is no file, absent when it cannot be read. */
+export interface FileRead {
+  readonly text?: string | null;
+}
+export interface ShownCall {
+  args: string;
+  /** When its newest display was made, by the agent's clock. */
+  at: number;
+  /** Somebody will say when it ends: the agent shows it, or we run it. */
+  watched: boolean;
+  /** Its input is whole. */
+  whole: boolean;
+  /** The call itself came, with its name; else only its displays speak of it. */
+  named: boolean;
+  /** What its displays make it out to be. */
+  looks: ToolUse | null;
+  /** The user was asked about it. */
+  asked: boolean;
+}
+/** A request to use a tool. */
+export interface Approval {
+  readonly id: string;
+  readonly request: CanUseTool;
+  readonly use: ToolUse;
+  /** When the agent refuses by itself, in milliseconds since the epoch. */
+  readonly until: number | null;
+  askId: string | null;
+  before: FileRead;
+  diffs: readonly Diff[];
+  /** Its file is read, the user is asked, the file is read again after a yes, the user's version is written. */
+  phase:
+    | { readonly at: 'reading' | 'asking' }
+    | { readonly at: 'checking'; readonly optionId: string; readonly edited: string | null }
+    | { readonly at: 'writing'; readonly diff: Diff };
+}
+export type PendingRequest =
+  | { readonly for: 'initialize' | 'interrupt' | 'models' | 'commands' | 'context' | 'continue' | 'probe' }
+  | { readonly for: 'mode' | 'model' | 'effort'; readonly value: string }
+  | { readonly for: 'usage'; readonly turnId: TurnId }
+  /** Which files would be put back, and then putting them back. */
+  | { readonly for: 'rewind'; readonly dry: boolean; readonly turnId: TurnId; readonly prompt: QwenPrompt };
+/** Who waits for one of our tools: a message to us as an MCP server, or a call of the envelope dialect. */
+export type ToolRun =
+  | { readonly for: 'mcp'; readonly requestId: string; readonly rpcId: unknown }
+  | { readonly for: 'call'; readonly callId: CallId; readonly name: string; readonly promptId: string; readonly turnId: TurnId };
+/** What an ask is about, for who reads its answer. */
+export type About =
+  | { readonly about: 'tool'; readonly requestId: string }
+  | { readonly about: 'mode'; readonly mode: string }
+  | { readonly about: 'continue' }
+  | { readonly about: 'rewind'; readonly turnId: TurnId; readonly prompt: QwenPrompt }
+  | { readonly about: 'confirm'; readonly requestId: string; readonly commands: readonly string[] }
+  | { readonly about: 'quit' }
+  | { readonly about: 'command'; readonly command: Line };
+
+export interface MessageState {
+  session: string;
+  ready: boolean;
+  version: string | null;
+  /** The agent has announced a turn, whose end it will tell. */
+  announced: boolean;
+  readonly commands: Table<Command>;
+  readonly can: { contextUsage: boolean; usageReport: boolean };
+  readonly choices: {
+    mode: string | null;
+    model: string | null;
+    models: readonly OptionChoice[];
+    effort: string | null;
+    hasEffort: boolean;
+  };
+  /** Blocks that may still grow, by the call of the sub-agent that speaks; the agent itself has ''. */
+  readonly lanes: Table<Blocks>;
+  /** What a sub-agent said last. */
+  readonly lastWords: Table<string>;
+  /** Calls whose refusal was told. */
+  readonly refused: Table<true>;
+  /** Calls that the agent waits for, by their task. */
+  readonly foreground: Table<CallId>;
+  /** Sub-agents without an end, by their task. */
+  readonly tasks: Table<CallId>;
+  readonly counted: Counted;
+  /** Types of lines that nobody here knows. */
+  readonly unknown: string[];
+  readonly silence: Silence;
+}
+/** Nothing has come since `since`. */
+export interface Silence {
+  since: number;
+  /** When the timer was started, and for how long: one that fires much later was held up by a machine that slept. */
+  lookAt: number;
+  probedAt: number | null;
+  /** How many probes had no answer. */
+  missed: number;
+  /** What the agent said last: that the model failed. */
+  failure: string | null;
+  said: 'nothing' | 'waiting' | 'dead';
+}
+export interface Blocks {
+  /** Those of this round; `open`: its whole block has not come. An index says which block was begun under it last. */
+  blocks: { readonly kind: 'text' | 'thought' | 'call'; readonly id: string; index: number; text: string; open: boolean }[];
+  /** What was finished under the last messages: the same again is no news. */
+  readonly finished: { readonly messageId: string; readonly keys: string[] }[];
+}
+
+export interface EnvelopeState {
+  session: string;
+  ready: boolean;
+  /** How many prompts were sent, and what the newest is called. */
+  prompts: number;
+  prompt: string;
+  version: string | number | null;
+  /** When a turn was last cancelled, in milliseconds since the epoch. */
+  cancelledAt: number | null;
+  /** A message said that it was the last one. */
+  stopped: boolean;
+  /** Parts that the next piece extends. */
+  text: string | null;
+  thought: { readonly id: string; readonly turn: TurnId } | null;
+  terminal: { readonly id: string; readonly turn: TurnId } | null;
+  terminals: number;
+  byIndex: Table<CallId>;
+  lastCall: CallId | null;
+  /** Requests that were open when their turn ended. The last 200. */
+  readonly dead: string[];
+  readonly unknown: string[];
+  /** A prompt that a command submitted, sent on unless the agent begins with it by itself. */
+  submitted: { readonly turnId: TurnId; readonly parts: number; readonly promptId: string; readonly content: readonly unknown[] } | null;
+  readonly heart: {
+    silence: number;
+    asked: number;
+    open: boolean;
+    answered: boolean;
+    otherLines: boolean;
+    said: boolean;
+    lastBeat: number;
+  };
+  /** The request for the names of commands. */
+  commandNames: string | null;
+}
+
+export function newQwenState(seed: string, setup: Setup): QwenState {
+  return {
+    ...newConversation(seed),
+    turn: null,
+    setup,
+    agent: null,
+    key: setup.resume?.key ?? null,
+    firstTurn: null,
+    restarts: [],
+    brokeOff: false,
+    held: null,
+    junk: 0,
+  };
+}
+export function newAgent(plain: boolean, args: readonly string[], startedAt: number): Agent {
+  return {
+    plain,
+    args,
+    startedAt,
+    early: [],
+    dialect: null,
+    foreign: 0,
+    ending: null,
+    calls: {},
+    approvals: {},
+    notAllowed: {},
+    answered: [],
+    pending: {},
+    running: {},
+    mcp: false,
+    message: null,
+    envelope: null,
+  };
+}

@@ -1,0 +1,662 @@
+import { t } from '../../base/l10n.ts';
+import type { Input } from '../../conversation/machine.ts';
+import { type Decline, find, keys, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Answer, Intent } from '../../session/intents.ts';
+import type { AskId, CallId, Content, Diff, Option, Remedy, ToolCall, TurnId } from '../../session/model.ts';
+import { visibleText } from '../../session/visible.ts';
+import { namedPaths } from '../namedPaths.ts';
+import {
+  type Decision,
+  type Dialect,
+  dialectOf,
+  errorLine,
+  type Line,
+  permissionLine,
+  readRequest,
+  successLine,
+  unreadableId,
+} from './control.ts';
+import { INITIALIZE } from './messageCodec.ts';
+import { envelopePeer, PEERS, type Peer } from './quirks.ts';
+import type { CanUseTool } from './schema.ts';
+import type { About, Agent, Approval, FileRead, QwenCall, QwenPrompt, QwenState, QwenTurn, ToolRun } from './state.ts';
+import {
+  ALLOW_EDITS,
+  answeredInput,
+  changesFile,
+  detailOf,
+  fieldsOf,
+  inputFor,
+  isRecord,
+  mcpName,
+  optionsOf,
+  pathOf,
+  previewOf,
+  REJECT,
+  shown,
+  suggestionOf,
+  type ToolUse,
+  titleOfAsk,
+  toolUse,
+  unattendedMode,
+} from './tools.ts';
+
+/** The link to the process. */
+export const AGENT = 'agent';
+/** Milliseconds a cancelled turn may take to end before a restart is offered. */
+const STOP_LIMIT = 5_000;
+/** Milliseconds kept for the way back when the agent gives a call of our tools only so long. */
+const MARGIN = 5_000;
+const ANSWERS_KEPT = 200;
+/** How many sub-agents deep is looked for the one that works in the background. */
+const DEEPEST = 20;
+const REFUSED = 'The user did not allow this.';
+const APPLIED = 'The user applied an edited version of this change; read the file again.';
+const UNREADABLE = 'The request could not be read.';
+const FILES_NAMED = 20;
+const FOREIGN_LIMIT = 3;
+
+/** What both dialects do: turns, calls, requests of the agent, approvals, our tools, questions of ours, the end of a process. */
+export abstract class QwenStep extends Step<QwenState> {
+  /** The process that runs. */
+  get agent(): Agent {
+    const { agent } = this.state;
+    if (!agent) throw new Error('No process runs');
+    return agent;
+  }
+  get cwd(): string {
+    return this.state.setup.cwd;
+  }
+  get dialect(): Dialect {
+    return this.state.agent?.dialect ?? 'message';
+  }
+  get peer(): Peer {
+    return this.dialect === 'envelope' ? envelopePeer : PEERS[this.state.setup.product];
+  }
+
+  take(input: Input): void {
+    switch (input.on) {
+      case 'message':
+        return this.receive(input.params as Line);
+      case 'asked':
+        if (this.agent.ending?.kind !== 'restart') this.onRequest(input.id, input.params as Line);
+        return;
+      case 'intent':
+        return this.state.phase === 'left' ? undefined : this.intent(input.intent);
+      case 'reply':
+        return this.portReplied(input.call, input.error ? { failure: input.error.message } : input.result);
+      case 'timer':
+        return this.elapsed(input.timer);
+      default:
+        return;
+    }
+  }
+  /** A line of the other dialect is a fault; a few of them end it. */
+  receive(line: Line): void {
+    const { agent } = this;
+    // It is lost as it stands; what the old process may still say is not read.
+    if (agent.ending?.kind === 'restart') return;
+    const proven = dialectOf(line, INITIALIZE);
+    if (proven === undefined || proven === agent.dialect || line.type === 'control_response') return this.onLine(line);
+    agent.foreign += 1;
+    this.log('warn', 'The agent sent a line of another dialect; it is ignored');
+    if (agent.foreign >= FOREIGN_LIMIT) this.giveUp(t('The agent mixes two dialects of its protocol.'), { again: false });
+  }
+  abstract intent(intent: Intent): void;
+  portReplied(call: string, result: unknown): void {
+    if (call.startsWith('tool ')) this.toolEnded(call, result as { readonly ok: boolean; readonly text: string });
+    else if (call.startsWith('write ')) this.fileWasWritten(call.slice(6), (result as { readonly failure?: string } | undefined)?.failure);
+    else this.fileWasRead(call, result as FileRead);
+  }
+  elapsed(timer: string): void {
+    if (timer === 'stop') this.stopIsLate();
+    else if (timer.startsWith('tool ')) this.toolIsLate(timer);
+    else if (timer.startsWith('expire ')) this.expireApproval(timer.slice(7));
+  }
+
+  /** One line of the agent in the dialect that it speaks. */
+  abstract onLine(line: Line): void;
+  abstract onRequest(id: string, line: Line): void;
+  /** Asks the agent to stop what it does, before its input ends. */
+  abstract stopAgent(): void;
+  /** The process is gone or about to be: every ask, call and turn is settled, every timer stopped. */
+  abstract endAgent(why: string): void;
+  /** Changes the mode, after a yes of its own where nobody would be asked any more. */
+  abstract chooseMode(mode: string): void;
+  /** Sends a prompt as a turn. */
+  abstract prompt(prompt: QwenPrompt): void;
+  /** Something that the turn waited for is settled. */
+  abstract settled(): void;
+
+  // --- the process
+
+  /** Sends lines to the agent, in one write. */
+  write(...lines: readonly object[]): void {
+    this.do({ do: 'notify', link: AGENT, method: 'line', params: lines });
+  }
+  /** Ends the process; `again` starts it again on the same conversation. */
+  giveUp(reason: string, how: { readonly again: boolean; readonly next?: readonly Remedy[] }): void {
+    const { agent } = this.state;
+    if (!agent || agent.ending) return;
+    agent.ending = how.again ? { kind: 'restart', reason } : { kind: 'close', reason, next: how.next ?? null };
+    if (how.again) {
+      // The turn is lost as it stands; what the old process may still say about it is not read.
+      this.state.brokeOff ||= this.state.turn !== null;
+      this.endAgent(reason);
+    } else this.stopAgent();
+    this.close(AGENT);
+  }
+  setSession(key: string): void {
+    this.state.key = key;
+    this.emit({ type: 'resume.set', key });
+  }
+  /** The handshake is done. */
+  ready(): void {
+    const { held } = this.state;
+    this.state.phase = this.state.phase === 'opening' ? 'ready' : this.state.phase;
+    this.state.held = null;
+    this.state.brokeOff = false;
+    if (held) this.prompt(held);
+  }
+
+  // --- turns
+
+  begin(id: TurnId, by: QwenTurn['by'], prompt: readonly Content[], prompted = ''): QwenTurn {
+    this.state.firstTurn ??= id;
+    return this.startTurn({ ...newTurn(id, by), prompted, spoke: false, clears: false, activity: null }, prompt);
+  }
+  end(status: TurnStatus, end: TurnEnd = {}): void {
+    if (end.clears) this.state.firstTurn = null;
+    this.endTurn(status, end);
+  }
+  newPart(): string {
+    const { turn } = this.state;
+    if (turn) turn.parts += 1;
+    return `part:${this.newId()}`;
+  }
+  activity(text: string | null): void {
+    const { turn } = this.state;
+    if (!turn || turn.activity === text) return;
+    turn.activity = text;
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+  /** A line between the parts of the running turn, or a notice of the session when none runs. */
+  note(level: 'info' | 'warn' | 'error', text: string, parent?: string | null, next?: readonly Remedy[]): void {
+    const notice = { level, text, ...(next === undefined ? {} : { next }) };
+    const { turn } = this.state;
+    if (!turn) return this.emit({ type: 'notice', notice });
+    const id = this.newPart();
+    this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'notice', id, ...(parent == null ? {} : { parent }), notice } });
+  }
+  emitAll(events: readonly SessionEvent[]): void {
+    for (const event of events) this.emit(event);
+  }
+  /** True when the agent is to be asked to stop now. A second stop never comes here: it ends the agent. */
+  pressStop(): boolean {
+    const { turn } = this.state;
+    if (!turn || turn.phase === 'stopping') return false;
+    turn.phase = 'stopping';
+    this.timer('stop', STOP_LIMIT);
+    return true;
+  }
+  stopIsLate(): void {
+    const { turn } = this.state;
+    if (turn?.phase !== 'stopping') return;
+    const text = t('The agent does not stop. Stop again to start it anew.');
+    this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
+  }
+  clearStopTimer(): void {
+    if (this.state.turn?.phase === 'stopping') this.timer('stop', null);
+  }
+
+  // --- calls
+
+  call(id: CallId | null | undefined): QwenCall | undefined {
+    return id == null ? undefined : find(this.agent.calls, id);
+  }
+  override changeCall(turn: { readonly id: TurnId }, callId: CallId, change: Partial<Omit<ToolCall, 'id' | 'carriedOut'>>): void {
+    this.emit({ type: 'call.changed', turnId: turn.id, callId, change });
+  }
+  /** Shows a call; nothing when it is known. */
+  abstract ensureCall(id: CallId, name: string | undefined, input: unknown, turnId: TurnId, parent: CallId | null): void;
+  newCall(id: CallId, use: ToolUse, turnId: TurnId, parent: CallId | null, input: unknown): QwenCall {
+    const call: QwenCall = {
+      id,
+      parent,
+      turn: turnId,
+      use,
+      status: 'pending',
+      goesOn: false,
+      decision: { is: 'none' },
+      before: null,
+      shown: null,
+    };
+    put(this.agent.calls, id, call);
+    const shown: ToolCall = {
+      id,
+      name: mcpName(use.name)?.tool ?? use.name,
+      title: use.title,
+      kind: use.kind,
+      status: 'pending',
+      inputText: input === undefined ? '' : JSON.stringify(input),
+      ...(input === undefined ? {} : { input: use.input }),
+      output: [],
+      locations: use.locations,
+    };
+    this.emit({ type: 'part.added', turnId, part: { kind: 'call', id, ...(parent === null ? {} : { parent }), call: shown } });
+    return call;
+  }
+  setStatus(callId: CallId | null | undefined, status: ToolCall['status']): void {
+    const call = this.call(callId);
+    if (!call) return;
+    call.status = status;
+    if (call.shown && status === 'waiting') call.shown.asked = true;
+  }
+  /** The call, and those that it belongs to, the nearest first. */
+  chainOf(id: CallId): readonly QwenCall[] {
+    const chain: QwenCall[] = [];
+    for (let at = this.call(id); at && chain.length < DEEPEST; at = this.call(at.parent)) chain.push(at);
+    return chain;
+  }
+  /** The turn in which a sub-agent works on in the background, for its call and all that belongs to it. */
+  backgroundTurn(id: CallId | null | undefined): TurnId | undefined {
+    return id == null ? undefined : this.chainOf(id).find((call) => call.goesOn)?.turn;
+  }
+  /** The turn whose call that is, as far as it can still change. */
+  turnOf(id: CallId | null | undefined): TurnId | undefined {
+    return this.backgroundTurn(id) ?? this.state.turn?.id;
+  }
+  goesOn(id: CallId | null | undefined): boolean {
+    return this.backgroundTurn(id) !== undefined;
+  }
+  /** Calls without an end that the agent itself waits for, oldest first. */
+  openCalls(): readonly QwenCall[] {
+    return Object.values(this.agent.calls).filter((call) => isOpen(call) && !this.goesOn(call.id));
+  }
+  /** What has to be said of a turn whose agent went away in it: calls whose end nobody knows, files that were changed. */
+  lostTurn(): void {
+    const { turn } = this.state;
+    if (!turn) return;
+    const calls = Object.values(this.agent.calls).filter((call) => call.turn === turn.id);
+    const message = t('The agent was gone before it said what came of this.');
+    for (const { id, status } of calls) if (status === 'running') this.changeCall(turn, id, { status: 'failed', error: { message } });
+    const carriedOut = calls.filter(({ status }) => status === 'running' || status === 'done').map((call) => this.useOf(call));
+    const files = new Set(carriedOut.flatMap((use) => (use.kind === 'edit' ? (pathOf(use.input, this.cwd) ?? []) : [])));
+    const named = [...files]
+      .slice(0, FILES_NAMED)
+      .map((file) => shown(file, this.cwd))
+      .join(', ');
+    const more = files.size > FILES_NAMED ? t('{0} and {1} more', named, files.size - FILES_NAMED) : named;
+    const lines = [
+      files.size > 0 ? t('Files this turn has changed: {0}.', more) : '',
+      carriedOut.some(({ work }) => work === 'shell' || work === 'agent')
+        ? t('Commands and sub-agents of this turn may have changed others.')
+        : '',
+    ];
+    const note = lines.filter(Boolean).join(' ');
+    if (note !== '') this.note('warn', note);
+  }
+  useOf(call: QwenCall): ToolUse {
+    return call.use;
+  }
+
+  // --- requests of the agent: each is answered once, one that comes again with the same answer
+
+  /** The request when it is to be dealt with now. */
+  takeRequest(id: string, line: Line, background: boolean): Line | undefined {
+    const known = this.agent.answered.find((one) => one.id === id);
+    if (known) {
+      this.do({ do: 'answer', link: AGENT, id, result: known.line });
+      return undefined;
+    }
+    const request = readRequest(line);
+    const no: Decline = { result: permissionLine(this.dialect, id, { allow: false, message: REFUSED }) };
+    return request && this.openRequest(id, AGENT, no, background) ? request.payload : undefined;
+  }
+  reply(id: string, line: Line): void {
+    if (!find(this.state.requests, id)) return;
+    const { answered } = this.agent;
+    answered.push({ id, line });
+    if (answered.length > ANSWERS_KEPT) answered.shift();
+    this.answer(id, line);
+  }
+  succeed(id: string, result: unknown): void {
+    this.reply(id, successLine(this.dialect, id, result));
+  }
+  fail(id: string, message: string): void {
+    this.reply(id, errorLine(this.dialect, id, message, this.peer));
+  }
+  /** It waits for an answer all the same; without an id there is nobody to answer. */
+  refuseUnreadable(line: Line): void {
+    const id = unreadableId(line);
+    this.log('warn', `A control request could not be read: ${JSON.stringify(line).slice(0, 500)}`);
+    if (id !== undefined) this.write(errorLine(this.dialect, id, UNREADABLE, this.peer));
+  }
+  failUnreadable(id: string): void {
+    this.fail(id, UNREADABLE);
+  }
+
+  // --- approvals: shown to the user, answered once, refused whenever anything goes wrong
+
+  get waitsForUser(): boolean {
+    return keys(this.agent.approvals).length > 0;
+  }
+  openApproval(id: string, request: CanUseTool): void {
+    const { approvalLimit } = this.peer;
+    const use = toolUse(request.tool_name, request.input, this.cwd);
+    if (approvalLimit !== undefined) this.timer(`expire ${id}`, approvalLimit);
+    const approval: Approval = {
+      id,
+      request,
+      use,
+      until: approvalLimit === undefined ? null : this.now + approvalLimit,
+      askId: null,
+      before: {},
+      diffs: [],
+      phase: { at: 'reading' },
+    };
+    put(this.agent.approvals, id, approval);
+    const callId = request.tool_use_id ?? undefined;
+    const turnId = this.turnOf(callId);
+    if (turnId !== undefined && callId !== undefined) this.ensureCall(callId, request.tool_name, request.input, turnId, null);
+    const file = changesFile(use) ? pathOf(use.input, this.cwd) : undefined;
+    if (file === undefined) this.showApproval(approval);
+    else this.readFile(`read ${id}`, file);
+  }
+  readFile(call: string, path: string): void {
+    this.do({ do: 'port', call, port: 'file', args: { do: 'read', path } });
+  }
+  /** Reads the file of an edit that may need no approval, while it is still as it was. */
+  watchFile(call: QwenCall): void {
+    const file = changesFile(call.use) ? pathOf(call.use.input, this.cwd) : undefined;
+    if (file !== undefined && call.before === null) this.readFile(`watch ${call.id}`, file);
+  }
+  /** The text of a file, for what was to be done with it. */
+  fileWasRead(call: string, read: FileRead): void {
+    const [, what = '', id = ''] = /^(\w+) (.*)$/s.exec(call) ?? [];
+    if (what === 'watch') {
+      const watched = this.call(id);
+      if (watched) watched.before ??= read;
+      return;
+    }
+    const approval = find(this.agent.approvals, id);
+    if (!approval) return;
+    if (what === 'read' && approval.phase.at === 'reading') {
+      this.propose(approval, read);
+      this.showApproval(approval);
+    } else if (what === 'check' && approval.phase.at === 'checking') {
+      const { optionId, edited } = approval.phase;
+      if (read.text !== approval.before.text) return this.askAgain(approval, read);
+      const [diff] = approval.diffs;
+      if (edited !== null && diff && edited !== diff.after) this.allowEdited(approval, { ...diff, after: edited });
+      else this.allow(approval, optionId);
+    }
+  }
+  propose(approval: Approval, read: FileRead): void {
+    approval.before = read;
+    approval.diffs = previewOf(approval.use, read.text, this.cwd);
+    const call = this.call(approval.request.tool_use_id);
+    if (call) call.before = read;
+  }
+  showApproval(approval: Approval): void {
+    const { request, use, diffs } = approval;
+    const callId = request.tool_use_id ?? undefined;
+    const turnId = this.turnOf(callId);
+    const base = {
+      id: this.newId(),
+      ...(turnId !== undefined && !this.goesOn(callId) ? { turnId } : {}),
+      ...(callId === undefined ? {} : { callId }),
+      title: titleOfAsk(request, use, this.cwd),
+      ...(approval.until === null ? {} : { until: approval.until }),
+      ...(request.agent_name ? { asker: request.agent_name } : {}),
+    };
+    const fields = use.work === 'ask' ? fieldsOf(request.input) : undefined;
+    approval.phase = { at: 'asking' };
+    approval.askId = base.id;
+    if (turnId !== undefined && callId !== undefined) {
+      this.setStatus(callId, 'waiting');
+      const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
+      this.changeCall({ id: turnId }, callId, { status: 'waiting', output });
+    }
+    const about: About = { about: 'tool', requestId: approval.id };
+    if (fields) this.ask({ ...base, kind: 'question', fields }, about);
+    else {
+      const [only] = diffs;
+      const editable = diffs.length === 1 && only?.excerpt === undefined && use.work !== 'notebook';
+      const known = [...use.locations, ...diffs].map((one) => one.path);
+      const shown = { toolKind: use.kind, detail: detailOf(use, diffs), ...namedPaths(use.kind, use.input, known) };
+      const options = optionsOf(request, use, this.peer);
+      this.ask({ ...base, kind: 'approval', ...shown, options, ...(editable ? { editable: true } : {}) }, about);
+    }
+  }
+  answerApproval(approval: Approval, answer: Answer): void {
+    if (approval.phase.at !== 'asking') return;
+    const { use, request, diffs } = approval;
+    if (use.work === 'ask' && fieldsOf(request.input)) {
+      const updatedInput = answeredInput(request.input, answer, this.peer.answersBy);
+      if (!updatedInput) return this.refuseApproval(approval, 'The user did not answer.', 'answered');
+      return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
+    }
+    if (answer.kind !== 'option' || answer.optionId === REJECT) {
+      return this.refuseApproval(approval, (answer.kind === 'option' ? answer.feedback : undefined) ?? REFUSED, 'answered');
+    }
+    if (diffs.length === 0) return this.allow(approval, answer.optionId);
+    approval.phase = { at: 'checking', optionId: answer.optionId, edited: answer.edited ?? null };
+    this.readFile(`check ${approval.id}`, pathOf(use.input, this.cwd) ?? '');
+  }
+  allow(approval: Approval, optionId: string): void {
+    const { request } = approval;
+    const suggestion = suggestionOf(request, optionId);
+    const unattended = suggestion && unattendedMode(suggestion, this.peer);
+    const permissions = suggestion && unattended === undefined ? [suggestion] : [];
+    this.allowed(approval, { allow: true, input: request.input ?? {}, permissions });
+    // The yes was for this call; that nobody is asked any more is a question of its own, as in the mode menu.
+    if (unattended !== undefined) this.chooseMode(unattended);
+    if (optionId === ALLOW_EDITS && this.peer.editsMode !== undefined) this.chooseMode(this.peer.editsMode);
+  }
+  /** Either the agent makes the user's version, or we do and tell it. */
+  allowEdited(approval: Approval, diff: Diff): void {
+    const updatedInput = this.peer.takesUpdatedInput ? inputFor(approval.use, diff.before, diff.after ?? '') : undefined;
+    if (updatedInput) return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
+    approval.phase = { at: 'writing', diff };
+    this.do({ do: 'port', call: `write ${approval.id}`, port: 'file', args: { do: 'write', path: diff.path, text: diff.after ?? '' } });
+  }
+  fileWasWritten(id: string, failure: string | undefined): void {
+    const approval = find(this.agent.approvals, id);
+    if (approval?.phase.at !== 'writing') return;
+    const { diff } = approval.phase;
+    const call = this.call(approval.request.tool_use_id);
+    if (failure === undefined) {
+      if (call) call.decision = { is: 'written', diff };
+      return this.refuseApproval(approval, APPLIED, 'answered');
+    }
+    this.log('error', `The edited version of ${diff.path} could not be written: ${failure}`);
+    this.note('error', t('Your version of {0} could not be written; the change was refused.', diff.path));
+    this.refuseApproval(approval, REFUSED, 'answered');
+  }
+  /** The file has changed since the user looked: the new change is another question. */
+  askAgain(approval: Approval, read: FileRead): void {
+    const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
+    if (ask) this.closeAsk(ask, 'withdrawn');
+    this.note('info', t('The file changed while the question was open; look at the change again.'));
+    this.propose(approval, read);
+    this.showApproval(approval);
+  }
+  allowed(approval: Approval, decision: Decision): void {
+    const callId = approval.request.tool_use_id;
+    const turnId = this.turnOf(callId);
+    this.reply(approval.id, permissionLine(this.dialect, approval.id, decision));
+    this.closeApproval(approval, 'answered');
+    const call = this.call(callId);
+    if (turnId === undefined || !call) return;
+    call.decision = { is: 'allowed' };
+    this.setStatus(call.id, 'running');
+    this.changeCall({ id: turnId }, call.id, { status: 'running' });
+  }
+  refuseApproval(approval: Approval, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    const callId = approval.request.tool_use_id;
+    const turnId = this.turnOf(callId);
+    const call = this.call(callId);
+    if (callId) put(this.agent.notAllowed, callId, true);
+    if (call && how === 'answered' && call.decision.is !== 'written') {
+      call.decision = { is: 'refused' };
+      // The agent may never say what became of it.
+      this.setStatus(call.id, 'rejected');
+      if (turnId !== undefined) this.changeCall({ id: turnId }, call.id, { status: 'rejected' });
+    }
+    this.reply(approval.id, permissionLine(this.dialect, approval.id, { allow: false, message }));
+    this.closeApproval(approval, how);
+  }
+  expireApproval(id: string): void {
+    const approval = find(this.agent.approvals, id);
+    if (!approval) return;
+    this.note('warn', t('Nobody answered in time: "{0}" was refused.', approval.use.title));
+    this.refuseApproval(approval, 'Nobody answered in time.', 'withdrawn');
+  }
+  /** The agent took a request back: nothing is sent. */
+  withdrawApproval(id: string): void {
+    const approval = find(this.agent.approvals, id);
+    if (!approval || !find(this.state.requests, id)) return;
+    this.closeRequest(id);
+    this.closeApproval(approval, 'withdrawn');
+  }
+  closeApproval(approval: Approval, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+    remove(this.agent.approvals, approval.id);
+    if (approval.until !== null) this.timer(`expire ${approval.id}`, null);
+    for (const call of ['read', 'check', 'write']) if (busyWith(approval, call)) this.do({ do: 'drop', call: `${call} ${approval.id}` });
+    const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
+    if (ask) this.closeAsk(ask, how);
+  }
+  /** The call has a result: nobody waits for an answer about it any more. */
+  settleCall(callId: CallId): void {
+    for (const approval of Object.values(this.agent.approvals)) {
+      if (approval.request.tool_use_id === callId) this.refuseApproval(approval, 'Too late.', 'withdrawn');
+    }
+  }
+  refuseAll(why: string): void {
+    for (const approval of Object.values(this.agent.approvals)) this.refuseApproval(approval, why, 'cancelled');
+  }
+  /** What the turn asked is refused; a sub-agent in the background still waits. */
+  refuseOfTurn(why: string): void {
+    for (const approval of Object.values(this.agent.approvals)) {
+      if (!this.goesOn(approval.request.tool_use_id)) this.refuseApproval(approval, why, 'cancelled');
+    }
+  }
+
+  // --- our tools, as a server over the control channel or as calls
+
+  get toolsBusy(): boolean {
+    return keys(this.agent.running).length > 0;
+  }
+  offersTool(name: string): boolean {
+    return this.state.setup.tools.some((tool) => tool.name === name);
+  }
+  /** Answers one JSON-RPC message. A notification is answered too: the agent waits for it. */
+  onMcp(requestId: string, message: unknown): void {
+    this.agent.mcp = true;
+    const { id, method, params } = isRecord(message) ? message : {};
+    const answer = (value: object) => this.succeed(requestId, { mcp_response: { jsonrpc: '2.0', id: id ?? null, ...value } });
+    if (typeof method !== 'string') return answer({ error: { code: -32600, message: 'not a request' } });
+    if (id === undefined) return this.succeed(requestId, { mcp_response: { jsonrpc: '2.0', id: 0, result: {} } });
+    switch (method) {
+      case 'initialize': {
+        const asked = isRecord(params) ? params.protocolVersion : undefined;
+        const protocolVersion = typeof asked === 'string' ? asked : '2025-06-18';
+        return answer({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo: this.state.setup.client } });
+      }
+      case 'ping':
+        return answer({ result: {} });
+      case 'tools/list': {
+        const tools = this.state.setup.tools.map(({ name, description, parameters }) => ({ name, description, inputSchema: parameters }));
+        return answer({ result: { tools } });
+      }
+      case 'tools/call': {
+        const call = isRecord(params) ? params : {};
+        if (typeof call.name !== 'string') return answer({ error: { code: -32602, message: 'a call needs a name' } });
+        return this.runTool({ for: 'mcp', requestId, rpcId: id }, call.name, call.arguments);
+      }
+      default:
+        return answer({ error: { code: -32601, message: `unknown method ${method}` } });
+    }
+  }
+  /** Runs one of our tools; gives up in time for the agent to still hear so. */
+  runTool(run: ToolRun, name: string, input: unknown): void {
+    const call = `tool ${this.newId()}`;
+    put(this.agent.running, call, run);
+    this.do({ do: 'port', call, port: 'tool', args: { name, input: input ?? {} } });
+    if (this.peer.toolLimit !== undefined) this.timer(call, this.peer.toolLimit - MARGIN);
+  }
+  toolIsLate(call: string): void {
+    const seconds = ((this.peer.toolLimit ?? 0) - MARGIN) / 1000;
+    this.do({ do: 'drop', call });
+    this.toolEnded(call, { ok: false, text: `The user did not answer within ${seconds} s; nothing was done.` });
+  }
+  toolEnded(call: string, answer: { readonly ok: boolean; readonly text: string }): void {
+    const run = find(this.agent.running, call);
+    if (!run) return;
+    remove(this.agent.running, call);
+    if (this.peer.toolLimit !== undefined) this.timer(call, null);
+    if (run.for === 'call') return this.callOfOursEnded(run, answer);
+    const result = { content: [{ type: 'text', text: answer.text }], isError: !answer.ok };
+    this.succeed(run.requestId, { mcp_response: { jsonrpc: '2.0', id: run.rpcId, result } });
+    this.settled();
+  }
+  abstract callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, answer: { readonly ok: boolean; readonly text: string }): void;
+  cancelTools(): void {
+    for (const call of keys(this.agent.running)) {
+      this.do({ do: 'drop', call });
+      this.toolEnded(call, { ok: false, text: 'Cancelled.' });
+    }
+  }
+
+  // --- questions of ours with yes and no; unanswered means no
+
+  askYesNo(
+    about: About,
+    question: {
+      readonly title: string;
+      readonly text?: string;
+      readonly commands?: readonly string[];
+      readonly turnId?: TurnId;
+      readonly ours?: true;
+    },
+  ): void {
+    const options: readonly Option[] = [
+      { id: 'yes', label: t('Yes'), effect: 'allow_once' },
+      { id: 'no', label: t('No'), effect: 'reject_once' },
+    ];
+    const command = (question.commands ?? []).join('\n');
+    const text = question.text ?? question.title;
+    this.ask(
+      {
+        kind: 'approval',
+        id: this.newId(),
+        ...(question.turnId === undefined ? {} : { turnId: question.turnId }),
+        title: visibleText(question.title),
+        detail: command === '' ? { type: 'text', text: visibleText(text) } : { type: 'command', command: visibleText(command) },
+        options,
+        wordless: true,
+        ...(question.ours ? { ours: true } : {}),
+      },
+      about,
+    );
+  }
+  /** The ask and what it is about; undefined when it is not open. */
+  openAsk(askId: AskId): { readonly ask: OpenAsk; readonly about: About } | undefined {
+    const ask = find(this.state.asks, askId);
+    return ask && { ask, about: ask.about as About };
+  }
+}
+
+export function isOpen({ status }: QwenCall): boolean {
+  return status === 'pending' || status === 'waiting' || status === 'running';
+}
+function busyWith({ phase }: Approval, call: string): boolean {
+  return (
+    (call === 'read' && phase.at === 'reading') ||
+    (call === 'check' && phase.at === 'checking') ||
+    (call === 'write' && phase.at === 'writing')
+  );
+}
