@@ -1,322 +1,490 @@
-import { isDeepStrictEqual } from 'node:util';
 import { t } from '../../base/l10n.ts';
-import type { CallChange } from '../../session/events.ts';
-import type { Answer } from '../../session/intents.ts';
-import type { ApprovalDetail, AskId, CallId, Output, ToolCall, TurnId } from '../../session/model.ts';
-import type { AdapterContext } from '../adapter.ts';
-import { namedPaths } from '../namedPaths.ts';
-import type { Allowances } from './allowances.ts';
-import { tidy } from './geminiCalls.ts';
-import { asNew, makesFile } from './newFiles.ts';
-import { type Choice, lines, type Request, type Snapshot } from './snapshot.ts';
+import { resolvePath } from '../../base/paths.ts';
+import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
+import {
+  type Confirmation,
+  callStates,
+  fields,
+  fileChange,
+  type GeminiCall,
+  geminiCall,
+  isRecord,
+  member,
+  type RfcFileDiff,
+  type RfcToolCall,
+  textChange,
+  toolCall,
+  wordsIn,
+} from './schema.ts';
 
-/** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
-const ASKED_AGAIN_AT_MOST = 5;
-/** Milliseconds between a question that is taken back and the one in its place: who is about to answer must not answer another. */
-const BREATH = 500;
-
-type Dialect = 'rfc' | 'gemini';
-interface Held {
-  readonly id: CallId;
-  readonly dialect: Dialect;
-  last: Snapshot;
-  live?: string;
-  askId?: AskId;
-  answered: boolean;
-  rejected: boolean;
-  /** The decision about it never reached the agent, as far as can be seen. */
-  adrift: boolean;
-  /** How often it was asked once more. */
-  again: number;
-  /** It makes a file that was not there when it was first told. */
-  makesFile?: boolean | undefined;
-  /** The call as it was when the user, or what they allowed before, was last asked about it. */
-  asked?: Snapshot;
-  /** It became another. */
-  changed: boolean;
-  /** Since when it waits to be asked about, having become another. */
-  lateSince: number | undefined;
-  /** The agent was looked at for what it waits for. */
-  looked?: true;
-  /** What the user made of the proposal. */
-  edited?: string | undefined;
+/** A tool call as either dialect tells it: always the whole object (a2a.md §8). */
+export interface Snapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+  readonly input?: unknown;
+  /** What it has printed so far, or what came of it. */
+  readonly text?: string;
+  readonly json?: unknown;
+  readonly diff?: Diff;
+  readonly error?: Fault;
+  readonly request?: Request;
 }
 
-/** What a user decided about a call. */
-export interface Decision {
-  readonly call: Snapshot;
-  readonly dialect: Dialect;
-  readonly choice: Choice | undefined;
-  readonly edited?: string;
-  readonly words?: string;
+/** What a user has to decide before the call may run. */
+export interface Request {
+  readonly detail: ApprovalDetail;
+  readonly options: readonly Choice[];
+  /** The proposed text as the agent wrote it: it may be changed before it is allowed. */
+  readonly proposed?: string;
+  /** The agent wants answers, not permission. */
+  readonly questions?: readonly Field[];
 }
+
+export interface Choice extends Option {
+  /** What is sent when it is chosen. */
+  readonly sends: string;
+  /** Remembered for the rest of the conversation by us. */
+  readonly remembered?: true;
+}
+
+const KINDS: readonly (readonly [RegExp, ToolKind])[] = [
+  [/^(replace|edit|write|write_file|create_file|str_replace.*|apply_patch|multi_?edit)$|edit|write_?file/i, 'edit'],
+  [/shell|bash|exec|terminal|run_command|^run$/i, 'execute'],
+  [/delete|remove/i, 'delete'],
+  [/move|rename/i, 'move'],
+  [/grep|glob|search|find|list/i, 'search'],
+  [/fetch|web/i, 'fetch'],
+  [/^read|read_?file|cat$/i, 'read'],
+  [/think|plan|todo/i, 'think'],
+];
+
+export function kindOf(name: string, said?: string | null): ToolKind {
+  const known = KINDS.map(([, kind]) => kind).find((kind) => kind === said);
+  return known ?? KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'other';
+}
+
+/** Lines joined with \n, as the session keeps them. */
+export function lines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}
+
+/** The user's text with the line ends of the proposal. */
+export function likeProposal(edited: string, proposed: string): string {
+  return proposed.includes('\r\n') ? lines(edited).replaceAll('\n', '\r\n') : edited;
+}
+
+/** Tool calls in the RFC's own shapes (a2a.md §6). */
+
+const DIFF = ['file_name', 'file_path', 'old_content', 'new_content', 'formatted_diff'];
+const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic_details'];
+
+/** undefined when it is no tool call. */
+export function readRfcCall(data: unknown): Snapshot | undefined {
+  const parsed = toolCall.safeParse(normalised(data));
+  if (!parsed.success) return undefined;
+  const call = parsed.data;
+  const request = call.confirmation_request ? rfcRequest(call, call.confirmation_request) : undefined;
+  const name = call.tool_name ?? '';
+  const diff = call.output?.diff ?? call.confirmation_request?.file_edit_details;
+  const text = call.output?.text ?? (call.output ? undefined : call.live_content);
+  const status = rfcStatus(call, request !== undefined);
+  const kind = diff ? 'edit' : call.confirmation_request?.execute_details ? 'execute' : kindOf(name);
+  return {
+    id: call.tool_call_id,
+    name,
+    title: call.description || name || t('Tool call'),
+    kind,
+    status,
+    ...(call.input_parameters === undefined ? {} : { input: call.input_parameters }),
+    ...(typeof text === 'string' ? { text } : {}),
+    ...(call.output?.structured_data === undefined ? {} : { json: call.output.structured_data }),
+    ...(diff ? { diff: toDiff(diff) } : {}),
+    ...(call.error ? { error: { message: call.error.message || call.error.type || t('The tool failed.') } } : {}),
+    ...(status === 'waiting' && request ? { request } : {}),
+  };
+}
+
+function normalised(data: unknown): unknown {
+  const call = fields(
+    data,
+    ['tool_call_id', 'status', 'tool_name', 'description', 'input_parameters', 'live_content', 'output', 'error', 'confirmation_request'],
+    ['result'],
+  );
+  if (call.tool_call_id === undefined) return undefined;
+  const output = call.output === undefined ? undefined : fields(call.output, ['text', 'diff', 'structured_data'], ['result']);
+  const asked =
+    call.confirmation_request === undefined ? undefined : fields(call.confirmation_request, ['options', ...DETAILS], ['details']);
+  return {
+    ...call,
+    ...(output ? { output: { ...output, ...(output.diff ? { diff: fields(output.diff, DIFF) } : {}) } } : {}),
+    ...(call.error === undefined ? {} : { error: fields(call.error, ['message', 'type', 'status_code']) }),
+    ...(asked
+      ? {
+          confirmation_request: {
+            options: asked.options,
+            ...inner(asked, 'execute_details', ['command', 'working_directory']),
+            ...inner(asked, 'file_edit_details', DIFF),
+            ...inner(asked, 'mcp_details', ['server_name', 'tool_name']),
+            ...inner(asked, 'generic_details', ['description']),
+          },
+        }
+      : {}),
+  };
+}
+
+function inner(from: Readonly<Record<string, unknown>>, name: string, names: readonly string[]) {
+  return from[name] === undefined ? {} : { [name]: fields(from[name], names) };
+}
+
+function rfcStatus(call: RfcToolCall, asked: boolean): Snapshot['status'] {
+  switch (member(call.status, callStates)) {
+    case 'executing':
+      return 'running';
+    case 'succeeded':
+      return 'done';
+    case 'failed':
+      return 'failed';
+    case 'cancelled':
+      return 'cancelled';
+    default:
+      return asked ? 'waiting' : 'pending';
+  }
+}
+
+function toDiff(diff: RfcFileDiff): Diff {
+  const path = diff.file_path || diff.file_name || '';
+  return { path, before: diff.old_content == null ? null : lines(diff.old_content), after: lines(diff.new_content ?? '') };
+}
+
+type Asked = NonNullable<RfcToolCall['confirmation_request']>;
+
+function rfcRequest(call: RfcToolCall, asked: Asked): Request {
+  const given = asked.options ?? [];
+  const offered =
+    given.length > 0
+      ? given
+      : [
+          { id: 'proceed_once', name: t('Allow') },
+          { id: 'cancel', name: t('Reject') },
+        ];
+  const edit = asked.file_edit_details;
+  return {
+    detail: rfcDetail(call, asked),
+    options: choicesOf(offered),
+    ...(edit ? { proposed: edit.new_content ?? '' } : {}),
+  };
+}
+
+function choicesOf(given: readonly Offered[]): readonly Choice[] {
+  const effects = effectsOf(given);
+  return given.map((option, at) => ({
+    id: option.id,
+    label: option.name || option.id,
+    effect: effects[at] ?? 'allow_always',
+    sends: option.id,
+    ...(option.description ? { description: option.description } : {}),
+  }));
+}
+
+function rfcDetail(call: RfcToolCall, asked: Asked): ApprovalDetail {
+  if (asked.execute_details) {
+    const { command, working_directory } = asked.execute_details;
+    return { type: 'command', command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
+  }
+  if (asked.file_edit_details) return { type: 'edit', diffs: [toDiff(asked.file_edit_details)] };
+  if (asked.mcp_details) {
+    const { server_name, tool_name } = asked.mcp_details;
+    return {
+      type: 'mcp',
+      server: server_name ?? '',
+      tool: tool_name ?? '',
+      ...(call.input_parameters === undefined ? {} : { input: call.input_parameters }),
+    };
+  }
+  const words = asked.generic_details?.description || call.description;
+  const isSaid = words || call.tool_name || isFilled(call.input_parameters);
+  if (!isSaid) return { type: 'text', text: t('The agent does not say what this would do.'), unknown: true };
+  return { type: 'text', text: words || JSON.stringify(call.input_parameters ?? {}, null, 2) };
+}
+
+function isFilled(input: unknown): boolean {
+  return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
+}
+
+/** A person's answer, told back: it is no call (a2a.md §6). */
+export function isConfirmation(data: unknown): boolean {
+  const said = fields(data, ['tool_call_id', 'selected_option_id', 'status', 'tool_name', 'confirmation_request']);
+  return (
+    said.tool_call_id !== undefined &&
+    said.selected_option_id !== undefined &&
+    said.status === undefined &&
+    said.tool_name === undefined &&
+    said.confirmation_request === undefined
+  );
+}
+
+/** One way to answer, as the agent names it. */
+export interface Offered {
+  readonly id: string;
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+}
+
+const BROAD = /always|session|server|tool|for ?ever|remember|trust|from now on|\b(all|every\w*)\b/i;
+/** "Yes, and don't ask again" refuses nothing. */
+const NO_QUESTIONS = /(don.?t|do not|never|not) asks?\b( me)?( again)?|without asking/gi;
+const REJECTS = /cancel|reject|den(y|ied)|\bno$|^no\b|abort|disallow|refuse|skip|decline|\b(don.?t|not|never)\b/i;
+const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
 
 /**
- * The calls of one turn. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not
- * asked again (a2a.md §8) unless it has become another: what the user decides is what they saw.
+ * What each option does, in their order. The RFC has no kinds (a2a.md §6): the ids are the agent's own, and where they say nothing its words do.
+ * Where none plainly says once, and it is plain which refuse, the first of the others that is not meant for longer is the one for this once.
+ * Everything else that is unclear counts as allowing for longer, which no rule chooses.
  */
-export class Calls {
-  readonly #scene: AdapterContext;
-  readonly #turnId: TurnId;
-  readonly #remembered: Allowances;
-  readonly #replaced: (id: string, edited: boolean) => void;
-  readonly #held = new Map<string, Held>();
+export function effectsOf(options: readonly Offered[]): readonly Option['effect'][] {
+  const said = options.map(({ id, name }) => effectSaid(id, name ?? ''));
+  const first = said.some((one) => one?.startsWith('reject')) && !said.includes('allow_once') ? said.indexOf(undefined) : -1;
+  return said.map((one, at) => one ?? (at === first ? 'allow_once' : 'allow_always'));
+}
 
-  /** `replaced`: what was decided about the call of that id was something else; `edited`: about a text that the user had changed. */
-  constructor(scene: AdapterContext, turnId: TurnId, remembered: Allowances, replaced: (id: string, edited: boolean) => void = () => {}) {
-    this.#scene = scene;
-    this.#turnId = turnId;
-    this.#remembered = remembered;
-    this.#replaced = replaced;
-  }
+/** undefined: an allowance, and unclear for how long. */
+function effectSaid(id: string, name: string): Option['effect'] | undefined {
+  const [ownId, ownName] = [id.replace(NO_QUESTIONS, ' '), name.replace(NO_QUESTIONS, ' ')];
+  const broad = BROAD.test(id) || BROAD.test(name) || ownId !== id || ownName !== name;
+  const says = REJECTS.test(ownId) || ALLOWS.test(ownId) ? ownId : ownName;
+  if (REJECTS.test(says)) return broad ? 'reject_always' : 'reject_once';
+  if (broad) return 'allow_always';
+  return ALLOWS.test(says) ? 'allow_once' : undefined;
+}
 
-  /** How many stand still until a user answers. */
-  get waiting(): number {
-    return [...this.#held.values()].filter(({ askId, lateSince }) => askId !== undefined || lateSince !== undefined).length;
-  }
+/** Tool calls as the shipped server tells them, both generations (a2a.md §7, §9). */
 
-  get commandRuns(): boolean {
-    return [...this.#held.values()].some(({ last }) => last.kind === 'execute' && last.status === 'running');
-  }
+/** undefined when it is no tool call. */
+export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boolean }) | undefined {
+  // The other dialect's calls come here too, and saying why they are none costs most.
+  if (!isRecord(data) || !isRecord(data.request)) return undefined;
+  const parsed = geminiCall.safeParse(data);
+  if (!parsed.success) return undefined;
+  const call = parsed.data;
+  const { request, response, confirmationDetails: asked } = call;
+  const status = geminiStatus(call);
+  const diff = resultDiff(call) ?? (asked?.type === 'edit' ? editOf(asked, request.args) : undefined);
+  const text = diff && status === 'done' ? undefined : resultText(call);
+  return {
+    id: request.callId,
+    name: request.name,
+    title: titleOf(call),
+    kind: kindOf(request.name, call.tool?.kind),
+    status,
+    newer: request.schedulerId != null,
+    ...(request.args === undefined ? {} : { input: request.args }),
+    ...(text === undefined ? {} : { text }),
+    ...(diff ? { diff } : {}),
+    ...(status === 'failed' ? { error: { message: text || response?.errorType || t('The tool failed.') } } : {}),
+    ...(status === 'waiting' && asked ? { request: geminiRequest(call, asked) } : {}),
+  };
+}
 
-  /** Calls that were decided, and of which the agent has said nothing since but that they wait. */
-  get unheard(): readonly string[] {
-    return [...this.#held.values()].flatMap(({ last, answered, askId, rejected, adrift }) =>
-      answered && askId === undefined && last.status === 'waiting' && (adrift || !rejected) ? [last.id] : [],
-    );
-  }
-
-  /** Some call stands still and nobody was asked about it: true once for each. */
-  leftOpen(): boolean {
-    const open = [...this.#held.values()].filter(({ last, answered, looked }) => last.status === 'pending' && !answered && !looked);
-    for (const held of open) held.looked = true;
-    return open.length > 0;
-  }
-
-  /** Asks about those that have become others, as they stand now. To be called now and then. */
-  askLate(): void {
-    for (const held of this.#held.values()) {
-      if (held.lateSince === undefined || this.#scene.now() - held.lateSince < BREATH) continue;
-      held.lateSince = undefined;
-      this.#ask(held);
-    }
-  }
-
-  adrift(id: string): void {
-    const held = this.#held.get(id);
-    if (held) held.adrift = true;
-  }
-
-  /** The decision did not arrive: the user is asked once more, whatever rule there is. False when that has been tried too often. */
-  askAgain(id: string): boolean {
-    const held = this.#held.get(id);
-    if (!held || held.askId !== undefined || held.last.status !== 'waiting') return true;
-    held.again += 1;
-    if (held.again > ASKED_AGAIN_AT_MOST) return false;
-    held.adrift = false;
-    held.answered = false;
-    held.rejected = false;
-    this.#changed(held, { status: 'waiting' });
-    this.#ask(held);
-    return true;
-  }
-
-  knows(id: string): boolean {
-    return this.#held.has(id);
-  }
-
-  status(id: string): Snapshot['status'] | undefined {
-    return this.#held.get(id)?.last.status;
-  }
-
-  /** By the agent's id: the part that shows the call, and how it stands. */
-  get shown(): readonly (readonly [string, CallId, Snapshot['status']])[] {
-    return [...this.#held].map(([id, { id: partId, last }]) => [id, partId, last.status]);
-  }
-
-  /** A call that stands in the turn already, as an earlier window left it. */
-  restore(id: string, call: ToolCall, status: Snapshot['status']): void {
-    const { name, title, kind } = call;
-    const last = { id, name, title, kind, status, ...(call.input === undefined ? {} : { input: call.input }) };
-    this.#held.set(id, {
-      id: call.id,
-      dialect: 'rfc',
-      last,
-      answered: false,
-      rejected: call.status === 'rejected',
-      adrift: false,
-      again: 0,
-      changed: false,
-      lateSince: undefined,
-    });
-  }
-
-  /** Takes one snapshot; gives back a decision that was made before, for calls of a kind the user always allows. */
-  take(call: Snapshot, dialect: Dialect): Decision | undefined {
-    const held = this.#held.get(call.id);
-    if (!held) return this.#begin(call, dialect);
-    if (isOver(held.last)) return undefined;
-    if (call.status === 'pending' && held.last.status === 'running') return undefined;
-    const next = completed(call, held.last);
-    // An earlier word about what is asked: the question stands as it was shown.
-    if (held.askId !== undefined && next.status === 'pending' && isSame(next.input, held.last.input)) return undefined;
-    held.last = next;
-    return this.#show(held);
-  }
-
-  /** What a running call has printed so far. */
-  live(id: string, text: string): void {
-    const held = this.#held.get(id);
-    if (!held || isOver(held.last)) return;
-    held.live = tidy(text);
-    this.#changed(held, { output: outputOf(held) });
-  }
-
-  /** undefined when there is no such ask. */
-  answer(askId: AskId, answer: Answer): Decision | undefined {
-    const held = [...this.#held.values()].find((one) => one.askId === askId);
-    const request = held?.last.request;
-    if (!held || !request) return undefined;
-    const reject = rejectionOf(request);
-    const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : reject;
-    if (answer.kind === 'option' && !chosen) return undefined;
-    this.#settle(held, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
-    held.rejected = chosen === undefined || chosen.effect.startsWith('reject');
-    if (!held.rejected) this.#changed(held, { status: 'pending' });
-    const edited =
-      answer.kind === 'option' && !held.rejected && request.proposed !== undefined ? (answer.edited ?? held.edited) : undefined;
-    held.edited = edited;
-    const words =
-      answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOf(request.questions ?? [], answer.values) : undefined;
-    return {
-      call: held.last,
-      dialect: held.dialect,
-      choice: chosen,
-      ...(edited === undefined ? {} : { edited }),
-      ...(words ? { words } : {}),
-    };
-  }
-
-  /** Every open ask is withdrawn; gives back the calls that were waiting, as if they had been refused. */
-  refuseAll(): readonly Decision[] {
-    return [...this.#held.values()].flatMap((held): readonly Decision[] => {
-      if (held.askId === undefined && held.lateSince === undefined) return [];
-      const choice = held.last.request?.options.find((one) => one.effect === 'reject_once');
-      this.#settle(held, 'cancelled');
-      held.rejected = true;
-      return [{ call: held.last, dialect: held.dialect, choice }];
-    });
-  }
-
-  /** Every open ask is taken back: nobody waits for an answer any more. */
-  withdraw(): void {
-    for (const held of this.#held.values()) this.#settle(held, 'withdrawn');
-  }
-
-  #begin(call: Snapshot, dialect: Dialect): Decision | undefined {
-    const held: Held = {
-      id: this.#scene.newId(),
-      dialect,
-      last: call,
-      answered: false,
-      rejected: false,
-      adrift: false,
-      again: 0,
-      changed: false,
-      lateSince: undefined,
-    };
-    this.#held.set(call.id, held);
-    const { name, title, kind } = call;
-    this.#scene.emit({
-      type: 'part.added',
-      turnId: this.#turnId,
-      part: {
-        kind: 'call',
-        id: held.id,
-        call: { id: held.id, name, title, kind, status: 'pending', inputText: '', output: [], locations: [] },
-      },
-    });
-    return this.#show(held);
-  }
-
-  #show(held: Held): Decision | undefined {
-    if (held.dialect === 'gemini') {
-      if (held.last.status !== 'done') held.makesFile ??= makesFile(held.last);
-      if (held.makesFile) held.last = asNew(held.last);
-    }
-    const { last } = held;
-    if (isAnother(held)) this.#replace(held);
-    const asks = last.status === 'waiting' && !held.answered && last.request !== undefined;
-    const status = last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && held.rejected ? 'rejected' : last.status;
-    this.#changed(held, {
-      title: last.title,
-      kind: last.kind,
-      status,
-      ...(last.input === undefined ? {} : { input: last.input }),
-      output: outputOf(held),
-      locations: locationsOf(last),
-      ...(last.error ? { error: last.error } : {}),
-    });
-    if (isOver(last) || last.status === 'running') this.#settle(held, 'withdrawn');
-    if (!asks || held.askId !== undefined) return undefined;
-    if (held.changed) {
-      held.lateSince ??= this.#scene.now();
-      return undefined;
-    }
-    const before = this.#remembered.answerTo(last);
-    if (before) {
-      held.answered = true;
-      held.asked = last;
-      this.#changed(held, { status: 'pending' });
-      return { call: last, dialect: held.dialect, choice: before };
-    }
-    this.#ask(held);
-    return undefined;
-  }
-
-  /** The question is taken back, and an answer that has not left is not sent. */
-  #replace(held: Held): void {
-    this.#settle(held, 'withdrawn');
-    this.#replaced(held.last.id, held.edited !== undefined);
-    Object.assign(held, { answered: false, rejected: false, adrift: false, asked: undefined, edited: undefined });
-    held.changed = true;
-  }
-
-  #ask(held: Held): void {
-    const { request, kind } = held.last;
-    if (!request) return;
-    const id = this.#scene.newId();
-    held.askId = id;
-    held.asked = held.last;
-    const { edited } = held;
-    const title = edited === undefined ? held.last.title : t('{0} (with your changes)', held.last.title);
-    const detail = edited === undefined ? request.detail : withText(request.detail, edited);
-    const warned = this.#remembered.isOutside(request.detail) ? t('{0} (outside the workspace)', title) : title;
-    const head = { id, turnId: this.#turnId, callId: held.id, title: warned };
-    if (request.questions) return this.#scene.emit({ type: 'ask.opened', ask: { ...head, kind: 'question', fields: request.questions } });
-    const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
-    const editable = request.proposed === undefined ? {} : { editable: true as const };
-    this.#scene.emit({
-      type: 'ask.opened',
-      ask: { ...head, kind: 'approval', toolKind: kind, detail, ...pathsIn(held.last), options, ...editable },
-    });
-  }
-
-  #settle(held: Held, how: 'answered' | 'cancelled' | 'withdrawn'): void {
-    held.lateSince = undefined;
-    if (held.askId === undefined) return;
-    this.#scene.emit({ type: 'ask.closed', askId: held.askId, how });
-    delete held.askId;
-    held.answered = true;
-  }
-
-  #changed(held: Held, change: CallChange): void {
-    this.#scene.emit({ type: 'call.changed', turnId: this.#turnId, callId: held.id, change });
+function geminiStatus(call: GeminiCall): Snapshot['status'] {
+  switch (call.status) {
+    case 'awaiting_approval':
+      return call.outcome || !call.confirmationDetails ? 'pending' : 'waiting';
+    case 'executing':
+      return 'running';
+    case 'success':
+      return 'done';
+    case 'error':
+      return 'failed';
+    case 'cancelled':
+      return 'cancelled';
+    default:
+      return 'pending';
   }
 }
 
-/** What a snapshot leaves out is as it was. */
-function completed(call: Snapshot, before: Snapshot): Snapshot {
+function titleOf(call: GeminiCall): string {
+  const { request, tool } = call;
+  if (request.display?.description) return request.display.description;
+  const args = isRecord(request.args) ? request.args : {};
+  const about = [args.command, args.file_path, args.path, args.pattern, args.query, args.prompt].find((one) => typeof one === 'string');
+  const name = tool?.displayName || request.name;
+  return typeof about === 'string' ? `${name}: ${about.length > 200 ? `${about.slice(0, 200)}…` : about}` : name;
+}
+
+function pathIn(args: unknown): string {
+  const path = isRecord(args) ? (args.file_path ?? args.path) : undefined;
+  return typeof path === 'string' ? path : '';
+}
+
+function editOf(change: Pick<Confirmation, 'filePath' | 'fileName' | 'originalContent' | 'newContent' | 'fileDiff'>, args: unknown): Diff {
+  // The whole path stands in the arguments where the change has only the name.
+  const path = change.filePath || pathIn(args) || change.fileName || '';
+  if (change.newContent == null) return { path, before: '', after: change.fileDiff ?? '', summary: true };
+  return { path, before: change.originalContent == null ? null : lines(change.originalContent), after: lines(change.newContent) };
+}
+
+function resultDiff(call: GeminiCall): Diff | undefined {
+  const shown = textChange.safeParse(call.response?.display?.result);
+  if (shown.success && shown.data.type === 'diff') {
+    const { path, beforeText, afterText } = shown.data;
+    return {
+      path: path || pathIn(call.request.args),
+      before: beforeText == null ? null : lines(beforeText),
+      after: lines(afterText ?? ''),
+    };
+  }
+  const change = fileChange.safeParse(call.response?.resultDisplay);
+  if (!change.success || (change.data.newContent == null && change.data.fileDiff == null)) return undefined;
+  return editOf(change.data, call.request.args);
+}
+
+function resultText(call: GeminiCall): string | undefined {
+  const { response } = call;
+  if (!response) return undefined;
+  if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return tidy(response.resultDisplay);
+  const shown = textChange.safeParse(response.display?.result);
+  if (shown.success && typeof shown.data.text === 'string') return tidy(shown.data.text);
+  const words = wordsIn.safeParse(response.responseParts);
+  const said = words.success ? words.data[0]?.functionResponse?.response : undefined;
+  const text = said?.error ?? said?.output;
+  return typeof text === 'string' ? tidy(text) : undefined;
+}
+
+const LINES_KEPT = 5000;
+const ESCAPES = new RegExp(
+  `${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${String.fromCharCode(7)}]*${String.fromCharCode(7)})`,
+  'g',
+);
+
+/** A screen as it was padded for a terminal, without the padding, colours and overwritten lines. */
+export function tidy(text: string): string {
+  const all = lines(text)
+    .replace(ESCAPES, '')
+    .split('\n')
+    .map((line) => line.slice(line.lastIndexOf('\r') + 1).trimEnd());
+  return all.slice(-LINES_KEPT).join('\n').trimEnd();
+}
+
+const ONCE: Choice = { id: 'once', label: '', effect: 'allow_once', sends: 'proceed_once' };
+
+function geminiRequest(call: GeminiCall, asked: Confirmation): Request {
+  const allow = { ...ONCE, label: t('Allow once') };
+  const reject: Choice = { id: 'reject', label: t('Reject'), effect: 'reject_once', sends: 'cancel' };
+  const questions = asked.type === 'ask_user' ? questionsOf(asked) : [];
+  if (questions.length > 0) return { detail: { type: 'text', text: asked.title ?? '' }, options: [allow, reject], questions };
+  const detail = geminiDetail(call, asked);
+  const always: readonly Choice[] =
+    asked.type === 'exit_plan_mode'
+      ? []
+      : asked.type === 'mcp'
+        ? [
+            { id: 'always-tool', label: t('Always allow this tool'), effect: 'allow_always', sends: 'proceed_always_tool' },
+            { id: 'always-server', label: t('Always allow this server'), effect: 'allow_always', sends: 'proceed_always_server' },
+          ]
+        : [
+            {
+              id: 'always',
+              label: t('Always allow this in this conversation'),
+              effect: 'allow_always',
+              sends: 'proceed_once',
+              remembered: true,
+            },
+          ];
+  const editable = asked.type === 'edit' && asked.newContent != null;
+  return { detail, options: [allow, ...always, reject], ...(editable ? { proposed: asked.newContent ?? '' } : {}) };
+}
+
+function questionsOf(asked: Confirmation): readonly Field[] {
+  return (asked.questions ?? []).map((one, at) => {
+    const choices = (one.options ?? []).map((option) => ({
+      label: option.label,
+      ...(option.description ? { description: option.description } : {}),
+    }));
+    return { id: String(at), label: one.question, free: true, ...(choices.length > 0 ? { choices } : {}) };
+  });
+}
+
+function geminiDetail(call: GeminiCall, asked: Confirmation): ApprovalDetail {
+  switch (asked.type) {
+    case 'edit':
+      return { type: 'edit', diffs: [editOf(asked, call.request.args)] };
+    case 'exec':
+    case 'sandbox_expansion':
+      return { type: 'command', command: asked.command ?? '', ...directoryIn(call.request.args) };
+    case 'mcp': {
+      const input = asked.toolArgs ?? call.request.args;
+      return { type: 'mcp', server: asked.serverName ?? '', tool: asked.toolName ?? '', ...(input === undefined ? {} : { input }) };
+    }
+    case 'info':
+      return { type: 'text', text: [asked.prompt, ...(asked.urls ?? [])].filter(Boolean).join('\n') || (asked.title ?? '') };
+    case 'exit_plan_mode':
+      return { type: 'text', text: [asked.title, asked.planPath].filter(Boolean).join('\n') };
+    default:
+      return { type: 'text', text: `${asked.title ?? asked.type}\n\n${JSON.stringify(call.request.args ?? {}, null, 2)}` };
+  }
+}
+
+function directoryIn(args: unknown): { readonly cwd?: string } {
+  const directory = isRecord(args) ? (args.directory ?? args.dir_path) : undefined;
+  return typeof directory === 'string' && directory !== '' ? { cwd: directory } : {};
+}
+
+/** The file that the call is about, as the agent names it; undefined when it names none. */
+export function fileOf(call: Snapshot): string | undefined {
+  const { detail } = call.request ?? {};
+  const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
+  const diff = detail?.type === 'edit' ? detail.diffs[0] : call.diff;
+  const file = diff?.path ?? input?.file_path ?? input?.path;
+  return typeof file === 'string' ? file : undefined;
+}
+
+/** The call with no text at all before its edit, where the server said an empty one. */
+export function asNew(call: Snapshot): Snapshot {
+  const { diff, request } = call;
+  const detail = request?.detail.type === 'edit' ? { ...request.detail, diffs: request.detail.diffs.map(fromNothing) } : request?.detail;
+  return {
+    ...call,
+    ...(diff ? { diff: fromNothing(diff) } : {}),
+    ...(request && detail ? { request: { ...request, detail } } : {}),
+  };
+}
+
+function fromNothing(diff: Diff): Diff {
+  return diff.before === '' && !diff.summary ? { ...diff, before: null } : diff;
+}
+
+// --- what is shown of a call, and when it is another one
+
+export function isEnded(call: Snapshot): boolean {
+  return call.status === 'done' || call.status === 'failed' || call.status === 'cancelled';
+}
+
+export function rejectionOf({ options }: Request): Choice | undefined {
+  return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
+}
+
+/** `live`: what it has printed so far, from elsewhere. */
+export function outputOf(call: Snapshot, live: string | null): readonly Output[] {
+  const text = call.text ?? live;
+  return [
+    ...(call.diff ? [{ kind: 'diff' as const, diff: call.diff }] : []),
+    ...(text && call.status !== 'failed' ? [{ kind: 'content' as const, content: { type: 'text' as const, text } }] : []),
+    ...(call.json === undefined ? [] : [{ kind: 'json' as const, value: call.json }]),
+  ];
+}
+
+export function locationsOf(call: Snapshot): readonly Location[] {
+  if (call.diff) return [{ path: call.diff.path }];
+  const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
+  const path = input?.file_path ?? input?.path;
+  return typeof path === 'string' && /^(\/|[A-Za-z]:)/.test(path) ? [{ path }] : [];
+}
+
+/** A newer snapshot of a call: what it leaves out is as it was. */
+export function completed(call: Snapshot, before: Snapshot): Snapshot {
   const whole = call.input === undefined && before.input !== undefined ? { ...call, input: before.input } : call;
   if (call.name !== '' || before.name === '') return whole;
   const { name, title, kind, input } = before;
@@ -326,16 +494,12 @@ function completed(call: Snapshot, before: Snapshot): Snapshot {
   return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
-/** What stands to be decided is not what the user was asked about. */
-function isAnother({ last, asked, askId, edited }: Held): boolean {
-  if (!asked) return false;
-  if (last.status === 'pending') return askId !== undefined;
-  if (last.status !== 'waiting') return false;
-  const { proposed } = last.request ?? {};
+/** The user was asked about `asked`; `edited` is what they made of the proposal. True when `call` is not what they decided about. */
+export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | null): boolean {
+  const { proposed } = call.request ?? {};
   // An agent may tell the user's own text back.
-  if (askId === undefined && edited !== undefined && proposed !== undefined && lines(proposed) === lines(edited))
-    return !isSame(outline(last), outline(asked));
-  return !isSame(substance(last), substance(asked));
+  if (edited !== null && proposed !== undefined && lines(proposed) === lines(edited)) return !isSame(outline(call), outline(asked));
+  return !isSame(substance(call), substance(asked));
 }
 
 /** What is decided. Agents count down in what they say beside it: numbers in a title are no news. */
@@ -349,51 +513,55 @@ function outline({ name, kind, diff, request }: Snapshot): unknown {
   return [name, kind, diff?.path, diff?.before, request?.options];
 }
 
-/** The order of names does not count: what the agent keeps may come back in another. */
-function isSame(one: unknown, other: unknown): boolean {
-  return isDeepStrictEqual(one, other);
+/** Equal as JSON, whatever the order of members: what an agent keeps may come back in another. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((member, at) => isSame(member, other[at]));
+  }
+  const [mine, theirs] = [membersOf(one), membersOf(other)];
+  return mine.size === theirs.size && [...mine].every(([name, member]) => theirs.has(name) && isSame(member, theirs.get(name)));
+}
+function membersOf(value: object): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
-function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
+export function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
   return detail.type === 'edit' ? { ...detail, diffs: detail.diffs.map((diff) => ({ ...diff, after: lines(text) })) } : detail;
 }
 
-function rejectionOf({ options }: Request): Choice | undefined {
-  return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
-}
-
-function isOver(call: Snapshot): boolean {
-  return call.status === 'done' || call.status === 'failed' || call.status === 'cancelled';
-}
-
-function outputOf(held: Held): readonly Output[] {
-  const { last, live } = held;
-  const text = last.text ?? live;
-  return [
-    ...(last.diff ? [{ kind: 'diff' as const, diff: last.diff }] : []),
-    ...(text && last.status !== 'failed' ? [{ kind: 'content' as const, content: { type: 'text' as const, text } }] : []),
-    ...(last.json === undefined ? [] : [{ kind: 'json' as const, value: last.json }]),
-  ];
-}
-
-function pathsIn(call: Snapshot): { readonly paths?: readonly string[] } {
-  return namedPaths(
-    call.kind,
-    call.input,
-    locationsOf(call).map((one) => one.path),
-  );
-}
-
-function locationsOf(call: Snapshot) {
-  if (call.diff) return [{ path: call.diff.path }];
-  const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
-  const path = input?.file_path ?? input?.path;
-  return typeof path === 'string' && /^(\/|[A-Za-z]:)/.test(path) ? [{ path }] : [];
-}
-
-function wordsOf(
+/** Answers to an agent's questions, as words for it. */
+export function wordsOfAnswers(
   questions: readonly { readonly id: string; readonly label: string }[],
   values: Readonly<Record<string, readonly string[]>>,
 ): string {
   return questions.flatMap(({ id, label }) => (values[id]?.length ? [`${label} ${values[id].join(', ')}`] : [])).join('\n');
+}
+
+/** What a remembered allowance covers: the same tool with the same command, file or question. */
+export function allowanceKey(call: Snapshot): string {
+  const detail = call.request?.detail;
+  const about =
+    detail?.type === 'command'
+      ? detail.command
+      : detail?.type === 'edit'
+        ? detail.diffs.map((diff) => diff.path).join('\n')
+        : JSON.stringify(call.input ?? null);
+  return `${call.name}\n${about}`;
+}
+
+/** It would change a file, or run a command, outside the folder that is worked in. */
+export function isOutside(detail: ApprovalDetail, cwd: string): boolean {
+  if (detail.type === 'edit') return detail.diffs.some((diff) => diff.path !== '' && !isInside(cwd, diff.path, false));
+  return detail.type === 'command' && detail.cwd !== undefined && !isInside(cwd, detail.cwd, true);
+}
+
+function isInside(folder: string, file: string, orItself: boolean): boolean {
+  const windows = resolvePath(folder, '.').includes('\\');
+  const plain = (path: string) => (windows ? path.toLowerCase() : path);
+  const [base, target] = [plain(resolvePath(folder, '.')), plain(resolvePath(folder, file))];
+  const separator = windows ? '\\' : '/';
+  return (orItself && target === base) || target.startsWith(base.endsWith(separator) ? base : `${base}${separator}`);
 }

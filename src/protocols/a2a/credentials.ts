@@ -1,10 +1,11 @@
+import { validateHeaderValue } from 'node:http';
 import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { AskId } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
 import type { AdapterContext } from '../adapter.ts';
-import { canBeSent, tidied } from './secretText.ts';
-import { type Wanted, type Way, wantedBy } from './signIn.ts';
+import { isLoopback } from './card.ts';
+import { isRecord } from './schema.ts';
 
 /** How often the user is asked before a request is given up: once, and once more after a slip. */
 const ASKS = 2;
@@ -206,4 +207,151 @@ function bearing(request: HttpRequest, way: Way, secret: string): HttpRequest {
   const url = new URL(request.url);
   url.searchParams.set(way.name, secret);
   return { ...request, url: url.href, headers };
+}
+
+/** A name as headers and cookies have them. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Headers that say how the request itself is framed and where it goes. */
+const FRAMING =
+  /^(host|connection|content-length|content-type|content-encoding|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept)$/i;
+
+/** How a server wants to be shown a secret. */
+export type Way =
+  | { readonly how: 'bearer' }
+  | { readonly how: 'basic' }
+  | { readonly how: 'key'; readonly place: 'header' | 'query' | 'cookie'; readonly name: string };
+
+/** One secret that is wanted; `scheme` is its name in the card. */
+export interface Wanted {
+  readonly scheme: string;
+  readonly way: Way;
+}
+type Schemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/**
+ * What has to be shown together: the first of the card's alternatives that is known here in full, or, where the card names none, its first
+ * known scheme. Empty: nothing that is known (a2a.md §15).
+ */
+export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Record<string, unknown>>[]): readonly Wanted[] {
+  const known = new Map<string, Way>();
+  for (const [scheme, facts] of Object.entries(schemes)) {
+    const way = wayOf(facts);
+    if (way) known.set(scheme, way);
+  }
+  const all = [...known].map(([scheme, way]) => ({ scheme, way }));
+  // 1.0 wraps the names; an empty alternative says that nothing needs to be shown.
+  const sets = alternatives.map((one) => Object.keys(isRecord(one.schemes) ? one.schemes : one)).filter((names) => names.length > 0);
+  if (sets.length === 0) return all.slice(0, 1);
+  const fitting = sets.find((names) => names.every((name) => known.has(name)));
+  return all.filter(({ scheme }) => fitting?.includes(scheme));
+}
+
+/** Both versions' spellings; undefined for what needs a browser or a certificate, or could not be sent. */
+function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
+  const http = isRecord(scheme.httpAuthSecurityScheme) ? scheme.httpAuthSecurityScheme : scheme.type === 'http' ? scheme : undefined;
+  if (http && typeof http.scheme === 'string') {
+    if (/^bearer$/i.test(http.scheme)) return { how: 'bearer' };
+    return /^basic$/i.test(http.scheme) ? { how: 'basic' } : undefined;
+  }
+  const key = isRecord(scheme.apiKeySecurityScheme) ? scheme.apiKeySecurityScheme : scheme.type === 'apiKey' ? scheme : undefined;
+  const place = key?.location ?? key?.in;
+  if (!key || typeof key.name !== 'string' || (place !== 'header' && place !== 'query' && place !== 'cookie')) return undefined;
+  if (place !== 'query' && !NAME.test(key.name)) return undefined;
+  if (place === 'header' && FRAMING.test(key.name)) return undefined;
+  return { how: 'key', place, name: key.name };
+}
+
+/** A secret as it was meant: pasted ones come with line ends, with blanks around them, or with the scheme's word in front. '' when nothing is left. */
+export function tidied(typed: string, way: Way): string {
+  const line = typed.replace(/\s*[\r\n]+\s*/g, '').trim();
+  if (way.how === 'key') return way.place === 'header' ? after(line, `${way.name}:`) : line;
+  const bare = after(line, 'authorization:');
+  if (way.how === 'bearer') return after(bare, 'bearer ');
+  const encoded = after(bare, 'basic ');
+  if (encoded === bare) return bare;
+  // What stands in a header is encoded already.
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  return decoded.includes(':') ? decoded : bare;
+}
+
+/** False for what no request could carry there. */
+export function canBeSent(secret: string, way: Way): boolean {
+  // The others are encoded on the way.
+  if (way.how === 'basic' || (way.how === 'key' && way.place !== 'header')) return true;
+  try {
+    validateHeaderValue('x', secret);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function after(text: string, word: string): string {
+  return text.toLowerCase().startsWith(word.toLowerCase()) ? text.slice(word.length).trim() : text;
+}
+
+const AGREED = 'yes';
+
+/** Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (a2a.md §18). */
+export class PlainText {
+  readonly #scene: AdapterContext;
+  readonly #asks = new Map<AskId, (agreed: boolean) => void>();
+
+  constructor(scene: AdapterContext) {
+    this.#scene = scene;
+  }
+
+  /** True when the address may be spoken to. */
+  async mayUse(url: URL): Promise<boolean> {
+    if (url.protocol !== 'http:' || isLoopback(url)) return true;
+    const { secrets } = this.#scene.ports;
+    const name = `a2a-plain:${url.origin}`;
+    if ((await secrets?.get(name)) === AGREED) return true;
+    const agreed = await this.#ask(url);
+    if (agreed) await secrets?.set(name, AGREED);
+    return agreed;
+  }
+
+  /** True when the answer was to this question. */
+  answer(id: AskId, answer: Answer): boolean {
+    const settle = this.#asks.get(id);
+    settle?.(answer.kind === 'option' && answer.optionId === AGREED);
+    return settle !== undefined;
+  }
+
+  #ask(url: URL): Promise<boolean> {
+    const { emit, newId, signal } = this.#scene;
+    const id = newId();
+    return new Promise((resolve) => {
+      const settle = (agreed: boolean) => {
+        if (!this.#asks.delete(id)) return;
+        signal.removeEventListener('abort', withdrawn);
+        emit({ type: 'ask.closed', askId: id, how: agreed ? 'answered' : 'cancelled' });
+        resolve(agreed);
+      };
+      const withdrawn = () => settle(false);
+      this.#asks.set(id, settle);
+      signal.addEventListener('abort', withdrawn, { once: true });
+      emit({
+        type: 'ask.opened',
+        ask: {
+          kind: 'approval',
+          id,
+          wordless: true,
+          ours: true,
+          title: t('Talk to {0} without encryption?', url.host),
+          detail: {
+            type: 'text',
+            text: t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', url.host),
+          },
+          // Never chosen by a rule.
+          options: [
+            { id: AGREED, label: t('Connect'), effect: 'allow_always' },
+            { id: 'no', label: t('Do not connect'), effect: 'reject_once' },
+          ],
+        },
+      });
+      if (signal.aborted) withdrawn();
+    });
+  }
 }

@@ -210,3 +210,90 @@ export const commandStates = [
 export const EXTENSION = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
 /** A parameter of the extension in the card: `command/execute` takes a `contextId`, and settings in its `metadata`, as messages do. */
 export const COMMAND_CONTEXT = 'command_context';
+/** ProtoJSON as agents write it: two styles of names, enums by name, number or prefix (a2a.md §6). */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const camel = (name: string) => (name.includes('_') ? toCamel(name) : name);
+const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member that stands around a oneof is
+ * opened. Values are left alone.
+ */
+export function fields(value: unknown, names: readonly string[], wrappers: readonly string[] = []): Fields {
+  if (!isRecord(value)) return {};
+  const all: Fields[] = [...wrappers.map((name) => value[name] ?? value[camel(name)]).filter(isRecord), value];
+  const found: Record<string, unknown> = {};
+  for (const record of all)
+    for (const name of names) {
+      const one = record[name] ?? record[camel(name)];
+      if (one !== undefined && one !== null) found[name] = one;
+    }
+  return found;
+}
+
+/** The member of an enum, in small letters with underscores; `unspecified` for what is not in the list. */
+export function member<T extends string>(value: unknown, all: readonly T[]): T {
+  const first = all[0] as T;
+  if (typeof value === 'number') return all[value] ?? first;
+  if (typeof value !== 'string') return first;
+  if (/^\d+$/.test(value)) return all[Number(value)] ?? first;
+  const plain = value.trim().toLowerCase().replaceAll('-', '_');
+  const exact = all.find((one) => one === plain);
+  if (exact !== undefined) return exact;
+  // The longest name that ends it: a prefix is the name of the type.
+  const fitting = all.filter((one) => plain.endsWith(`_${one}`)).sort((a, b) => b.length - a.length);
+  return fitting[0] ?? first;
+}
+
+/** True when the object names its members in camelCase. */
+export function writesCamel(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).some((name) => /[a-z][A-Z]/.test(name));
+}
+
+/** An object of ours in the style the agent writes. */
+export function written(value: Fields, inCamel: boolean): Fields {
+  if (!inCamel) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [camel(name), isRecord(one) ? written(one, true) : one]));
+}
+
+// What a turn leaves in the journal for a later window: how the agent names what was shown. The words themselves are in the session.
+
+const statuses = ['pending', 'waiting', 'running', 'done', 'failed', 'cancelled'] as const;
+const keptDelivery = z.object({
+  /** Ids of our messages. */
+  prompts: z.array(z.string()),
+  prompt: z.string(),
+  /** Kind and id of a message, how much of it was shown, and where the last of that stands among all words of the kind; UTF-16 units. */
+  names: z.array(z.tuple([z.string(), z.number(), z.number()])),
+  /** Where pieces began. */
+  starts: z.object({ text: z.array(z.number()), thought: z.array(z.number()) }),
+  /** Parts that show a work and no message, with its id; '' when it was replaced since. */
+  apart: z.array(z.tuple([z.string(), z.string()])),
+  /** Messages whose files and data were shown. */
+  attached: z.array(z.string()),
+  /** The task holds nothing but this turn. */
+  own: z.boolean(),
+});
+export const checkpoint = z.object({
+  /** False once the turn has come to its own end. */
+  running: z.boolean(),
+  taskId: z.optional(z.string()),
+  contextId: z.optional(z.string()),
+  known: keptDelivery,
+  /** The agent's id of a call, its part, and how it stood. */
+  calls: z.array(z.tuple([z.string(), z.string(), z.enum(statuses)])),
+});
+export type KeptDelivery = z.infer<typeof keptDelivery>;
+export type Checkpoint = z.infer<typeof checkpoint>;
+
+/** The address of the development-tool extension, in any version; `more` are addresses that the profile adds. */
+export function isOurExtension(uri: string, more: readonly string[] = []): boolean {
+  return more.includes(uri) || uri.includes('/developer-profile/') || (uri.includes('development-tool') && SEGMENTS.test(uri));
+}
+const SEGMENTS = /(^|\/)development-tool(\/|$)/;

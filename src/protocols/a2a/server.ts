@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
-import type { Log } from '../../base/log.ts';
+import { type Log, messageOf } from '../../base/log.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
-import type { Launch } from '../adapter.ts';
-import { watched } from './watched.ts';
+import type { AdapterContext, Launch } from '../adapter.ts';
+import { type OfferedTools, offerTools } from '../offeredTools.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -129,4 +130,81 @@ function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; reado
       resolve({ found: error?.code !== 'ENOENT', identity: !error && out.trim() !== '' }),
     );
   });
+}
+/**
+ * Stands in for a program that nobody can be loaded into: becomes the program, and leaves a watch beside it in its process group, which ends the
+ * group once the editor's end of its input is closed, however the editor ended.
+ */
+const WATCH = 'exec 3<&0; (trap "" TERM; cat <&3; kill -TERM 0; sleep 3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
+
+/** A command line under a watch, for a process that leads its own group. Windows knows no such groups; it is left as it is there. */
+export function watched(command: string, args: readonly string[]): { readonly command: string; readonly args: readonly string[] } {
+  if (process.platform === 'win32') return { command, args };
+  return { command: '/bin/sh', args: ['-c', WATCH, 'sh', command, ...args] };
+}
+
+/** What an agent that is started here finds our tools by (a2a.md §14): one address, which names no secret in the variable's name. */
+export const VARIABLE = 'PARLEY_MCP_URL';
+const FOLDER = 'parley-editor-tools';
+
+/** Opens the door for an agent that is about to be started. undefined when there are no tools; never rejects: an agent works without them. */
+export async function lend(scene: AdapterContext): Promise<OfferedTools | undefined> {
+  return offerTools(scene.ports.tools, scene).catch((error: unknown) => {
+    scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
+    return undefined;
+  });
+}
+
+/** Tools that change nothing, as the agent names them when it asks. */
+export function harmless(scene: AdapterContext, lent: OfferedTools | undefined): ReadonlySet<string> {
+  if (!lent) return new Set();
+  return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${lent.name}/${tool.name}`));
+}
+
+/**
+ * The shipped server takes tool servers from its own folders only. One folder in the user's home, put there when they turn the session's option
+ * on and taken away when they turn it off, starts the bridge to the window that started the agent.
+ */
+export class ExtensionFolder {
+  readonly #folder: string;
+  readonly #lent: OfferedTools;
+  #on = false;
+
+  constructor(launch: ProcessLaunch, lent: OfferedTools) {
+    const home = launch.env.GEMINI_CLI_HOME ?? launch.env.HOME ?? homedir();
+    this.#folder = path.join(home, '.gemini', 'extensions', FOLDER);
+    this.#lent = lent;
+  }
+
+  /** Looks whether it is there, and brings it up to date: the editor's own place changes with its version. */
+  async look(): Promise<void> {
+    const kept = await readFile(this.#file, 'utf8').catch(() => undefined);
+    this.#on = kept !== undefined;
+    if (this.#on && kept !== this.#content) await this.turn(true);
+  }
+
+  async turn(on: boolean): Promise<void> {
+    if (on) {
+      await mkdir(this.#folder, { recursive: true });
+      await writeFile(this.#file, this.#content);
+    } else await rm(this.#folder, { recursive: true, force: true });
+    this.#on = on;
+  }
+
+  get path(): string {
+    return this.#folder;
+  }
+  get on(): boolean {
+    return this.#on;
+  }
+
+  get #file(): string {
+    return path.join(this.#folder, 'gemini-extension.json');
+  }
+
+  get #content(): string {
+    const { command, args } = this.#lent.process;
+    const server = { command, args, env: { ELECTRON_RUN_AS_NODE: '1' } };
+    return `${JSON.stringify({ name: FOLDER, version: '1.0.0', mcpServers: { [this.#lent.name]: server } }, null, 2)}\n`;
+  }
 }

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readGeminiCall, tidy } from '../../../src/protocols/a2a/geminiCalls.ts';
-import { eventOf } from '../../../src/protocols/a2a/meaning.ts';
-import { toIncoming } from '../../../src/protocols/a2a/records.ts';
-import { readRfcCall } from '../../../src/protocols/a2a/rfcCalls.ts';
-import { effectsOf } from '../../../src/protocols/a2a/rfcOptions.ts';
+import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../../src/protocols/a2a/calls.ts';
+import { eventOf, toIncoming } from '../../../src/protocols/a2a/codec.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { call, fakeAgent, over, status, text, URI } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCard } from '../../../src/protocols/a2a/card.ts';
-import { fits, versionIn } from '../../../src/protocols/a2a/version.ts';
+import { fits, readCard, versionIn } from '../../../src/protocols/a2a/card.ts';
 import { URI } from '../../fakes/a2a.ts';
 
 const base = 'http://127.0.0.1:4000';

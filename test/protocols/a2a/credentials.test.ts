@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { readCard } from '../../../src/protocols/a2a/card.ts';
-import { wantedBy } from '../../../src/protocols/a2a/signIn.ts';
+import { wantedBy } from '../../../src/protocols/a2a/credentials.ts';
 import { cardOf, fakeAgent, type Json, over } from '../../fakes/a2a.ts';
 import { talk } from './talk.ts';
 

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Allowances } from '../../../src/protocols/a2a/allowances.ts';
-import { Calls } from '../../../src/protocols/a2a/calls.ts';
 import { Credentials } from '../../../src/protocols/a2a/credentials.ts';
-import { readRfcCall } from '../../../src/protocols/a2a/rfcCalls.ts';
 import type { AdapterContext } from '../../../src/protocols/adapter.ts';
-import type { SessionEvent } from '../../../src/session/events.ts';
 import { asks, call, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
@@ -119,21 +115,6 @@ test('a last record that no blank line follows is heard', async (t) => {
   const turn = await talk(t, agent.url).prompt('go');
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'All of it.']);
   assert.equal(agent.requests('tasks/resubscribe').length, 0);
-});
-
-test('an option that was not offered answers nothing', () => {
-  const events: SessionEvent[] = [];
-  let ids = 0;
-  const scene = { emit: (event: SessionEvent) => void events.push(event), newId: () => `${++ids}` } as unknown as AdapterContext;
-  const calls = new Calls(scene, 'turn', new Allowances('/w', new Set(), () => {}));
-  const call = readRfcCall({ tool_call_id: 'k', status: 'PENDING', tool_name: 'write_file', ...asks });
-  assert.ok(call);
-  calls.take(call, 'rfc');
-  const opened = events.find((event) => event.type === 'ask.opened');
-  const askId = opened?.type === 'ask.opened' ? opened.ask.id : '';
-  assert.equal(calls.answer(askId, { kind: 'option', optionId: 'proceed_always' }), undefined);
-  assert.equal(calls.waiting, 1);
-  assert.equal(calls.answer(askId, { kind: 'option', optionId: 'proceed_once' })?.choice?.sends, 'proceed_once');
 });
 
 test('neither the headers of the settings nor a secret go to another origin', () => {

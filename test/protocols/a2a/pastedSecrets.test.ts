@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canBeSent, tidied } from '../../../src/protocols/a2a/secretText.ts';
-import { type Way, wantedBy } from '../../../src/protocols/a2a/signIn.ts';
+import { canBeSent, tidied, type Way, wantedBy } from '../../../src/protocols/a2a/credentials.ts';
 import { fakeAgent, type Json, over } from '../../fakes/a2a.ts';
 import { talk } from './talk.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainStatus } from '../../../src/protocols/a2a/plainStatus.ts';
+import { plainStatus } from '../../../src/protocols/a2a/codec.ts';
 import { LENGTHS, statusUpdate } from '../../../src/protocols/a2a/schema.ts';
 
 /** Values that a member may be given, right and wrong. */

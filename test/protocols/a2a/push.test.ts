@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPushDoor } from '../../../src/protocols/a2a/pushDoor.ts';
+import { openWebhook } from '../../../src/protocols/a2a/webhook.ts';
 import type { Approval } from '../../../src/session/model.ts';
 import { asks, call, data, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
@@ -9,7 +9,7 @@ const pushing = { capabilities: { streaming: true, pushNotifications: true, exte
 
 test('the door opens to its token only, for its tasks only, and in either body', async (t) => {
   let news = 0;
-  const door = await openPushDoor(
+  const door = await openWebhook(
     (id) => id === 't1',
     () => {
       news += 1;

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { startServer } from '../../../src/protocols/a2a/server.ts';
-import { watched } from '../../../src/protocols/a2a/watched.ts';
+import { startServer, watched } from '../../../src/protocols/a2a/server.ts';
 
 const posix = { skip: process.platform === 'win32' };
 const quiet = { trace: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -2,15 +2,14 @@ import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
-import { type Incoming, toIncoming } from './records.ts';
-import { parse } from './rpc.ts';
-import type { Fields } from './words.ts';
+import { parseOrUndefined, toIncoming } from './codec.ts';
+import type { Fields } from './schema.ts';
 
 const BODY_LIMIT = 16 * 1024 * 1024;
 const BODY_WITHIN = 10_000;
 
 /** Where an agent of this conversation may say that there is news (a2a.md §12); closed when disposed. */
-export interface PushDoor extends Disposable {
+export interface Webhook extends Disposable {
   readonly url: string;
   /** Our name for it at the agent. */
   readonly id: string;
@@ -22,30 +21,31 @@ export interface PushDoor extends Disposable {
  * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; what a call with it says is only a
  * hint, so `onNews` has to look for itself. `isOurs` judges the id of the task.
  */
-export async function openPushDoor(isOurs: (taskId: string) => boolean, onNews: (record: Incoming) => void): Promise<PushDoor> {
+export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (record: unknown) => void): Promise<Webhook> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
   const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
     receive(request, response).catch(() => response.destroy());
   });
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const say = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
-    if (request.url !== path) return say(404);
-    if (request.method !== 'POST') return say(405);
+    const respond = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
+    if (request.url !== path) return respond(404);
+    if (request.method !== 'POST') return respond(405);
     const { 'x-a2a-notification-token': given, authorization = '' } = request.headers;
-    if (!same(String(given ?? ''), token) && !same(authorization, `Bearer ${credentials}`)) return say(401);
+    if (!same(String(given ?? ''), token) && !same(authorization, `Bearer ${credentials}`)) return respond(401);
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > BODY_LIMIT) return say(413);
+      if (bytes > BODY_LIMIT) return respond(413);
       chunks.push(chunk);
     }
-    const record = toIncoming(parse(Buffer.concat(chunks).toString('utf8')));
-    if (!record) return say(400);
-    if (record.taskId === undefined || !isOurs(record.taskId)) return say(403);
-    say(200);
-    onNews(record);
+    const body = parseOrUndefined(Buffer.concat(chunks).toString('utf8'));
+    const record = toIncoming(body);
+    if (!record) return respond(400);
+    if (record.taskId === undefined || !isOurs(record.taskId)) return respond(403);
+    respond(200);
+    onNews(body);
   };
   server.listen(0, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {

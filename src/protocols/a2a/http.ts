@@ -1,4 +1,3 @@
-import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
@@ -7,9 +6,9 @@ import type { HttpAnswer } from '../../transport/httpAnswer.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext } from '../adapter.ts';
+import { parseOrUndefined } from './codec.ts';
 import type { Credentials } from './credentials.ts';
-import { answer as rpcAnswer } from './schema.ts';
-import { isRecord } from './words.ts';
+import { isRecord, answer as rpcAnswer } from './schema.ts';
 
 /** The agent answered with an error of JSON-RPC. */
 export class RpcError extends Error {
@@ -49,8 +48,6 @@ const HEAD = 500;
 /** Where a request stands: on its way, held back before it is sent (again), for a reason a user may read, or taken. */
 export type Way = 'sent' | 'answered' | { readonly waits: string };
 interface Departure {
-  /** Nothing is sent any more once it fires; what is on its way is left alone. */
-  readonly leave?: AbortSignal;
   readonly way?: (way: Way) => void;
 }
 interface StreamOptions extends Departure {
@@ -69,7 +66,8 @@ interface CallOptions {
 interface FetchOptions {
   readonly body?: unknown;
   readonly on?: 'turn' | 'side';
-  readonly leave?: AbortSignal;
+  readonly signal?: AbortSignal;
+  readonly way?: (way: Way) => void;
   /** Milliseconds until the answer begins. */
   readonly within?: number;
 }
@@ -213,15 +211,16 @@ export class Rpc {
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
-  async fetch(method: 'GET' | 'POST', url: string, { body, on, within, leave }: FetchOptions = {}): Promise<HttpAnswer> {
+  async fetch(method: 'GET' | 'POST', url: string, { body, on, within, signal, way }: FetchOptions = {}): Promise<HttpAnswer> {
     const request: HttpRequest = {
       method,
       url,
       headers: { accept: 'application/json, text/event-stream', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(within === undefined ? {} : { headersWithin: within }),
+      ...(signal ? { signal: AbortSignal.any([signal, this.#scene.signal]) } : {}),
     };
-    return this.#send(on === 'turn' ? this.#turn.client : this.#side, request, leave ? { leave } : {});
+    return this.#send(on === 'turn' ? this.#turn.client : this.#side, request, way ? { way } : {});
   }
 
   async #exchange(
@@ -264,7 +263,7 @@ export class Rpc {
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
     let error: RpcError | undefined;
     const one = (text: string) => {
-      const value = parse(text);
+      const value = parseOrUndefined(text);
       this.#scene.trace('in', value ?? text.slice(0, HEAD));
       // Every record of a stream passes here; what is not plainly a success is left to the schema.
       if (isRecord(value) && typeof value.id === 'number' && value.error === undefined) {
@@ -284,7 +283,7 @@ export class Rpc {
       reader.end();
     } else {
       const text = await answer.text(32 * 1024 * 1024, silence);
-      if (parse(text) === undefined && text.trim() !== '') {
+      if (parseOrUndefined(text) === undefined && text.trim() !== '') {
         throw new StatusError(answer.status, t('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
       }
       if (text.trim() !== '') one(text);
@@ -293,9 +292,8 @@ export class Rpc {
   }
 
   /** With the user's credentials once the server wants them, and once more when it asks to wait. */
-  async #send(client: HttpClient, request: HttpRequest, { leave, way }: Departure = {}): Promise<HttpAnswer> {
-    const gone = request.signal ?? this.#scene.signal;
-    const stopped = leave ? AbortSignal.any([gone, leave]) : gone;
+  async #send(client: HttpClient, request: HttpRequest, { way }: Departure = {}): Promise<HttpAnswer> {
+    const stopped = request.signal ?? this.#scene.signal;
     let waited = false;
     let renewed = false;
     for (;;) {
@@ -303,7 +301,7 @@ export class Rpc {
       if (stopped.aborted) throw new HttpFailure('aborted', t('The request was stopped.'));
       const signed = this.#credentials.sign(request);
       way?.('sent');
-      const answer = await client.request({ signal: gone, ...signed.request });
+      const answer = await client.request({ signal: stopped, ...signed.request });
       if (answer.ok) {
         way?.('answered');
         if (renewed) await this.#credentials.accepted();
@@ -325,7 +323,7 @@ export class Rpc {
         continue;
       }
       const text = await answer.text(undefined, this.timing.answer);
-      const parsed = rpcAnswer.safeParse(parse(text));
+      const parsed = rpcAnswer.safeParse(parseOrUndefined(text));
       if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
       if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait, head(text)));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
@@ -353,14 +351,6 @@ function head(text: string): string {
   return text.trim().slice(0, HEAD);
 }
 
-export function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Settles early when the signal fires. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -373,9 +363,4 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', over, { once: true });
     if (signal.aborted) over();
   });
-}
-
-/** What went wrong, in words for a user. */
-export function wordsOf(error: unknown): string {
-  return error instanceof RpcError ? t('The agent says: {0}', error.message) : messageOf(error);
 }

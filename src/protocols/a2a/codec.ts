@@ -1,0 +1,513 @@
+import { parseJson } from '../../base/json.ts';
+import type { Command, Content } from '../../session/model.ts';
+import { isConfirmation, readGeminiCall, readRfcCall, type Snapshot } from './calls.ts';
+import type { Peer } from './card.ts';
+import {
+  artifactUpdate,
+  commandAnswer,
+  commandStates,
+  eventKinds,
+  type Fields,
+  fields,
+  isOurExtension,
+  isRecord,
+  LENGTHS,
+  type Message,
+  member,
+  message,
+  type Part,
+  type StatusUpdate,
+  slashCommand,
+  statusUpdate,
+  task,
+  thought,
+  writesCamel,
+  written,
+} from './schema.ts';
+
+/*
+ * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the shipped server says, in both directions: records of a stream
+ * become `Incoming`, their parts `Said`; messages of ours are written as the agent spells them. Pure.
+ */
+
+// --- records
+
+export type TaskState =
+  | 'submitted'
+  | 'working'
+  | 'input-required'
+  | 'auth-required'
+  | 'completed'
+  | 'canceled'
+  | 'failed'
+  | 'rejected'
+  | 'unknown';
+const states: readonly string[] = [
+  'submitted',
+  'working',
+  'input-required',
+  'auth-required',
+  'completed',
+  'canceled',
+  'failed',
+  'rejected',
+  'unknown',
+];
+
+/** One record of a stream, the same for both versions of A2A (a2a.md §4). */
+export interface Incoming {
+  readonly kind: 'task' | 'status' | 'artifact' | 'message';
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly state?: TaskState;
+  readonly final: boolean;
+  readonly parts: readonly Part[];
+  readonly messageId?: string;
+  readonly metadata?: Fields;
+  readonly timestamp?: string;
+  /** Of an artifact. */
+  readonly artifact?: { readonly id: string; readonly append: boolean };
+  /** Of a task: what was said and made so far. */
+  readonly history?: readonly Message[];
+  readonly artifacts?: readonly { readonly id: string; readonly parts: readonly Part[] }[];
+}
+
+/** undefined: nothing this build knows. */
+export function toIncoming(result: unknown): Incoming | undefined {
+  if (!isRecord(result)) return undefined;
+  const wrapped = wrapping.find((name) => isRecord(result[name]) && result.kind === undefined && !('status' in result));
+  const body = wrapped ? result[wrapped] : result;
+  switch (wrapped ?? shapeOf(result)) {
+    case 'task':
+      return fromTask(body);
+    case 'statusUpdate':
+      return fromStatus(body);
+    case 'artifactUpdate':
+      return fromArtifact(body);
+    case 'message':
+      return fromMessage(body);
+    default:
+      return undefined;
+  }
+}
+
+const wrapping = ['task', 'statusUpdate', 'artifactUpdate', 'message'] as const;
+
+function shapeOf(result: Fields): (typeof wrapping)[number] | undefined {
+  switch (result.kind) {
+    case 'task':
+      return 'task';
+    case 'status-update':
+      return 'statusUpdate';
+    case 'artifact-update':
+      return 'artifactUpdate';
+    case 'message':
+      return 'message';
+    default:
+      if ('status' in result) return 'taskId' in result ? 'statusUpdate' : 'id' in result ? 'task' : undefined;
+      if ('artifact' in result) return 'artifactUpdate';
+      return 'parts' in result && 'messageId' in result ? 'message' : undefined;
+  }
+}
+
+export function stateOf(value: string | null | undefined): TaskState {
+  if (value && states.includes(value)) return value as TaskState;
+  const plain = (value ?? '')
+    .toLowerCase()
+    .replace(/^task_state_/, '')
+    .replaceAll('_', '-');
+  if (plain === 'cancelled') return 'canceled';
+  return states.includes(plain) ? (plain as TaskState) : 'unknown';
+}
+
+/** The task takes no more messages, or says so. */
+export function isOver(state: TaskState | undefined): boolean {
+  return state === 'completed' || state === 'canceled' || state === 'failed' || state === 'rejected';
+}
+
+/** Nothing more comes until somebody says something. */
+export function isAtRest(state: TaskState | undefined): boolean {
+  return isOver(state) || state === 'input-required' || state === 'auth-required';
+}
+
+function ids(taskId: string | null | undefined, contextId: string | null | undefined) {
+  return { ...(taskId ? { taskId } : {}), ...(contextId ? { contextId } : {}) };
+}
+
+function messageOf(from: Message | null | undefined) {
+  return { parts: from?.parts ?? [], ...(from?.messageId ? { messageId: from.messageId } : {}) };
+}
+
+function fromTask(body: unknown): Incoming | undefined {
+  const parsed = task.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { id, contextId, status, history, artifacts, metadata } = parsed.data;
+  return {
+    kind: 'task',
+    ...ids(id, contextId),
+    state: stateOf(status.state),
+    final: false,
+    ...messageOf(status.message),
+    ...(status.timestamp ? { timestamp: status.timestamp } : {}),
+    metadata: { ...metadata, ...status.message?.metadata },
+    history: history ?? [],
+    artifacts: (artifacts ?? []).map((one) => ({ id: one.artifactId ?? '', parts: one.parts ?? [] })),
+  };
+}
+
+function fromStatus(body: unknown): Incoming | undefined {
+  const update = plainStatus(body) ?? statusUpdate.safeParse(body).data;
+  if (!update) return undefined;
+  const { taskId, contextId, status, final, metadata } = update;
+  return {
+    kind: 'status',
+    ...ids(taskId, contextId),
+    state: stateOf(status.state),
+    final: final ?? false,
+    ...messageOf(status.message),
+    metadata: { ...status.message?.metadata, ...metadata },
+    ...(status.timestamp ? { timestamp: status.timestamp } : {}),
+  };
+}
+
+function fromArtifact(body: unknown): Incoming | undefined {
+  const parsed = artifactUpdate.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { taskId, contextId, artifact, append, metadata } = parsed.data;
+  return {
+    kind: 'artifact',
+    ...ids(taskId, contextId),
+    final: false,
+    parts: artifact.parts ?? [],
+    artifact: { id: artifact.artifactId ?? '', append: append ?? false },
+    ...(metadata ? { metadata } : {}),
+  };
+}
+
+function fromMessage(body: unknown): Incoming | undefined {
+  const parsed = message.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { taskId, contextId, metadata } = parsed.data;
+  return { kind: 'message', ...ids(taskId, contextId), final: true, ...messageOf(parsed.data), ...(metadata ? { metadata } : {}) };
+}
+
+/**
+ * A status update checked by hand: nearly all records of a stream are one with a few words or a call in it, and the schema costs five times as
+ * much. It takes nothing the schema does not, and reads it alike; undefined: the schema is to say.
+ */
+export function plainStatus(body: unknown): StatusUpdate | undefined {
+  if (!isRecord(body) || !isRecord(body.status)) return undefined;
+  const { taskId, contextId, status, final, metadata } = body;
+  if (typeof taskId !== 'string' || taskId.length > LENGTHS.id || !mayBe(contextId, LENGTHS.id)) return undefined;
+  if ((final != null && typeof final !== 'boolean') || !mayBeFields(metadata)) return undefined;
+  const { state, timestamp, message } = status;
+  if (!mayBe(state, LENGTHS.short) || !mayBe(timestamp, LENGTHS.short)) return undefined;
+  const said = message == null ? message : plainMessage(message);
+  if (message != null && said === undefined) return undefined;
+  return { taskId, contextId, status: { state, timestamp, message: said }, final, metadata };
+}
+
+function plainMessage(message: unknown): StatusUpdate['status']['message'] {
+  if (!isRecord(message)) return undefined;
+  const { messageId, role, parts, taskId, contextId, metadata } = message;
+  if (!mayBe(messageId, LENGTHS.id) || !mayBe(taskId, LENGTHS.id) || !mayBe(contextId, LENGTHS.id)) return undefined;
+  if (!mayBe(role, LENGTHS.short) || !mayBeFields(metadata)) return undefined;
+  if (parts == null) return { messageId, role, parts, taskId, contextId, metadata };
+  if (!Array.isArray(parts) || parts.length > LENGTHS.parts) return undefined;
+  const plain: Part[] = [];
+  for (const part of parts as readonly unknown[]) {
+    if (!isRecord(part) || OTHERS.some((name) => part[name] !== undefined)) return undefined;
+    const { kind, text, data } = part;
+    if (!mayBe(kind, LENGTHS.short) || !mayBe(text, LENGTHS.long)) return undefined;
+    plain.push(data === undefined ? { kind, text } : { kind, text, data });
+  }
+  return { messageId, role, parts: plain, taskId, contextId, metadata };
+}
+
+/** Members of parts that are seldom there. */
+const OTHERS = ['file', 'raw', 'url', 'filename', 'mediaType'] as const;
+
+function mayBe(value: unknown, longest: number): value is string | null | undefined {
+  return value == null || (typeof value === 'string' && value.length <= longest);
+}
+
+function mayBeFields(value: unknown): value is Fields | null | undefined {
+  return value == null || isRecord(value);
+}
+
+/** What a part of a record means. */
+export type Said =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'call'; readonly call: Snapshot; readonly dialect: 'rfc' | 'gemini'; readonly newer: boolean; readonly camel: boolean }
+  | { readonly type: 'link'; readonly uri: string; readonly title?: string }
+  | { readonly type: 'data'; readonly value: unknown };
+
+/** `event` saves working it out again where it is known. */
+export function meaningOf(record: Incoming, event = eventOf(record.metadata)): readonly Said[] {
+  return record.parts.flatMap((part) => readPart(part, event.kind));
+}
+
+/** Beside the message: which model, what went wrong. */
+export interface EventFacts {
+  readonly kind: (typeof eventKinds)[number] | 'citation';
+  readonly model?: string;
+  /** What the user has with the agent's maker: free, paid. */
+  readonly tier?: string;
+  readonly error?: string;
+  readonly retry: boolean;
+}
+
+/** The metadata of the extension wherever the agent put it (a2a.md §6). */
+export function eventOf(metadata: Fields | undefined): EventFacts {
+  const name = metadata && Object.keys(metadata).find((one) => isOurExtension(one));
+  const own = name === undefined ? undefined : metadata?.[name];
+  const place = [own, metadata?.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
+  const { kind, model, error, user_tier: tier } = fields(place, ['kind', 'model', 'error', 'user_tier']);
+  const wrong = error ?? metadata?.error;
+  const words = typeof wrong === 'string' ? wrong : isRecord(wrong) && typeof wrong.message === 'string' ? wrong.message : undefined;
+  const type = isRecord(wrong) ? wrong.type : undefined;
+  const named = model ?? metadata?.model;
+  const plan = tier ?? metadata?.userTier;
+  return {
+    kind: typeof kind === 'string' && /^citation$/i.test(kind) ? 'citation' : member(kind, eventKinds),
+    ...(typeof named === 'string' && named !== '' ? { model: named } : {}),
+    ...(typeof plan === 'string' && plan !== '' ? { tier: plan } : {}),
+    ...(words ? { error: words } : {}),
+    retry: type === 'retry' || type === 'invalid_stream',
+  };
+}
+
+function readPart(part: Part, kind: EventFacts['kind']): readonly Said[] {
+  if (typeof part.text === 'string') {
+    if (part.text === '') return [];
+    return [{ type: kind === 'thought' ? 'thought' : 'text', text: part.text }];
+  }
+  if (part.data !== undefined && part.data !== null) return isConfirmation(part.data) ? [] : [readData(part.data, kind)];
+  const uri = part.file?.uri ?? part.url;
+  const title = part.file?.name ?? part.filename;
+  if (uri) return [{ type: 'link', uri, ...(title ? { title } : {}) }];
+  return part.file || part.raw ? [{ type: 'data', value: { file: title ?? part.file?.mimeType ?? part.mediaType ?? 'file' } }] : [];
+}
+
+/** By its own shape, whatever the event calls itself. */
+function readData(data: unknown, kind: EventFacts['kind']): Said {
+  const gemini = readGeminiCall(data);
+  if (gemini) {
+    const { newer, ...call } = gemini;
+    return { type: 'call', call, dialect: 'gemini', newer, camel: true };
+  }
+  const rfc = readRfcCall(data);
+  if (rfc) return { type: 'call', call: rfc, dialect: 'rfc', newer: false, camel: writesCamel(data) };
+  if (kind === 'thought' || (isRecord(data) && 'subject' in data)) {
+    const parsed = thought.safeParse(data);
+    if (parsed.success) {
+      const { subject, description } = parsed.data;
+      return { type: 'thought', text: [subject ? `**${subject}**` : '', description ?? ''].filter(Boolean).join('\n\n') };
+    }
+  }
+  return { type: 'data', value: data };
+}
+
+// --- what we write, in the version and the dialect the agent speaks (docs/protocols/a2a.md, "Versions", "Two dialects")
+
+/** How the agent is written to; a part of what its card says. */
+export type Spelling = Pick<Peer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;
+export interface OutgoingMessage {
+  readonly messageId: string;
+  readonly part: Fields;
+  readonly taskId: string | null;
+  readonly contextId: string | null;
+  /** The folder to work in, with the first message of a task. */
+  readonly workspace: string | null;
+  /** The task that this one follows. */
+  readonly reference: string | null;
+}
+
+export function promptText(content: readonly Content[]): string {
+  return content.map(textOfContent).filter(Boolean).join('\n\n');
+}
+
+function textOfContent(content: Content): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'file': {
+      const lines = content.lines ? `:${content.lines[0]}-${content.lines[1]}` : '';
+      return content.text === undefined ? `@${content.path}${lines}` : `${content.path}${lines}\n\`\`\`\n${content.text}\n\`\`\``;
+    }
+    case 'link':
+      return content.title ? `${content.title}: ${content.uri}` : content.uri;
+    case 'image':
+    case 'audio':
+      return `[${content.mime}]`;
+    case 'raw':
+      return `${content.label}\n${JSON.stringify(content.value)}`;
+  }
+}
+
+export function textPart({ wire }: Spelling, text: string): Fields {
+  return wire === '1.0' ? { text } : { kind: 'text', text };
+}
+
+export function dataPart({ wire }: Spelling, data: Fields): Fields {
+  return wire === '1.0' ? { data } : { kind: 'data', data };
+}
+
+/** The params of `message/stream`. */
+export function messageParams(to: Spelling, { messageId, part, taskId, contextId, workspace, reference }: OutgoingMessage): Fields {
+  const newer = to.wire === '1.0';
+  const metadata = workspace === null ? undefined : settingsOf(to, workspace);
+  return {
+    message: {
+      ...(newer ? {} : { kind: 'message' }),
+      role: newer ? 'ROLE_USER' : 'user',
+      messageId,
+      parts: [part],
+      ...(taskId === null ? {} : { taskId }),
+      ...(contextId === null ? {} : { contextId }),
+      ...(metadata ? { metadata } : {}),
+      ...(to.extension ? { extensions: [to.extension] } : {}),
+      ...(reference === null ? {} : { referenceTaskIds: [reference] }),
+    },
+  };
+}
+
+function settingsOf({ extension, dialect }: Spelling, workspace: string): Fields | undefined {
+  if (extension) return { [extension]: { workspace_path: workspace } };
+  return dialect === 'gemini' ? { coderAgent: { kind: 'agent-settings', workspacePath: workspace } } : undefined;
+}
+
+/** The params of `command/execute`. The RFC has no place for the conversation: only agents that offer one are told. */
+export function commandParams(
+  { extension, commandContext }: Spelling,
+  {
+    path,
+    args,
+    contextId,
+    workspace,
+  }: { readonly path: readonly string[]; readonly args: string; readonly contextId: string | null; readonly workspace: string },
+): Fields {
+  const rfc = { command_path: path, args };
+  if (!commandContext || !extension) return rfc;
+  return { ...rfc, ...(contextId ? { contextId } : {}), metadata: { [extension]: { workspace_path: workspace } } };
+}
+
+/** The user's decision about one call; `camel`: the agent names its members so. */
+export function confirmationOf(
+  callId: string,
+  {
+    dialect,
+    sends,
+    edited,
+    camel,
+  }: { readonly dialect: 'rfc' | 'gemini'; readonly sends: string; readonly edited: string | null; readonly camel: boolean },
+): Fields {
+  if (dialect === 'gemini') return { callId, outcome: sends, ...(edited === null ? {} : { newContent: edited }) };
+  const answer = { tool_call_id: callId, selected_option_id: sends, ...(edited === null ? {} : { file_details: { new_content: edited } }) };
+  return written(answer, camel);
+}
+
+// --- slash commands
+
+const DEEPEST = 5;
+const MOST = 500;
+
+export interface CommandTree {
+  readonly commands: readonly Command[];
+  /** Arguments that must be given, by the command as it is typed, with its slash. */
+  readonly required: Readonly<Record<string, readonly { readonly name: string; readonly description: string }[]>>;
+  readonly by: 'rpc' | 'rest';
+}
+
+/** The agent's slash commands, from either way of listing them; undefined when it is no list. */
+export function commandTree(value: unknown, by: CommandTree['by']): CommandTree | undefined {
+  if (!isRecord(value) || !Array.isArray(value.commands)) return undefined;
+  const required: Record<string, readonly { readonly name: string; readonly description: string }[]> = {};
+  const read = (all: readonly unknown[], path: readonly string[]): readonly Command[] =>
+    path.length >= DEEPEST
+      ? []
+      : all.slice(0, MOST).flatMap((one): readonly Command[] => {
+          const parsed = slashCommand.safeParse(plainCommand(one));
+          if (!parsed.success) return [];
+          const { description, arguments: args, sub_commands: below } = parsed.data;
+          const parent = `${path.join(' ')} `;
+          // The shipped server names sub-commands by their whole path.
+          const name = path.length > 0 && parsed.data.name.startsWith(parent) ? parsed.data.name.slice(parent.length) : parsed.data.name;
+          const here = [...path, name];
+          const needed = (args ?? [])
+            .filter((arg) => arg.is_required)
+            .map((arg) => ({ name: arg.name, description: arg.description ?? '' }));
+          if (needed.length > 0) required[`/${here.join(' ')}`] = needed;
+          const hint = (args ?? []).map((arg) => (arg.is_required ? `<${arg.name}>` : `[${arg.name}]`)).join(' ');
+          const children = read(below ?? [], here);
+          return [
+            {
+              name,
+              description: description ?? '',
+              aliases: [],
+              ...(hint ? { hint } : {}),
+              ...(children.length > 0 ? { children } : {}),
+            },
+          ];
+        });
+  return { commands: read(value.commands, []), required, by };
+}
+
+function plainCommand(value: unknown): unknown {
+  const command = fields(value, ['name', 'description', 'arguments', 'sub_commands']);
+  return {
+    ...command,
+    ...(Array.isArray(command.arguments)
+      ? { arguments: command.arguments.map((one: unknown) => fields(one, ['name', 'description', 'is_required'])) }
+      : {}),
+  };
+}
+
+/** The answer to `command/execute`; undefined when it is none. */
+export function readCommandAnswer(result: unknown) {
+  const parsed = commandAnswer.safeParse(fields(result, ['execution_id', 'status', 'message']));
+  if (!parsed.success) return undefined;
+  const { execution_id: id, status, message } = parsed.data;
+  if (id == null && status == null && !message) return undefined;
+  return { id: id || null, status: member(status, commandStates), message: message ?? '' };
+}
+
+/** What the shipped server answers to a command: text, a message, several of them, or any JSON. */
+export function readCommandResult(data: unknown): { readonly failed: boolean; readonly text: string } {
+  if (typeof data === 'string') return { failed: false, text: data };
+  if (Array.isArray(data)) {
+    const all = data.map(readCommandResult);
+    return { failed: all.some((one) => one.failed), text: all.map((one) => one.text).join('\n\n') };
+  }
+  if (isRecord(data) && data.type === 'message') {
+    return { failed: data.messageType === 'error', text: typeof data.content === 'string' ? data.content : codeBlock(data.content) };
+  }
+  return { failed: false, text: data === undefined || data === null ? '' : codeBlock(data) };
+}
+
+function codeBlock(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+/** The checkpoints that the shipped server lists: JSON in a text. */
+export function readCheckpoints(value: unknown): readonly string[] {
+  const data = isRecord(value) ? value.data : undefined;
+  const content = isRecord(data) ? data.content : data;
+  const all = typeof content === 'string' ? parseOrUndefined(content) : content;
+  if (!Array.isArray(all)) return [];
+  return all.flatMap((one) => (isRecord(one) && typeof one.checkpoint === 'string' ? one.checkpoint : [])).slice(0, 200);
+}
+
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => part.text ?? []).join('');
+}
+
+/** undefined for text that is no JSON. */
+export function parseOrUndefined(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,340 @@
+import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
+import type { Part } from '../../session/model.ts';
+import type { Snapshot } from './calls.ts';
+import { type Incoming, isAtRest, meaningOf, type Said, textOf } from './codec.ts';
+import type { KeptDelivery, Message } from './schema.ts';
+
+/*
+ * What of a task the user has seen: of every message how much, and all words of this turn in their order. An agent's own record of the task then
+ * gives only what comes after: a message that was shown in part gives its rest, and one that goes by a new id is known by its place
+ * (docs/protocols/a2a.md, "Taking up a task").
+ */
+
+/** Of one message so many characters were shown; the last of them stand at `end` among all the turn's words of that kind. */
+interface Place {
+  length: number;
+  end: number;
+}
+type Kind = 'text' | 'thought';
+type Status = Snapshot['status'];
+
+export interface Delivered {
+  /** Of messages of earlier turns, by kind and id: how many characters were shown. */
+  earlier: Table<number>;
+  readonly earlierCalls: Table<true>;
+  readonly earlierPrompts: Table<true>;
+  places: Table<Place>;
+  /** The last keys of `places`, in their order: checkpoints are written often, and the places are many. */
+  lastPlaces: string[];
+  words: Readonly<Record<Kind, { whole: string; starts: number[] }>>;
+  calls: Table<Status>;
+  /** Text of artifacts, by their id. */
+  readonly works: Table<string>;
+  /** Messages whose files and data were shown. */
+  readonly attached: Table<true>;
+  /** Parts that show an artifact, with its id; '' when the artifact was replaced since. */
+  apart: Table<string>;
+  restored: boolean;
+  /** The task holds nothing but this turn. */
+  ownTask: boolean;
+  prompts: Table<true>;
+  prompt: string;
+}
+
+/** Agents give their last 200 messages, so older ids are not asked for. */
+const REMEMBERED = 200;
+/** Limits of a checkpoint; a later window knows the rest by its place. */
+const KEPT = { names: 50, prompts: 20, prompt: 2000 };
+/** The artifact that holds what a call prints. */
+export const OUTPUT = /^tool-(.+)-output$/;
+
+/** Something in an agent's record of the task that was not shown yet. */
+export interface Unseen {
+  readonly said: Said;
+  readonly messageId: string | undefined;
+}
+
+export function newDelivered(): Delivered {
+  return {
+    earlier: {},
+    earlierCalls: {},
+    earlierPrompts: {},
+    places: {},
+    lastPlaces: [],
+    words: noWords(),
+    calls: {},
+    works: {},
+    attached: {},
+    apart: {},
+    restored: false,
+    ownTask: false,
+    prompts: {},
+    prompt: '',
+  };
+}
+function noWords(): Delivered['words'] {
+  return { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
+}
+
+/** A turn begins; what was shown so far belongs to the turns before it. */
+export function beginTurn(known: Delivered): void {
+  for (const key of keys(known.places)) put(known.earlier, key, (find(known.earlier, key) ?? 0) + (find(known.places, key)?.length ?? 0));
+  for (const key of keys(known.earlier).slice(0, -REMEMBERED)) remove(known.earlier, key);
+  for (const id of keys(known.calls)) put(known.earlierCalls, id, true);
+  for (const id of keys(known.prompts)) put(known.earlierPrompts, id, true);
+  known.places = {};
+  known.lastPlaces = [];
+  known.calls = {};
+  known.apart = {};
+  known.words = noWords();
+  known.prompts = {};
+  known.prompt = '';
+  known.ownTask = false;
+}
+
+/** Notes a message of ours: the agent's record of this turn comes after it. */
+export function promptSent(known: Delivered, messageId: string, text: string): void {
+  put(known.prompts, messageId, true);
+  if (known.prompt === '') known.prompt = text;
+}
+
+export function textShown(known: Delivered, kind: Kind, text: string, messageId: string | undefined): void {
+  const words = known.words[kind];
+  words.starts.push(words.whole.length);
+  words.whole += text;
+  if (messageId !== undefined) notePlace(known, `${kind} ${messageId}`, text.length, words.whole.length);
+}
+
+/** Nothing is known of earlier turns. */
+export function isFresh(known: Delivered): boolean {
+  return !known.restored && isEmpty(known.earlier) && isEmpty(known.earlierCalls);
+}
+
+/** A piece of an artifact was shown. */
+export function workShown(known: Delivered, id: string, text: string, append: boolean): void {
+  if (!append) for (const partId of keys(known.apart)) if (find(known.apart, partId) === id) put(known.apart, partId, '');
+  put(known.works, id, (append ? (find(known.works, id) ?? '') : '') + text);
+}
+
+/** What of an artifact was not shown yet; from now on it counts as shown. */
+export function restOfWork(known: Delivered, id: string, whole: string): string {
+  const before = find(known.works, id) ?? '';
+  put(known.works, id, whole);
+  return whole.startsWith(before) ? whole.slice(before.length) : whole;
+}
+
+/** What a later window has to know of this turn, besides its parts. */
+export function checkpointOf(known: Delivered): KeptDelivery {
+  const { text, thought } = known.words;
+  return {
+    prompts: keys(known.prompts).slice(-KEPT.prompts),
+    prompt: known.prompt.length > KEPT.prompt ? '' : known.prompt,
+    names: known.lastPlaces.slice(-KEPT.names).flatMap((key): [string, number, number][] => {
+      const place = find(known.places, key);
+      return place ? [[key, place.length, place.end]] : [];
+    }),
+    starts: { text: text.starts.slice(-REMEMBERED), thought: thought.starts.slice(-REMEMBERED) },
+    apart: keys(known.apart).map((partId): [string, string] => [partId, find(known.apart, partId) ?? '']),
+    attached: keys(known.attached).slice(-KEPT.names),
+    own: known.ownTask,
+  };
+}
+
+/** This turn is one that an earlier window showed, as these parts. What was shown after the checkpoint is known by its place. */
+export function restore(
+  known: Delivered,
+  kept: KeptDelivery,
+  parts: readonly Part[],
+  calls: Iterable<readonly [string, string, Status]>,
+): void {
+  known.restored = true;
+  known.prompts = {};
+  for (const id of kept.prompts) put(known.prompts, id, true);
+  known.prompt = kept.prompt;
+  known.ownTask = kept.own;
+  known.places = {};
+  known.lastPlaces = [];
+  for (const [key, length, end] of kept.names) {
+    if (!find(known.places, key)) known.lastPlaces.push(key);
+    put(known.places, key, { length, end });
+  }
+  known.apart = {};
+  for (const [partId, work] of kept.apart) put(known.apart, partId, work);
+  for (const id of kept.attached) put(known.attached, id, true);
+  for (const [id, , status] of calls) put(known.calls, id, status);
+  known.words = {
+    text: { whole: '', starts: [...kept.starts.text] },
+    thought: { whole: '', starts: [...kept.starts.thought] },
+  };
+  for (const work of Object.values(known.apart)) remove(known.works, work);
+  for (const part of parts) {
+    if (part.kind !== 'text' && part.kind !== 'thought') continue;
+    const work = find(known.apart, part.id);
+    if (work) put(known.works, work, (find(known.works, work) ?? '') + part.text);
+    if (work !== undefined) continue;
+    const words = known.words[part.kind];
+    words.starts.push(words.whole.length);
+    words.whole += part.text;
+  }
+  for (const { starts } of [known.words.text, known.words.thought]) starts.sort((a, b) => a - b);
+}
+
+/** The record holds this turn, as far as can be told: the prompt arrived. */
+export function isInRecord(known: Delivered, record: Incoming): boolean {
+  if (!isEmpty(known.calls) || known.words.text.whole !== '' || known.words.thought.whole !== '') return true;
+  return sincePrompt(known, record, false).anchored || !(record.history ?? []).some(isUsers);
+}
+
+/** The record says that something goes on or has come since, beyond what was shown. */
+export function hasNews(known: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
+  if (!isAtRest(record.state)) return true;
+  const asks = record.state === 'input-required';
+  const isNew = ({ said }: Unseen) =>
+    said.type !== 'call' || find(known.calls, said.call.id) !== said.call.status || (asks && said.call.request !== undefined);
+  return unseen(known, record, isOld).some(isNew);
+}
+
+/** The record holds a call that waits for a decision, and nothing later was heard of that call. */
+export function recordAsks(known: Delivered, record: Incoming): boolean {
+  const { messages, anchored } = sincePrompt(known, record, false);
+  const calls = messages.flatMap(({ said }) => said.flatMap((one) => (one.type === 'call' ? [[one.call.id, one.call] as const] : [])));
+  const begins: readonly (Status | undefined)[] = [undefined, 'pending', 'waiting'];
+  return [...new Map(calls).values()].some(
+    ({ id, request }) =>
+      request !== undefined && begins.includes(find(known.calls, id)) && (anchored || find(known.earlierCalls, id) === undefined),
+  );
+}
+
+/**
+ * What the record holds beyond what was shown, in order; of every call its last state, where it stood first. `isOld` knows words of earlier
+ * turns, for messages whose ids were never heard. A record that comes by the way (`passing`) is only looked through where this turn is found in it.
+ */
+export function unseen(known: Delivered, record: Incoming, isOld: (text: string) => boolean, passing = false): readonly Unseen[] {
+  const { messages, anchored } = sincePrompt(known, record, passing);
+  const at: Record<Kind, number | undefined> = { text: anchored ? 0 : undefined, thought: anchored ? 0 : undefined };
+  const found: Unseen[] = [];
+  const calls = new Map<string, number>();
+  const pieces = new Map<string, { readonly shown: number; whole: string }>();
+  for (const message of messages) {
+    const { messageId } = message;
+    const skip: Record<Kind, number> = {
+      text: skipOf(known, pieces, 'text', message),
+      thought: skipOf(known, pieces, 'thought', message),
+    };
+    for (const said of message.said) {
+      if (said.type === 'call') {
+        const { id } = said.call;
+        if (!anchored && find(known.earlierCalls, id) && find(known.calls, id) === undefined) continue;
+        const before = calls.get(id);
+        if (before !== undefined) found[before] = { said, messageId };
+        else calls.set(id, found.push({ said, messageId }) - 1);
+      } else if (said.type === 'text' || said.type === 'thought') {
+        if (!anchored && skip[said.type] === 0 && isFresh(known) && isOld(said.text)) continue;
+        const rest = restOf(known, said.type, said.text, messageId, skip, at);
+        if (rest !== '') found.push({ said: { ...said, text: rest }, messageId });
+      } else if (messageId === undefined || !find(known.attached, messageId)) found.push({ said, messageId });
+    }
+  }
+  return found;
+}
+
+/** The agent's messages since this turn's prompt; all that are not from earlier turns where the prompt is not among them. */
+function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
+  const history = record.history ?? [];
+  let prompt = history.findIndex((one) => isUsers(one) && find(known.prompts, one.messageId ?? '') !== undefined);
+  // Where messages keep their ids, one of another id is another message, whatever it says.
+  const renamed = !history.some((one) => isUsers(one) && find(known.earlierPrompts, one.messageId ?? '') !== undefined);
+  if (prompt < 0 && known.prompt !== '' && renamed)
+    prompt = history.findLastIndex((one) => isUsers(one) && textOf(one.parts ?? []).trim() === known.prompt.trim());
+  const anchored = prompt >= 0 || known.ownTask;
+  const isEarlier = ({ messageId }: Message) =>
+    find(known.earlier, `text ${messageId}`) !== undefined || find(known.earlier, `thought ${messageId}`) !== undefined;
+  const from = anchored ? prompt + 1 : history.findLastIndex((one) => !isUsers(one) && isEarlier(one)) + 1;
+  const skipped = !anchored && passing && !isFresh(known);
+  const messages = (skipped ? [] : history.slice(from)).filter((one) => !isUsers(one));
+  // One id may stand for several pieces.
+  const same = messages.findLast((one) => record.messageId !== undefined && one.messageId === record.messageId);
+  const last = same === undefined || JSON.stringify(same.parts ?? []) !== JSON.stringify(record.parts);
+  return {
+    anchored,
+    messages: [
+      ...messages.map((one) => ({ messageId: one.messageId ?? undefined, said: meaningOf(asRecord(one)) })),
+      ...(last ? [{ messageId: record.messageId, said: meaningOf(record) }] : []),
+    ],
+  };
+}
+
+function shownOf(known: Delivered, kind: Kind, messageId: string | undefined): number {
+  const key = `${kind} ${messageId}`;
+  return messageId === undefined ? 0 : (find(known.places, key)?.length ?? 0) + (find(known.earlier, key) ?? 0);
+}
+
+/** How much of this entry was shown, or has stood in entries of its id before: pieces of one message, or one entry that grew to the next. */
+function skipOf(
+  known: Delivered,
+  pieces: Map<string, { readonly shown: number; whole: string }>,
+  kind: Kind,
+  { messageId, said }: { readonly messageId: string | undefined; readonly said: readonly Said[] },
+): number {
+  if (messageId === undefined) return 0;
+  const key = `${kind} ${messageId}`;
+  const words = said.flatMap((one) => (one.type === kind ? one.text : [])).join('');
+  const before = pieces.get(key);
+  if (!before) {
+    const shown = shownOf(known, kind, messageId);
+    pieces.set(key, { shown, whole: words });
+    return shown;
+  }
+  const { shown, whole } = before;
+  const hasGrown = whole !== '' && words.length > whole.length && words.startsWith(whole);
+  before.whole = hasGrown ? words : whole + words;
+  return hasGrown ? Math.max(shown, whole.length) : Math.max(0, shown - whole.length);
+}
+
+function restOf(
+  known: Delivered,
+  kind: Kind,
+  text: string,
+  messageId: string | undefined,
+  skip: Record<Kind, number>,
+  at: Record<Kind, number | undefined>,
+): string {
+  const { whole, starts } = known.words[kind];
+  const key = `${kind} ${messageId}`;
+  if (skip[kind] > 0) {
+    const shown = Math.min(skip[kind], text.length);
+    skip[kind] -= shown;
+    at[kind] = Math.max(at[kind] ?? 0, find(known.places, key)?.end ?? 0);
+    return text.slice(shown);
+  }
+  const from = at[kind] ?? 0;
+  const start = [from, ...starts.filter((one) => one > from)].find((one) => one < whole.length && whole.startsWith(text, one));
+  const tail = whole.slice(from);
+  const same = start !== undefined ? text.length : tail !== '' && text.startsWith(tail) ? tail.length : 0;
+  at[kind] = start !== undefined ? start + same : whole.length;
+  if (same > 0 && messageId !== undefined) notePlace(known, key, same, at[kind] ?? 0);
+  return text.slice(same);
+}
+
+function notePlace(known: Delivered, key: string, length: number, end: number): void {
+  const place = find(known.places, key);
+  if (place) {
+    place.length += length;
+    place.end = end;
+    return;
+  }
+  known.lastPlaces.push(key);
+  if (known.lastPlaces.length > 2 * KEPT.names) known.lastPlaces.splice(0, KEPT.names);
+  put(known.places, key, { length, end });
+}
+
+function asRecord({ messageId, parts, metadata }: Message): Incoming {
+  return { kind: 'message', final: false, parts: parts ?? [], ...(messageId ? { messageId } : {}), ...(metadata ? { metadata } : {}) };
+}
+function isUsers(message: Message): boolean {
+  return !/agent/i.test(message.role ?? '');
+}
+function isEmpty(table: Table<unknown>): boolean {
+  for (const _ in table) return false;
+  return true;
+}

@@ -1,0 +1,2419 @@
+import { t } from '../../base/l10n.ts';
+import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Input } from '../../conversation/machine.ts';
+import {
+  type Call,
+  type Conversation,
+  clear,
+  find,
+  keys,
+  type Lane,
+  laneOf,
+  newConversation,
+  newTurn,
+  type OpenAsk,
+  put,
+  remove,
+  type Table,
+  type TurnState,
+} from '../../conversation/state.ts';
+import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
+import type { Answer, Intent } from '../../session/intents.ts';
+import type { Ask, CallId, Content, Field, Notice, Part, Remedy, SessionOption, Turn } from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
+import {
+  allowanceKey,
+  asNew,
+  type Choice,
+  completed,
+  isAnotherCall,
+  isEnded,
+  isOutside,
+  isSame,
+  likeProposal,
+  locationsOf,
+  outputOf,
+  rejectionOf,
+  type Snapshot,
+  tidy,
+  withText,
+  wordsOfAnswers,
+} from './calls.ts';
+import type { Peer } from './card.ts';
+import {
+  type CommandTree,
+  commandParams,
+  confirmationOf,
+  dataPart,
+  type EventFacts,
+  eventOf,
+  type Incoming,
+  isAtRest,
+  isOver,
+  meaningOf,
+  messageParams,
+  parseOrUndefined,
+  promptText,
+  readCheckpoints,
+  readCommandAnswer,
+  readCommandResult,
+  type Said,
+  type TaskState,
+  textOf,
+  textPart,
+  toIncoming,
+} from './codec.ts';
+import {
+  beginTurn,
+  checkpointOf,
+  type Delivered,
+  hasNews,
+  isFresh,
+  isInRecord,
+  newDelivered,
+  OUTPUT,
+  promptSent,
+  recordAsks,
+  restOfWork,
+  restore,
+  textShown,
+  unseen,
+  workShown,
+} from './delivered.ts';
+import { type Checkpoint, checkpoint, type Fields, isRecord, type Part as WirePart } from './schema.ts';
+
+/*
+ * A conversation with an A2A agent (docs/protocols/a2a.md). One turn lasts from a prompt to the moment the task rests with nothing left to
+ * decide, over as many streams as that takes: every decision of the user is a new stream of the same task, and so is every subscription.
+ *
+ * Links: `agent` is the program or address with its sockets; it is open as long as the conversation. `stream N` is one body of records.
+ * A stream tells `held` (the server asks to wait, or for credentials), `sent`, `answered` (the response has begun), `opened` (it is an event
+ * stream) and `record`.
+ */
+
+// --- timers, in milliseconds
+
+export interface Timing {
+  /** `tick`: between looks at what waits: keeping the turn's connection, telling of silence, asking about changed calls. */
+  readonly ping: number;
+  /** Silence until the user is told that the agent is waited for. */
+  readonly silence: number;
+  /** `stop`: that an agent has to end a stream after a cancel, and to answer the cancel. */
+  readonly patience: number;
+  /** `rest N`: that a stream may stay open after the agent said that it waits, and did not say for what. */
+  readonly lastWords: number;
+  /** That an agent has to begin an answer which is there at once, and that it may pause in the middle of one. */
+  readonly answer: number;
+  /** That an agent has to show its card; it may have to start first. */
+  readonly card: number;
+  /** Without a record after a decision until the task is looked at. */
+  readonly doubt: number;
+  /** That a stream has to say what a notification said, before it is taken for dead. */
+  readonly news: number;
+  /** `keep`: that growing text may wait until a checkpoint is written. */
+  readonly keep: number;
+  /** `retry`: before the tries to subscribe to a task again. */
+  readonly retries: readonly number[];
+  /** All in all for these tries, while no subscription stands. */
+  readonly giveUp: number;
+}
+export const TIMING: Timing = {
+  ping: 2000,
+  silence: 10_000,
+  patience: 5000,
+  lastWords: 1000,
+  answer: 15_000,
+  card: 60_000,
+  doubt: 15_000,
+  news: 3000,
+  keep: 1000,
+  retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
+  giveUp: 60_000,
+};
+/** How much longer a body is heard that stays open after its last word, in times of `lastWords`. */
+const LINGERING = 3;
+/** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
+const BREATH = 500;
+/** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
+const ASKED_AGAIN_AT_MOST = 5;
+/** Characters of the conversation that a new task is told. */
+const SUMMARY = 8000;
+/** How much of a task's history is asked for: without a number servers send none. */
+const HISTORY = 200;
+
+// --- state
+
+export interface A2aState extends Conversation {
+  readonly setup: Setup;
+  /** What was found at the address; null until the link is ready. */
+  agent: Agent | null;
+  /** The task that the conversation goes on in. */
+  task: TaskRef;
+  /** The conversation's own task, while a command runs in another. */
+  aside: TaskRef | null;
+  turn: A2aTurn | null;
+  /** What the agent is told with the next prompt. */
+  readonly notes: string[];
+  /** What the user allowed for the rest of the conversation, where the agent itself would not keep to it. */
+  readonly allowances: Allowance[];
+  allowed: number;
+  /** The conversation in short, for a task that has to be told. */
+  readonly summary: string[];
+  readonly delivered: Delivered;
+  /** The turns of earlier windows, until the link is ready. */
+  past: Turn[];
+  /** The agent names members in camelCase. */
+  camel: boolean;
+  /** The shipped server in its later generation. */
+  newer: boolean;
+  versionChanged: boolean;
+  /** Which task the agent was told to send notifications of. `sent`: the last message carried the address. */
+  push: { sent: boolean; task: string | null; refused: boolean };
+  /** Which model answers, as the agent said last. */
+  model: string;
+  /** The task is read for news. `again`: more came meanwhile. */
+  reading: 'no' | 'reading' | 'again';
+  streams: number;
+}
+export interface Setup {
+  readonly cwd: string;
+  readonly resumeKey: string;
+  /** The agent is started here. */
+  readonly starts: boolean;
+  readonly timing: Timing;
+}
+/** The answer to `connect`. */
+export interface Agent {
+  readonly peer: Peer;
+  readonly commands: CommandTree | null;
+  /** Notices to show with the link. */
+  readonly notices: readonly Notice[];
+  /** A server for notifications listens. */
+  readonly push: boolean;
+  /** Tools of ours that change nothing, as `server/tool`. */
+  readonly harmless: readonly string[];
+  /** The shipped server finds our tools by a folder, which the user may turn on. */
+  readonly folder: { readonly path: string; readonly on: boolean } | null;
+}
+interface TaskRef {
+  id: string | null;
+  contextId: string | null;
+  /** Settings were sent: they go with the first message of a task. */
+  settled: boolean;
+  /** A new task knows nothing of the conversation: it is told with the next prompt. */
+  tellPast: boolean;
+}
+interface Allowance {
+  readonly key: string;
+  readonly id: string;
+  readonly title: string;
+}
+interface A2aTurn extends TurnState<Lane, A2aCall> {
+  /** By the agent's id of a call: ours. */
+  readonly callIds: Table<CallId>;
+  readonly streams: Stream[];
+  prompt: SentPrompt | null;
+  command: CommandRun | null;
+  /** What was shown as text. */
+  said: string;
+  /** Something beside words was shown. */
+  anything: boolean;
+
+  /** The state that the newest stream told. */
+  taskState: TaskState | null;
+  /** What the agent says went wrong. */
+  failure: string | null;
+  /** The last text that came with a state. */
+  lastWords: string;
+  records: number;
+  /** A plain message came: the agent keeps no task. */
+  isAnswered: boolean;
+  /** Grows with everything new. */
+  progress: number;
+  /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
+  landmarks: number;
+  /** The task may hold more than was heard since it was last read whole. */
+  unlooked: boolean;
+  /** The task that was read last. */
+  covered: Incoming | null;
+  /** The newest time of the agent's clock, in milliseconds since the epoch. */
+  agentTime: number | null;
+  /** How often each record was shown, by its id, time and text. */
+  readonly shown: Table<number>;
+  /** The task that goes on with this turn: what it holds from before has been shown. */
+  readonly earlierTask: string | null;
+  /** Tasks of others that were heard of, and calls in them that were not asked about. */
+  readonly foreignTasks: Table<true>;
+  readonly foreignCalls: Table<true>;
+  /** What may have been the end of our task under another id, as long as nothing follows it. */
+  stray: Incoming | null;
+
+  /** What the user said to a call, by the agent's id: sent when the turn rests. */
+  readonly followUps: Table<string>;
+  /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
+  readonly lateEdits: LateEdit[];
+  /** The turn is settled once late edits are written. */
+  settlesAfterEdits: boolean;
+  /** By the agent's id of a call: it makes a file that was not there. */
+  readonly newFiles: Table<true>;
+  heardAt: number;
+  keepIsDue: boolean;
+  /** `heardAt` when the task was looked at behind the streams. */
+  lookedBehindAt: number;
+  /** When a notification came that no stream has confirmed yet. */
+  newsAt: number | null;
+  /** The task is looked at because nothing came of a decision. */
+  doubt: { readonly why: string | null } | null;
+  /** The task is looked at for what it waits for. `whole`: also for what became of a call that stands still. */
+  looking: { readonly whole: boolean } | null;
+  recovery: Recovery | null;
+  stop: Stop | null;
+}
+type Decision =
+  /** Nothing was asked. */
+  | 'none'
+  | 'asking'
+  /** It has become another call, and is asked about after a moment. */
+  | 'changed'
+  | 'allowed'
+  | 'rejected'
+  /** The same, and the decision did not reach the agent, as far as can be seen. */
+  | 'allowedUndelivered'
+  | 'rejectedUndelivered';
+interface A2aCall extends Call<Decision> {
+  /** The agent's id. */
+  readonly key: string;
+  readonly dialect: 'rfc' | 'gemini';
+  last: Snapshot;
+  /** What it has printed so far. */
+  live: string | null;
+  /** The call as it was when the user, or an allowance, decided last. */
+  asked: Snapshot | null;
+  /** What the user made of the proposal. */
+  edited: string | null;
+  /** How often it was asked about once more. */
+  again: number;
+  /** It became another at some time: from then on questions come after a moment. */
+  hasChanged: boolean;
+  /** With `changed`: since when. */
+  changedAt: number;
+  /** The agent was looked at for what this call waits for. */
+  looked: boolean;
+}
+interface Stream {
+  readonly link: string;
+  readonly of: 'prompt' | 'text' | 'decision' | 'command' | 'subscription';
+  /** The agent's id of the call that is decided. */
+  readonly callId: string | null;
+  /** `open`: something is expected of it. `stale`: it is open, and nothing is. `ended`: it has said its last word, or has closed. */
+  stage: 'open' | 'stale' | 'ended';
+  way: 'new' | 'held' | 'sent' | 'answered';
+  /** Why it has not left, for the user. */
+  held: string | null;
+  /** When a decision left, as long as nothing was heard since. */
+  sentAt: number | null;
+  /** A decision that left, and nobody knows whether it was read. */
+  isDoubtful: boolean;
+  isRecalled: boolean;
+  /** Something came on it. */
+  arrived: boolean;
+  records: number;
+  /** The task it began with. */
+  began: string | null;
+  /** After the agent said that it waits: `resting`, then `lingering`. */
+  rest: 'no' | 'resting' | 'lingering';
+  /** Ids of records on it, for agents that send one twice. */
+  readonly heard: Table<number>;
+}
+interface SentPrompt {
+  readonly text: string;
+  /** The task it was first sent to. */
+  readonly task: string | null;
+  readonly settled: boolean;
+  /** It was sent in the other version of A2A, or to another task. */
+  versionTried: boolean;
+  taskTried: boolean;
+}
+interface LateEdit {
+  readonly callId: string;
+  readonly path: string;
+  readonly text: string;
+  isWriting: boolean;
+}
+interface CommandRun {
+  readonly path: readonly string[];
+  args: string;
+  readonly by: 'rpc' | 'rest';
+  results: number;
+  answer: { readonly id: string | null; readonly status: string; readonly message: string } | null;
+  /** The body is an event stream. */
+  isStream: boolean;
+}
+/** Taking up a task whose stream has broken. */
+interface Recovery {
+  readonly why: string;
+  /** There was no connection yet that could be lost: nothing is said of the first try. */
+  isQuiet: boolean;
+  /** A subscription stands. */
+  stands: boolean;
+  /** `reading`: the shipped server, which stops without its connection, is only looked at. */
+  step: 'waiting' | 'subscribed' | 'reading' | 'asking';
+  /** Which of the tries; `until` is moved on by each subscription that stood. */
+  at: number;
+  until: number;
+  /** News brought the try forward; it does not take the place of the one that was due, once for each. */
+  isEarly: boolean;
+  hasNews: boolean;
+  progress: number;
+  stoodAt: number | null;
+  subscription: Subscription | null;
+}
+/** The task is read as soon as the subscription stands; what comes meanwhile waits. */
+interface Subscription {
+  readonly link: string;
+  held: unknown[] | null;
+  task: Incoming | null;
+  read: 'no' | 'reading' | 'done';
+  /** How the body ended while the task was still read. */
+  hasEnded: boolean;
+  outcome: 'none' | 'rests' | 'gone';
+}
+/** Stopping the task. Null in a turn that is stopped by refusing what waits. */
+interface Stop {
+  step: 'begin' | 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
+  readonly commandRan: boolean;
+  wasStreaming: boolean;
+  /** The turn's connection was in use. */
+  heldConnection: boolean;
+  /** Why the cancel failed, for the user; '' when it was not answered in time. */
+  why: string | null;
+  /** All connections were closed, and the server had closed its side. */
+  wasHeard: boolean;
+}
+/** What went wrong with a stream or a request. `kind`: `rpc`, `status`, `nothing`, or what the transport calls it. */
+interface Problem {
+  readonly kind: string;
+  readonly code: number;
+  readonly message: string;
+}
+type OurQuestion = 'reconnect' | 'signIn' | 'checkpoint' | 'arguments' | 'confirmed';
+type About = { readonly on: 'call' | OurQuestion };
+/** A turn that an earlier window showed, and its checkpoint. */
+interface LeftTurn {
+  readonly turn: Turn;
+  readonly kept: Checkpoint;
+}
+
+const AGENT = 'agent';
+const NOT_FOUND = -32001;
+const NOT_CANCELABLE = -32002;
+const UNSUPPORTED = -32004;
+const UNKNOWN_METHOD = -32601;
+const INTERNAL = -32603;
+/** It was refused, or no server was reached: a decision was certainly not read. */
+const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
+/** A time that tells two records apart. */
+const PRECISE = /\.\d{3,}/;
+
+export function newA2a(seed: string, setup: Setup, past: readonly Turn[]): A2aState {
+  const summary: string[] = [];
+  for (const turn of past) summarise(summary, turn);
+  return {
+    ...newConversation(seed),
+    turn: null,
+    setup,
+    agent: null,
+    task: { id: null, contextId: null, settled: false, tellPast: false },
+    aside: null,
+    notes: [],
+    allowances: [],
+    allowed: 0,
+    summary,
+    delivered: newDelivered(),
+    past: [...past],
+    camel: false,
+    newer: false,
+    versionChanged: false,
+    push: { sent: false, task: null, refused: false },
+    model: '',
+    reading: 'no',
+    streams: 0,
+  };
+}
+function newA2aTurn(id: string, task: string | null, now: number): A2aTurn {
+  return {
+    ...newTurn<Lane, A2aCall>(id, 'user'),
+    callIds: {},
+    streams: [],
+    prompt: null,
+    command: null,
+    said: '',
+    anything: false,
+    taskState: null,
+    failure: null,
+    lastWords: '',
+    records: 0,
+    isAnswered: false,
+    progress: 0,
+    landmarks: 0,
+    unlooked: false,
+    covered: null,
+    agentTime: null,
+    shown: {},
+    earlierTask: task,
+    foreignTasks: {},
+    foreignCalls: {},
+    stray: null,
+    followUps: {},
+    lateEdits: [],
+    settlesAfterEdits: false,
+    newFiles: {},
+    heardAt: now,
+    lookedBehindAt: 0,
+    keepIsDue: false,
+    newsAt: null,
+    doubt: null,
+    looking: null,
+    recovery: null,
+    stop: null,
+  };
+}
+
+class A2aStep extends Step<A2aState> {
+  take(input: Input): void {
+    switch (input.on) {
+      case 'message':
+        return input.link === AGENT
+          ? this.agentMessage(input.method, input.params)
+          : this.streamMessage(input.link, input.method, input.params);
+      case 'reply':
+        return this.reply(input.call, input.result, input.error);
+      case 'intent':
+        return this.state.phase === 'left' ? undefined : this.intent(input.intent);
+      case 'timer':
+        return this.elapsed(input.timer);
+      case 'closed':
+        return input.link === AGENT ? this.agentClosed(input.why) : this.streamClosed(input.link, input.why);
+      case 'start':
+        return this.start();
+      case 'leave':
+        return this.leave();
+      case 'asked':
+        return this.refuse(input.link, input.id, UNKNOWN_METHOD, 'Not known');
+      case 'junk':
+      case 'withdrawn':
+        return;
+    }
+  }
+
+  // --- the link
+
+  start(): void {
+    this.state.phase = 'opening';
+    this.open(AGENT, {});
+    if (this.state.setup.starts) this.emit({ type: 'link.opening', note: t('Starting the agent') });
+    this.do({ do: 'request', link: AGENT, call: 'connect', method: 'connect' });
+  }
+  connected(agent: Agent): void {
+    const { state } = this;
+    state.agent = agent;
+    const { peer } = agent;
+    state.newer = peer.dialect === 'gemini' && Object.keys(peer.schemes).length > 0;
+    const left = this.restorePast();
+    const key = parseOrUndefined(state.setup.resumeKey);
+    const { contextId, taskId } = isRecord(key) ? key : {};
+    if (typeof contextId === 'string') state.task.contextId = contextId;
+    if (typeof taskId === 'string') Object.assign(state.task, { id: taskId, settled: true });
+    // A turn that was left is looked for in its own task, which for a command is another than the conversation's.
+    if (left?.kept.taskId !== undefined && left.kept.taskId !== taskId) {
+      this.setAside();
+      state.task.id = left.kept.taskId;
+    }
+    if (state.task.id === null) this.becomeReady(null, null);
+    else this.readTask('take up');
+  }
+  /** Goes on with the task of an earlier window, where the agent still knows it. */
+  takenUp(now: Incoming | null, problem: Problem | null): void {
+    const { state } = this;
+    if (problem) {
+      // It may well go on with the next message; only the agent itself can say that the task is gone.
+      this.comeBack();
+      return this.becomeReady(null, t('How the task stands could not be learned: {0}', problem.message));
+    }
+    if (now && (this.leftTurn() || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now, null);
+    if (state.aside) {
+      this.comeBack();
+      return this.becomeReady(null, null);
+    }
+    const told = this.leaveTask();
+    this.becomeReady(null, state.summary.length === 0 ? null : told);
+  }
+  becomeReady(now: Incoming | null, note: string | null): void {
+    const { state } = this;
+    const { agent } = state;
+    if (!agent) return;
+    const left = this.leftTurn();
+    state.past = [];
+    state.phase = 'ready';
+    if (note !== null) this.notice('info', note);
+    // Before anything that waits for the link is sent.
+    if (now && left) this.reopen(left, now);
+    const { peer, commands } = agent;
+    for (const { level, text } of agent.notices) this.notice(level, text);
+    if (commands) this.emit({ type: 'commands.set', commands: commands.commands });
+    this.emit({
+      type: 'link.ready',
+      agent: { protocol: 'a2a', name: peer.name, ...(peer.version ? { version: peer.version } : {}) },
+      offers: peer.dialect === 'plain' ? {} : { feedback: true, editableApprovals: true },
+    });
+    this.showOptions();
+    if (now) this.registerPush();
+    if (now && !left) this.catchUp(now);
+  }
+  connectFailed({ message, data }: Failure): void {
+    const { next, detail } = (data ?? {}) as { readonly next?: readonly Remedy[]; readonly detail?: string };
+    this.emit({ type: 'link.closed', reason: message, ...(detail ? { detail } : {}), next: next ?? ['restart', 'showLog'], at: this.now });
+    this.leave();
+  }
+  agentClosed({ reason, stderr, data }: Ending): void {
+    const { state } = this;
+    const next = (data as { readonly next?: readonly Remedy[] } | undefined)?.next ?? ['restart', 'showLog'];
+    this.emit({ type: 'link.closed', reason, ...(stderr ? { detail: stderr } : {}), next, at: this.now });
+    state.phase = 'over';
+  }
+  leave(): void {
+    const { state } = this;
+    if (state.phase === 'left') return;
+    const opened = state.phase !== 'new';
+    state.phase = 'left';
+    state.turn = null;
+    const { task, sent, refused } = state.push;
+    const registered = task ?? (sent ? state.task.id : null);
+    if (registered !== null && !refused) this.do({ do: 'notify', link: AGENT, method: 'forgetPush', params: { taskId: registered } });
+    if (opened) this.close(AGENT);
+    else state.phase = 'over';
+  }
+  agentMessage(method: string, params: unknown): void {
+    if (method !== 'news' || this.state.phase !== 'ready') return;
+    const record = toIncoming(params);
+    if (record) this.news(record);
+  }
+
+  reply(call: string, result: unknown, error: Failure | undefined): void {
+    const { state } = this;
+    const isGone = error?.kind === 'refused' && error.code === NOT_FOUND && READS.has(call);
+    const problem = error && !isGone ? problemOf(error) : null;
+    if (state.phase === 'left') return;
+    if (call === 'connect') return error ? this.connectFailed(error) : this.connected(result as Agent);
+    const now = error || result === null ? null : (toIncoming(result) ?? null);
+    if (call === 'take up') return this.takenUp(now, problem);
+    if (call === 'register push') {
+      if (!error) return;
+      state.push.refused = true;
+      return this.log('info', `No notifications from this agent: ${error.message}`);
+    }
+    if (call === 'news') return this.newsRead(now);
+    if (call === 'editor tools') return this.toolsTurned(result, error);
+    if (call.startsWith('write ')) return this.editWritten(call.slice('write '.length), error);
+    const { turn } = state;
+    if (!turn) return;
+    if (problem && READS.has(call)) this.log('info', `Looking at the task failed: ${problem.message}`);
+    switch (call) {
+      case 'make task':
+        return this.taskMade(turn, result);
+      case 'change version':
+        return this.versionChanged(turn, result);
+      case 'look behind':
+        return this.lookedBehind(turn, now);
+      case 'doubt':
+        return this.doubted(turn, now);
+      case 'look':
+        return this.looked(turn, now);
+      case 'subscribed task':
+        return this.subscribedTaskRead(turn, now, problem);
+      case 'retried task':
+        return this.retriedTaskRead(turn, now, problem);
+      case 'stopped task':
+        return this.stoppedTaskRead(turn, now);
+      case 'connection':
+        return this.stopBegun(turn, result === true);
+      case 'cancel':
+        return this.cancelled(turn, problem);
+      case 'hang up':
+        return this.hungUp(turn, result === true);
+      case 'stop task':
+        return this.stopTaskRead(turn, now);
+      case 'checkpoints':
+        return this.checkpointsListed(turn, result, problem);
+    }
+  }
+  elapsed(timer: string): void {
+    const { turn } = this.state;
+    if (!turn || this.state.phase === 'left') return;
+    if (timer === 'tick') return this.tick(turn);
+    if (timer === 'keep') return this.keep(turn);
+    if (timer === 'retry') return this.subscribe(turn, false);
+    if (timer === 'stop') return this.stopElapsed(turn);
+    const stream = turn.streams.find(({ link }) => timer === `rest ${link}`);
+    if (stream) this.restElapsed(turn, stream);
+  }
+
+  // --- what the user wants
+
+  intent(intent: Intent): void {
+    const { state } = this;
+    switch (intent.type) {
+      case 'prompt':
+        return this.prompt(intent.turnId, intent.content);
+      case 'command':
+        return this.command(intent);
+      case 'cancel':
+        return state.turn ? this.stop(state.turn) : undefined;
+      case 'answer':
+        return this.answered(intent.askId, intent.answer);
+      case 'setOption':
+        return this.setOption(intent.optionId, intent.value);
+      default:
+        return;
+    }
+  }
+  prompt(turnId: string, content: readonly Content[]): void {
+    const { state } = this;
+    if (state.phase !== 'ready') return;
+    const turn = this.newTurn(turnId, content);
+    if (!turn) return;
+    const before = state.notes.splice(0);
+    if (state.task.tellPast) before.unshift(this.pastText());
+    state.task.tellPast = false;
+    const text = [...before, promptText(content)].filter(Boolean).join('\n\n');
+    for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
+    turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
+    const { peer } = this.agent;
+    if (peer.dialect !== 'gemini' || state.task.id !== null) return this.sendPrompt(turn);
+    // A task that is made by a message counts as untrusted in the later generation of the shipped server, and uses no tool servers.
+    const agentSettings = { kind: 'agent-settings', workspacePath: state.setup.cwd, isTrusted: true };
+    const { contextId } = state.task;
+    const body = { agentSettings, ...(contextId ? { contextId } : {}) };
+    this.do({ do: 'request', link: AGENT, call: 'make task', method: 'POST /tasks', params: body });
+  }
+  /** A server that knows no such address makes its own task with the first message. */
+  taskMade(turn: A2aTurn, id: unknown): void {
+    const { state } = this;
+    if (typeof id === 'string' && id !== '') {
+      Object.assign(state.task, { id, settled: true });
+      // A later window finds it from now on: the server may end before it has said a word.
+      this.tellKey();
+    }
+    if (turn.phase === 'stopping') return this.finish('cancelled');
+    this.sendPrompt(turn);
+  }
+  sendPrompt(turn: A2aTurn): void {
+    const { state } = this;
+    if (!turn.prompt) return;
+    const { settled, id } = state.task;
+    turn.prompt = { ...turn.prompt, task: id, settled };
+    this.sendText(turn, 'prompt', turn.prompt.text);
+  }
+  newTurn(turnId: string, content: readonly Content[], goesOn?: { readonly at: number }): A2aTurn | undefined {
+    const { state } = this;
+    if (state.turn || state.phase === 'left') {
+      this.log('warn', 'A prompt came while a turn was running; it is left out.');
+      return undefined;
+    }
+    const turn = newA2aTurn(turnId, state.task.id, this.now);
+    state.turn = turn;
+    this.emit({ type: 'turn.started', turnId, at: goesOn?.at ?? this.now, prompt: content });
+    if (!goesOn) beginTurn(state.delivered);
+    this.do({ do: 'notify', link: AGENT, method: 'freshen' });
+    this.timer('tick', state.setup.timing.ping);
+    return turn;
+  }
+  answered(askId: string, answer: Answer): void {
+    const { state } = this;
+    const { turn } = state;
+    const ask = find(state.asks, askId);
+    if (!turn || !ask) return;
+    const about = ask.about as About;
+    if (about.on !== 'call') return this.ourAskAnswered(turn, ask, about.on, answer);
+    const call = find(turn.calls, ask.callId ?? '');
+    const request = call?.last.request;
+    if (!call || !request) return;
+    const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : rejectionOf(request);
+    if (answer.kind === 'option' && !chosen) return;
+    this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
+    const isRejected = chosen === undefined || chosen.effect.startsWith('reject');
+    call.decision = isRejected ? 'rejected' : 'allowed';
+    if (!isRejected) this.changeCall(turn, call.id, { status: 'pending' });
+    const mayEdit = answer.kind === 'option' && !isRejected && request.proposed !== undefined;
+    call.edited = mayEdit ? (answer.edited ?? call.edited) : null;
+    // The agent offers no way to say no.
+    if (!chosen) return this.stop(turn);
+    const words =
+      answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOfAnswers(request.questions ?? [], answer.values) : '';
+    if (words) put(turn.followUps, call.key, words);
+    else remove(turn.followUps, call.key);
+    if (chosen.remembered) {
+      state.allowed += 1;
+      const key = allowanceKey(call.last);
+      const at = state.allowances.findIndex((one) => one.key === key);
+      const allowance = { key, id: `allowed:${state.allowed}`, title: call.last.title };
+      if (at >= 0) state.allowances[at] = allowance;
+      else state.allowances.push(allowance);
+      this.showOptions();
+    }
+    this.sendDecision(turn, call, chosen);
+  }
+  setOption(optionId: string, value: string | boolean): void {
+    const { state } = this;
+    if (optionId === EDITOR_TOOLS) {
+      this.do({ do: 'request', link: AGENT, call: 'editor tools', method: 'editorTools', params: { on: value === true } });
+    } else if (value === false) {
+      const at = state.allowances.findIndex(({ id }) => id === optionId);
+      if (at < 0) return;
+      state.allowances.splice(at, 1);
+      this.showOptions();
+    }
+  }
+  toolsTurned(result: unknown, error: Failure | undefined): void {
+    const { agent } = this.state;
+    if (!agent?.folder) return;
+    const on = result === true;
+    if (error) this.notice('warn', t('The folder could not be changed: {0}', error.message));
+    else {
+      this.state.agent = { ...agent, folder: { ...agent.folder, on } };
+      this.notice('info', on ? t('The agent finds the editor’s tools with its next task.') : t('The folder was removed.'));
+    }
+    this.showOptions();
+  }
+  showOptions(): void {
+    const { model, agent, allowances } = this.state;
+    const options: SessionOption[] = [];
+    // Seen, not chosen: the agent offers no other.
+    if (model !== '') {
+      const choices = [{ value: model, name: model }];
+      options.push({ id: 'model', name: t('Model'), about: 'model', kind: 'choice', current: model, choices });
+    }
+    if (agent?.folder) {
+      const text = t(
+        'Lets this agent open files and read problems here, by the folder {0}. Turning it off removes the folder.',
+        agent.folder.path,
+      );
+      options.push({ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: agent.folder.on });
+    }
+    for (const { id, title } of allowances) {
+      const description = t('Turn it off to be asked again.');
+      options.push({ kind: 'switch', id, name: t('Always allowed: {0}', title), description, on: true });
+    }
+    this.emit({ type: 'options.set', options });
+  }
+
+  // --- streams
+
+  get agent(): Agent {
+    const { agent } = this.state;
+    if (!agent) throw new Error('There is no agent yet.');
+    return agent;
+  }
+  sendText(turn: A2aTurn, of: 'prompt' | 'text', text: string, reference: string | null = null): void {
+    this.sendMessage(turn, of, null, textPart(this.agent.peer, text), text, reference);
+  }
+  sendMessage(
+    turn: A2aTurn,
+    of: 'prompt' | 'text' | 'decision',
+    callId: string | null,
+    part: Fields,
+    text: string,
+    reference: string | null,
+  ): void {
+    const { state } = this;
+    const { peer, push } = this.agent;
+    const { task } = state;
+    const messageId = this.newId();
+    const isFirst = !task.settled;
+    const workspace = isFirst ? state.setup.cwd : null;
+    const params = messageParams(peer, { messageId, part, taskId: task.id, contextId: task.contextId, workspace, reference });
+    task.settled = true;
+    if (isFirst && push) state.push.sent = true;
+    promptSent(state.delivered, messageId, text);
+    this.keep(turn);
+    const method = peer.streaming ? 'message/stream' : 'message/send';
+    this.openStream(turn, of, callId, { method, params, ...(isFirst && push ? { push: true } : {}) });
+  }
+  openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): void {
+    this.state.streams += 1;
+    const link = `stream ${this.state.streams}`;
+    turn.taskState = null;
+    turn.stray = null;
+    turn.streams.push({
+      link,
+      of,
+      callId,
+      stage: 'open',
+      way: 'new',
+      held: null,
+      sentAt: null,
+      isDoubtful: false,
+      isRecalled: false,
+      arrived: false,
+      records: 0,
+      began: null,
+      rest: 'no',
+      heard: {},
+    });
+    this.open(link, params);
+  }
+  streamMessage(link: string, method: string, params: unknown): void {
+    const { turn } = this.state;
+    const stream = turn?.streams.findLast((one) => one.link === link);
+    if (!turn || !stream) {
+      // A message that was not sent by the end of its turn never is.
+      if (method === 'held') this.close(link);
+      return;
+    }
+    switch (method) {
+      case 'record':
+        return this.streamRecord(turn, stream, params);
+      case 'sent':
+        stream.way = 'sent';
+        if (stream.of !== 'decision') return;
+        if (!stream.isRecalled) stream.isDoubtful = true;
+        stream.sentAt = this.now;
+        return this.changeHeld(turn, stream, null);
+      case 'held':
+        stream.way = 'held';
+        stream.isDoubtful = false;
+        stream.sentAt = null;
+        if (turn.phase === 'stopping' && !(turn.stop === null && stream.of === 'decision')) return this.close(link);
+        if (stream.of === 'decision') this.changeHeld(turn, stream, String(params));
+        return;
+      case 'answered':
+        stream.way = 'answered';
+        if (stream.of === 'decision') stream.isDoubtful = true;
+        return this.changeHeld(turn, stream, null);
+      case 'opened':
+        if (turn.command && stream.of === 'command') turn.command.isStream = true;
+        return turn.recovery?.subscription?.link === link ? this.subscriptionStands(turn) : undefined;
+      case 'newFile':
+        put(turn.newFiles, String(params), true);
+        return;
+      case 'answer':
+        return this.commandAnswered(turn, params);
+    }
+  }
+  streamRecord(turn: A2aTurn, stream: Stream, result: unknown): void {
+    const subscription = turn.recovery?.subscription;
+    if (subscription?.link === stream.link) return this.subscriptionRecord(turn, stream, subscription, result);
+    if (stream.of === 'command' && turn.command && this.commandRecord(turn.command, result)) return;
+    this.receive(turn, stream, result);
+  }
+  receive(turn: A2aTurn, stream: Stream, result: unknown): void {
+    stream.arrived = true;
+    stream.isDoubtful = false;
+    // What a body holds after its last word was not meant for anybody.
+    if (stream.stage === 'ended') return;
+    this.alive(turn);
+    const record = toIncoming(result);
+    if (!record) return this.log('trace', 'A record of a kind that is not known was left out.');
+    const isFirst = stream.records === 0;
+    stream.records += 1;
+    const { landmarks } = turn;
+    const isOurs = this.readRecord(turn, record, stream, isFirst);
+    if (this.state.turn !== turn) return;
+    if (isOurs) {
+      if (turn.landmarks > landmarks) this.keep(turn);
+      else this.keepSoon(turn);
+      this.writeEdits(turn);
+    }
+    if (!isOurs || !record.final || stream !== turn.streams.at(-1)) return;
+    if (!this.mayAsk(turn)) return this.endStream(turn, stream);
+    if (stream.rest !== 'no') return;
+    stream.rest = 'resting';
+    this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
+  }
+  /** Something came, whatever it is. */
+  alive(turn: A2aTurn): void {
+    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    turn.heardAt = this.now;
+    turn.newsAt = null;
+    for (const stream of turn.streams) stream.sentAt = null;
+  }
+  restElapsed(turn: A2aTurn, stream: Stream): void {
+    if (!this.mayAsk(turn) || stream.rest === 'lingering') return this.endStream(turn, stream);
+    stream.rest = 'lingering';
+    this.timer(`rest ${stream.link}`, LINGERING * this.state.setup.timing.lastWords);
+    this.look(turn, false);
+  }
+  /** The stream has said its last word. */
+  endStream(turn: A2aTurn, stream: Stream): void {
+    if (stream.stage === 'ended') return;
+    stream.stage = 'ended';
+    this.timer(`rest ${stream.link}`, null);
+    this.settleAfterEdits(turn);
+  }
+  streamClosed(link: string, why: Ending): void {
+    const { turn } = this.state;
+    const stream = turn?.streams.findLast((one) => one.link === link);
+    if (!turn || !stream) return;
+    this.changeHeld(turn, stream, null);
+    stream.sentAt = null;
+    const problem = problemIn(why);
+    const { recovery } = turn;
+    const subscription = recovery?.subscription;
+    if (recovery && subscription?.link === link) return this.subscriptionClosed(turn, stream, recovery, subscription, problem);
+    this.streamEnded(turn, stream, problem);
+  }
+  /** The body has ended. After the last word the fate of the connection means nothing. */
+  streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
+    const isDone = stream.stage === 'ended' || stream.rest !== 'no';
+    stream.stage = 'ended';
+    this.timer(`rest ${stream.link}`, null);
+    const empty = { kind: 'nothing', code: 0, message: t('The agent answered with nothing.') };
+    const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
+    if (error === null && !isStreaming(turn) && this.waitingCalls(turn) === 0) this.streamsSpoke(turn);
+    if (stream.of === 'prompt') this.promptClosed(turn, error);
+    else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
+    else if (stream.of === 'command') this.commandClosed(turn, problem, error);
+    else if (stream.of === 'text') this.closed(turn, error);
+    if (this.state.turn === turn && turn.stop?.step === 'waiting' && !isStreaming(turn)) this.stopWaited(turn, turn.stop);
+    return error;
+  }
+  /** Tries a prompt once more where the agent wants another task for it, or speaks another version. */
+  promptClosed(turn: A2aTurn, error: Problem | null): void {
+    const { prompt } = turn;
+    if (!prompt || error?.kind !== 'rpc' || turn.records > 0 || turn.phase === 'stopping') return this.closed(turn, error);
+    const { state } = this;
+    if (error.code === UNKNOWN_METHOD && !prompt.versionTried && !state.versionChanged) {
+      // The card may have been wrong about what is spoken, or the agent may have changed since.
+      prompt.versionTried = true;
+      state.versionChanged = true;
+      return this.do({ do: 'request', link: AGENT, call: 'change version', method: 'changeVersion' });
+    }
+    if (prompt.task === null || prompt.taskTried || (error.code !== NOT_FOUND && !isTerminal(error))) return this.closed(turn, error);
+    prompt.taskTried = true;
+    if (error.code !== NOT_FOUND) {
+      // Some agents go on with a completed task, others want a new one.
+      Object.assign(state.task, { id: null, settled: false });
+      return this.sendText(turn, 'prompt', prompt.text, prompt.task);
+    }
+    this.addNotice(turn, 'info', this.leaveTask());
+    const past = state.task.tellPast ? this.pastText() : '';
+    state.task.tellPast = false;
+    this.sendText(turn, 'prompt', [past, prompt.text].filter(Boolean).join('\n\n'));
+  }
+  versionChanged(turn: A2aTurn, result: unknown): void {
+    const { state } = this;
+    const { agent } = state;
+    if (!agent || !turn.prompt || turn.phase === 'stopping') return;
+    const { wire, endpoint } = result as Pick<Peer, 'wire' | 'endpoint'>;
+    this.log('info', `The agent does not know the methods of A2A ${agent.peer.wire}; those of ${wire} are tried.`);
+    state.agent = { ...agent, peer: { ...agent.peer, wire, endpoint } };
+    state.task.settled = turn.prompt.settled;
+    this.sendText(turn, 'prompt', turn.prompt.text);
+  }
+  /** A stream has ended, and nothing that it was for remains to be done: does the turn go on? */
+  closed(turn: A2aTurn, error: Problem | null): void {
+    if (turn.phase === 'stopping') return;
+    if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(turn, error);
+    if (turn.streams.some(({ stage }) => stage === 'open')) return;
+    // The shipped server says that it waits while its command runs.
+    const works = error !== null && this.commandRuns(turn);
+    if ((isAtRest(turn.taskState ?? undefined) && !works) || this.waitingCalls(turn) > 0 || turn.isAnswered)
+      return this.settleAfterEdits(turn);
+    this.lost(turn, error, false);
+  }
+  refused(_turn: A2aTurn, error: Problem): void {
+    this.log('info', `Refused: ${error.message}`);
+    if (error.kind === 'rpc' && error.code === NOT_FOUND && this.state.task.id !== null) return this.taskGone();
+    const next: readonly Remedy[] = error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'];
+    this.finish('failed', { error: { message: wordsOf(error), code: String(error.code), next } });
+  }
+  /** Nothing more is expected of the streams that are open. */
+  giveUpStreams(turn: A2aTurn): void {
+    for (const stream of turn.streams) if (stream.stage === 'open') stream.stage = 'stale';
+  }
+
+  // --- the end of a turn
+
+  /** The newest stream has ended: is the turn over? */
+  settleTurn(turn: A2aTurn): void {
+    const { state } = this;
+    if (state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
+    if (turn.streams.at(-1)?.stage === 'open') return;
+    const isStopping = turn.phase === 'stopping';
+    const { taskState, failure, stop } = turn;
+    if (stop) {
+      if (isOver(taskState ?? undefined)) this.leaveTask();
+      // The connection may still have to be closed, and the cancel to be answered.
+      return stop.step === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
+    }
+    if (this.waitingCalls(turn) > 0) {
+      if (!isOver(taskState ?? undefined)) return;
+      // A task that is over takes no answer.
+      for (const call of Object.values(turn.calls)) this.withdrawAsk(call);
+      if (taskState === 'completed') this.addNotice(turn, 'warn', t('The agent ended its task without waiting for your answer.'));
+    }
+    if (taskState === 'input-required' && failure === null && !isStopping && this.undelivered(turn).length > 0) {
+      if (this.agent.peer.dialect !== 'gemini') return this.doubt(turn, null);
+      this.addNotice(turn, 'warn', t('The agent did not say what became of what you allowed; it may not have been done.'));
+    }
+    if (!isStopping && this.mayAsk(turn) && this.looksFirst(turn)) return;
+    if (taskState === 'auth-required' && !isStopping) {
+      return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('I have signed in'), t('Stop here'));
+    }
+    if (taskState === 'failed' || taskState === 'rejected' || taskState === 'canceled') this.leaveTask();
+    if (isStopping) return this.finish('cancelled');
+    if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent stopped.') });
+    if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
+      const message = failure === null ? t('The agent failed without saying why.') : advised(failure);
+      return this.finish('failed', { error: { message, next: ['retry'] } });
+    }
+    const followUp = Object.values(turn.followUps).join('\n');
+    clear(turn.followUps);
+    if (followUp) return this.sendText(turn, 'text', followUp);
+    if (turn.said === '' && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
+    this.finish('done');
+  }
+  /** The task rests for the user, and has not said what it waits for. */
+  mayAsk(turn: A2aTurn): boolean {
+    return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && this.waitingCalls(turn) === 0;
+  }
+  /** Ends the turn, once. Its bodies go on being read, since closing them may mean something to the agent. */
+  finish(status: TurnStatus, end: TurnEnd = {}): void {
+    const { state } = this;
+    const { turn } = state;
+    if (!turn) return;
+    this.writeCheckpoint(turn, false);
+    for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
+    for (const call of CALLS_OF_TURN) this.do({ do: 'drop', call });
+    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.close(stream.link);
+    addLine(state.summary, 'Agent', turn.said);
+    this.comeBack();
+    this.registerPush();
+    if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
+    this.endTurn(status, end);
+  }
+  taskGone(): void {
+    // The conversation has its own task, and keeps it.
+    const { aside } = this.state;
+    const message = aside
+      ? t('The agent does not know what it runs for this command.')
+      : t('The agent does not know its task any more; it may have been restarted. {0}', this.leaveTask());
+    this.finish('failed', { error: { message, next: aside ? ['retry'] : ['retry', 'continue'] } });
+  }
+  /** The task is gone or takes nothing more: the next prompt begins another. Gives what to tell the user. */
+  leaveTask(): string {
+    const { task, summary } = this.state;
+    Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 });
+    return t('The agent begins a new task with the next message; it is told what was said so far.');
+  }
+  pastText(): string {
+    let whole = this.state.summary.join('\n');
+    if (whole.length > SUMMARY) whole = `…${whole.slice(-SUMMARY)}`;
+    return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
+  }
+  /** A command runs in a task of its own: the conversation's is kept for when it is over. */
+  setAside(): void {
+    this.state.aside = { ...this.state.task };
+  }
+  /** The conversation goes on in its own task. A context that the command was the first to name is the conversation's as well. */
+  comeBack(): void {
+    const { aside, task } = this.state;
+    if (!aside) return;
+    this.state.task = { ...aside, contextId: aside.contextId ?? task.contextId };
+    this.state.aside = null;
+  }
+  tellKey(): void {
+    const { id, contextId } = this.state.task;
+    this.emit({ type: 'resume.set', key: JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined }) });
+  }
+
+  // --- records: what a stream says, and what a task that is read holds. Several streams of one task say the same; words count once.
+
+  /** False when the record is of another task: its words and states mean nothing here. */
+  readRecord(turn: A2aTurn, record: Incoming, stream: Stream, isFirst: boolean): boolean {
+    const { task } = this.state;
+    const ours = task.id;
+    // A failure before there was a task names one that nobody keeps; the last word of a cancelled task comes after it was left.
+    const isGone = isOver(record.state) && record.state !== 'completed';
+    if (isFirst) {
+      const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
+      stream.began = isGone && wasHeard ? ours : (record.taskId ?? null);
+    }
+    const isNewest = stream === turn.streams.at(-1);
+    const begins = record.kind === 'task' && stream.began !== ours;
+    const isForeign = record.taskId !== undefined && ours !== null && record.taskId !== ours;
+    if (!begins && (record.taskId ?? null) !== stream.began && isForeign) {
+      if (isNewest) turn.stray = this.mayBeOurEnd(turn, record) ? record : null;
+      this.foreignRecord(turn, record);
+      return false;
+    }
+    turn.stray = null;
+    noteTime(turn, record);
+    turn.records += 1;
+    turn.unlooked = record.kind !== 'task';
+    if (record.taskId !== undefined && record.kind !== 'message' && record.taskId !== ours) {
+      const takes = ours === null ? !isGone : record.kind === 'task' || (isFirst && !isGone && isNewest);
+      if (takes) task.id = record.taskId;
+    }
+    if (record.contextId !== undefined) task.contextId = record.contextId;
+    // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
+    if (task.id !== ours) this.tellKey();
+    if (isNewest && record.state !== undefined) turn.taskState = record.state;
+    const isNew = this.isNewRecord(turn, record, stream) ?? isNewest;
+    const words = isNew && (record.kind === 'task' || !isCovered(turn.covered, record));
+    switch (record.kind) {
+      case 'task':
+        this.taskRecord(turn, record, words);
+        break;
+      case 'artifact':
+        this.artifactRecord(turn, record, words);
+        break;
+      case 'message':
+        turn.isAnswered = true;
+        this.saidIn(turn, record, words);
+        break;
+      case 'status':
+        this.statusRecord(turn, record, words);
+        break;
+    }
+    return true;
+  }
+  /** A task that was read: the last state of every call, and words that were not shown. */
+  catchUpWith(turn: A2aTurn, record: Incoming): void {
+    noteTime(turn, record);
+    turn.taskState = record.state ?? null;
+    turn.unlooked = false;
+    const { failure } = turn;
+    if (record.state === 'failed' || record.state === 'rejected') this.statusRecord(turn, record, false);
+    this.readWhole(turn, record, false, failure === null && turn.failure !== null);
+  }
+  /** What the task as the agent keeps it holds beyond what was shown. */
+  readWhole(turn: A2aTurn, record: Incoming, passing: boolean, isBlamed = false): void {
+    const isPlain = this.agent.peer.dialect === 'plain';
+    for (const { said, messageId } of unseen(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
+      // What went wrong is told at the end of the turn.
+      if (isBlamed && said.type === 'text' && messageId === record.messageId) continue;
+      this.show(turn, said, true, messageId, isPlain ? messageId : undefined);
+    }
+    for (const { id, parts } of record.artifacts ?? []) this.screen(turn, id, parts);
+    turn.covered = record;
+  }
+  /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to be known again. */
+  isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
+    if (record.messageId === undefined || record.timestamp === undefined) return undefined;
+    let key = `${record.messageId}\n${record.timestamp}`;
+    for (const part of record.parts) key += `\n${part.text ?? ''}`;
+    const before = find(stream.heard, key) ?? 0;
+    // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
+    if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(record.timestamp)) return false;
+    put(stream.heard, key, before + 1);
+    if (before + 1 <= (find(turn.shown, key) ?? 0)) return false;
+    put(turn.shown, key, before + 1);
+    return true;
+  }
+  statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+    const event = eventOf(record.metadata);
+    const { error, retry, model, tier } = event;
+    if (model !== undefined) this.nameModel(tier === undefined ? model : `${model} · ${tier}`);
+    const text = textOf(record.parts);
+    if (text) turn.lastWords = text;
+    if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
+    const wrong = error ?? (record.state === 'failed' || record.state === 'rejected' ? text : '');
+    if (wrong) {
+      turn.failure ??= wrong;
+      return;
+    }
+    this.saidIn(turn, record, words, undefined, event);
+  }
+  taskRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+    if (record.state === 'failed' || record.state === 'rejected') this.statusRecord(turn, record, words);
+    // Agents that do not stream answer with the whole task.
+    else if (words) this.readWhole(turn, record, true);
+  }
+  artifactRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+    const { id = '', append = false } = record.artifact ?? {};
+    if (OUTPUT.test(id) && this.screen(turn, id, record.parts)) return;
+    if (!words) return;
+    turn.landmarks += 1;
+    workShown(this.state.delivered, id, textOf(record.parts), append);
+    if (!append) this.closeText(turn);
+    this.saidIn(turn, record, words, id);
+  }
+  /** The whole screen of a call so far, in spite of what the record says about appending. True when the call is known. */
+  screen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
+    const { delivered } = this.state;
+    const key = OUTPUT.exec(id)?.[1];
+    const call = key === undefined ? undefined : this.callOf(turn, key);
+    if (call) {
+      const text = parts.at(-1)?.text;
+      if (typeof text === 'string' && !isEnded(call.last)) {
+        call.live = tidy(text);
+        this.changeCall(turn, call.id, { output: outputOf(call.last, call.live) });
+      }
+      return true;
+    }
+    const whole = textOf(parts);
+    if (key !== undefined || whole === '' || (isFresh(delivered) && this.isOld(turn, whole))) return false;
+    const rest = restOfWork(delivered, id, whole);
+    if (rest === '') return false;
+    turn.progress += 1;
+    turn.landmarks += 1;
+    this.showText(turn, 'text', rest, undefined, id);
+    return false;
+  }
+  saidIn(turn: A2aTurn, record: Incoming, words: boolean, artifact?: string, event?: EventFacts): void {
+    // A plain agent's messages stand for themselves; the extension's are pieces of one text.
+    const apart = artifact ?? (this.agent.peer.dialect === 'plain' ? record.messageId : undefined);
+    for (const said of meaningOf(record, event)) this.show(turn, said, words, record.messageId, apart);
+  }
+  show(turn: A2aTurn, said: Said, words: boolean, messageId: string | undefined, of: string | undefined): void {
+    if (said.type === 'call') return this.callTold(turn, said);
+    if (!words) return;
+    turn.progress += 1;
+    if (said.type === 'text' || said.type === 'thought') return this.showText(turn, said.type, said.text, messageId, of);
+    turn.anything = true;
+    turn.landmarks += 1;
+    if (messageId !== undefined) put(this.state.delivered.attached, messageId, true);
+    const content: Content =
+      said.type === 'link'
+        ? { type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) }
+        : { type: 'raw', label: 'data', value: said.value };
+    this.addPart(turn, laneOf(turn), { kind: 'content', content });
+  }
+  /** `of` names what the words belong to, where a message or an artifact stands for itself. */
+  showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId: string | undefined, of: string | undefined): void {
+    const { delivered } = this.state;
+    // Artifacts are known by their own ids.
+    if (messageId !== undefined || of === undefined) textShown(delivered, kind, text, messageId);
+    if (kind === 'text') turn.said += text;
+    const lane = laneOf(turn);
+    const before = kind === 'thought' ? null : lane.open;
+    if (kind === 'thought') lane.open = null;
+    this.text(turn, lane, kind, text, of ?? null);
+    if (messageId === undefined && of !== undefined && lane.open && lane.open !== before) put(delivered.apart, lane.open.partId, of);
+  }
+  addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
+    this.notice(level, text, laneOf(turn));
+  }
+  /** What comes next stands apart. */
+  closeText(turn: A2aTurn): void {
+    laneOf(turn).open = null;
+  }
+  /** A task record repeats the last words and the artifacts of earlier turns. */
+  isOld(turn: A2aTurn, text: string): boolean {
+    const { task, summary } = this.state;
+    const words = text.trim();
+    return turn.earlierTask !== null && task.id === turn.earlierTask && summary.some((line) => line.includes(words));
+  }
+  nameModel(model: string): void {
+    if (model === this.state.model) return;
+    this.state.model = model;
+    this.showOptions();
+  }
+
+  // --- records of other tasks
+
+  mayBeOurEnd(turn: A2aTurn, { kind, state, taskId, contextId, final }: Incoming): boolean {
+    const failed = kind === 'status' && state === 'failed' && (final || this.agent.peer.wire === '1.0');
+    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreignTasks, taskId ?? '');
+  }
+  /**
+   * The streams have said all they had to say. Where the last of it was that a task failed which nobody had heard of, ours is meant: servers
+   * name a fresh one when their agent breaks off within a task they have not been given yet (@a2a-js/sdk 0.3).
+   */
+  streamsSpoke(turn: A2aTurn): void {
+    const { stray } = turn;
+    turn.stray = null;
+    if (!stray || isAtRest(turn.taskState ?? undefined)) return;
+    turn.taskState = stray.state ?? null;
+    this.statusRecord(turn, stray, false);
+  }
+  /** An answer would go to a task that the user has not seen; nothing is approved there. */
+  foreignRecord(turn: A2aTurn, record: Incoming): void {
+    const { taskId = '' } = record;
+    put(turn.foreignTasks, taskId, true);
+    this.log('trace', `A record of the task ${taskId} is left out.`);
+    for (const said of meaningOf(record)) {
+      if (said.type !== 'call' || !said.call.request || find(turn.foreignCalls, said.call.id)) continue;
+      put(turn.foreignCalls, said.call.id, true);
+      this.log('warn', `A confirmation for the task ${taskId} came on the stream of another; it was not asked.`);
+      this.addNotice(turn, 'warn', t('The agent asked to allow something in another task, and was not answered: {0}', said.call.title));
+    }
+  }
+
+  // --- calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not asked about
+  // again unless it has become another: users decide about what they see.
+
+  callOf(turn: A2aTurn, key: string): A2aCall | undefined {
+    const id = find(turn.callIds, key);
+    return id === undefined ? undefined : find(turn.calls, id);
+  }
+  callTold(turn: A2aTurn, { call, dialect, newer, camel }: Extract<Said, { type: 'call' }>): void {
+    const { state } = this;
+    if (newer) state.newer = true;
+    if (dialect === 'rfc') state.camel = camel;
+    turn.anything = true;
+    const known = this.callOf(turn, call.id);
+    if (!known) this.closeText(turn);
+    if (known?.last.status !== call.status) {
+      turn.progress += 1;
+      turn.landmarks += 1;
+    }
+    put(state.delivered.calls, call.id, call.status);
+    if (known) this.callUpdated(turn, known, call);
+    else this.callBegan(turn, call, dialect);
+    const now = this.callOf(turn, call.id);
+    if (call.status === 'done' && call.diff && now) addLine(state.summary, 'Changed', call.diff.path);
+  }
+  callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): void {
+    const call = newCall(this.newId(), snapshot, dialect);
+    put(turn.callIds, snapshot.id, call.id);
+    const { name, title, kind } = snapshot;
+    const shown = { name, title, kind, status: 'pending' as const, inputText: '', output: [], locations: [] };
+    this.addCall(turn, laneOf(turn), call, shown);
+    this.showCall(turn, call);
+  }
+  callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
+    if (isEnded(call.last)) return;
+    if (snapshot.status === 'pending' && call.last.status === 'running') return;
+    const next = completed(snapshot, call.last);
+    // An earlier word about what is asked: the question stands as it was shown.
+    if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
+    call.last = next;
+    this.showCall(turn, call);
+  }
+  showCall(turn: A2aTurn, call: A2aCall): void {
+    // The shipped server says an empty text before for a file that is not there.
+    if (find(turn.newFiles, call.key)) call.last = asNew(call.last);
+    const { last } = call;
+    if (hasBecomeAnother(call)) this.callChanged(turn, call);
+    const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
+    const isRejected = call.decision === 'rejected' || call.decision === 'rejectedUndelivered';
+    this.changeCall(turn, call.id, {
+      title: last.title,
+      kind: last.kind,
+      status: last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && isRejected ? 'rejected' : last.status,
+      ...(last.input === undefined ? {} : { input: last.input }),
+      output: outputOf(last, call.live),
+      locations: locationsOf(last),
+      ...(last.error ? { error: last.error } : {}),
+    });
+    if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
+    if (!asks || call.decision === 'asking' || call.decision === 'changed') return;
+    if (call.hasChanged) {
+      call.decision = 'changed';
+      call.changedAt = this.now;
+      return;
+    }
+    const before = this.rememberedAnswer(last);
+    if (!before) return this.askAbout(turn, call);
+    call.decision = 'allowed';
+    call.asked = last;
+    this.changeCall(turn, call.id, { status: 'pending' });
+    this.sendDecision(turn, call, before);
+  }
+  /** The question is taken back, and an answer that has not left is not sent. */
+  callChanged(turn: A2aTurn, call: A2aCall): void {
+    this.withdrawAsk(call);
+    this.recall(turn, [call.key]);
+    if (call.edited !== null) {
+      this.addNotice(turn, 'warn', t('The agent proposes something else now; what you had changed is not part of it.'));
+    }
+    if (this.someDoubtful(turn, [call.key])) this.addNotice(turn, 'warn', mayBeFollowed());
+    Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
+  }
+  askAbout(turn: A2aTurn, call: A2aCall): void {
+    const { request, kind, title } = call.last;
+    if (!request) return;
+    const { edited } = call;
+    call.decision = 'asking';
+    call.asked = call.last;
+    const detail = edited === null ? request.detail : withText(request.detail, edited);
+    const named = edited === null ? title : t('{0} (with your changes)', title);
+    const warned = isOutside(request.detail, this.state.setup.cwd) ? t('{0} (outside the workspace)', named) : named;
+    const head = { id: this.newId(), turnId: turn.id, callId: call.id, title: warned };
+    const about: About = { on: 'call' };
+    if (request.questions) return void this.ask({ ...head, kind: 'question', fields: request.questions }, about);
+    const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
+    const editable = request.proposed === undefined ? {} : { editable: true as const };
+    const places = locationsOf(call.last).map(({ path }) => path);
+    const paths = namedPaths(kind, call.last.input, places);
+    this.ask({ ...head, kind: 'approval', toolKind: kind, detail, ...paths, options, ...editable }, about);
+  }
+  /** Nobody waits for an answer about the call any more; it counts as decided. */
+  withdrawAsk(call: A2aCall): void {
+    if (call.decision === 'changed') call.decision = 'none';
+    const ask = this.askOf(call);
+    if (!ask) return;
+    this.closeAsk(ask, 'withdrawn');
+    call.decision = 'allowed';
+  }
+  askOf(call: A2aCall): OpenAsk | undefined {
+    return Object.values(this.state.asks).find(({ callId }) => callId === call.id);
+  }
+  /** The answer that was given before; undefined when the user has to be asked. Nothing is remembered for files outside the folder. */
+  rememberedAnswer(call: Snapshot): Choice | undefined {
+    const { allowances, setup } = this.state;
+    const detail = call.request?.detail;
+    const options = call.request?.options ?? [];
+    if (detail?.type === 'mcp' && this.agent.harmless.includes(`${detail.server}/${detail.tool}`)) {
+      return options.find((one) => one.effect === 'allow_once');
+    }
+    const key = allowanceKey(call);
+    if (!allowances.some((one) => one.key === key)) return undefined;
+    if (detail?.type === 'edit' && isOutside(detail, setup.cwd)) return undefined;
+    return options.find((one) => one.remembered);
+  }
+  /** How many stand still until the user answers. */
+  waitingCalls(turn: A2aTurn): number {
+    let count = 0;
+    for (const key in turn.calls) {
+      const decision = turn.calls[key]?.decision;
+      if (decision === 'asking' || decision === 'changed') count += 1;
+    }
+    return count;
+  }
+  commandRuns(turn: A2aTurn): boolean {
+    return Object.values(turn.calls).some(({ last }) => last.kind === 'execute' && last.status === 'running');
+  }
+  /** Calls that were decided, and of which the agent has said nothing since but that they wait; by its ids. */
+  undelivered(turn: A2aTurn): readonly string[] {
+    return Object.values(turn.calls).flatMap(({ key, last, decision }) =>
+      last.status === 'waiting' && (decision === 'allowed' || decision === 'allowedUndelivered' || decision === 'rejectedUndelivered')
+        ? [key]
+        : [],
+    );
+  }
+
+  // --- decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
+
+  sendDecision(turn: A2aTurn, call: A2aCall, choice: Choice): void {
+    const { state } = this;
+    const at = turn.lateEdits.findIndex((one) => one.callId === call.key && !one.isWriting);
+    if (at >= 0) turn.lateEdits.splice(at, 1);
+    const { request, diff } = call.last;
+    let edited: string | null = null;
+    if (call.edited !== null && request?.proposed !== undefined) {
+      const text = likeProposal(call.edited, request.proposed);
+      if (text !== request.proposed && (call.dialect === 'rfc' || state.newer)) edited = text;
+      else if (text !== request.proposed && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text, isWriting: false });
+    }
+    this.recall(turn, [call.key]);
+    const data = confirmationOf(call.key, { dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
+    this.sendMessage(turn, 'decision', call.key, dataPart(this.agent.peer, data), '', null);
+  }
+  /** The newest decision about a call: one of them at most can still go out. */
+  decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
+    return turn.streams.findLast((one) => one.callId === callId);
+  }
+  /**
+   * What was not answered yet is let go of, wherever it stands. An answer that has begun is still heard: the agent has the decision, and its
+   * answer says what became of it.
+   */
+  recall(turn: A2aTurn, callIds: readonly string[]): void {
+    for (const id of callIds) {
+      const stream = this.decisionAbout(turn, id);
+      if (!stream || stream.way === 'answered') continue;
+      stream.isRecalled = true;
+      this.close(stream.link);
+    }
+  }
+  someDoubtful(turn: A2aTurn, callIds: readonly string[]): boolean {
+    return callIds.some((id) => this.decisionAbout(turn, id)?.isDoubtful);
+  }
+  /** The newest decision about each call. */
+  decisions(turn: A2aTurn): readonly Stream[] {
+    return turn.streams.filter((one) => one.callId !== null && this.decisionAbout(turn, one.callId) === one);
+  }
+  /** When the first decision left of those that nothing was heard since. */
+  sentSince(turn: A2aTurn): number | null {
+    const all = this.decisions(turn).flatMap(({ sentAt }) => sentAt ?? []);
+    return all.length > 0 ? Math.min(...all) : null;
+  }
+  /** Why decisions have not left, for the user; undefined when all have. */
+  heldBecause(turn: A2aTurn): string | undefined {
+    return this.decisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
+  }
+  changeHeld(turn: A2aTurn, stream: Stream, held: string | null): void {
+    if (stream.held === held) return;
+    stream.held = held;
+    if (turn.phase === 'stopping') return;
+    const why = this.heldBecause(turn);
+    const text = why === undefined ? null : t('Your answer has not been sent yet. {0}', why);
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+  decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
+    const { callId } = stream;
+    if (callId === null) return;
+    if (error && UNREAD.has(error.kind)) stream.isDoubtful = false;
+    if (stream.arrived) return this.closed(turn, error);
+    // What became of one that another took the place of, or that was recalled, is not the turn's business.
+    if (stream.isRecalled || this.decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
+    if (turn.phase === 'stopping') return;
+    const call = this.callOf(turn, callId);
+    if (call?.decision === 'allowed') call.decision = 'allowedUndelivered';
+    if (call?.decision === 'rejected') call.decision = 'rejectedUndelivered';
+    if (error?.kind === 'status') return this.askAgain(turn, [callId], wordsOf(error));
+    if (error?.kind === 'rpc') {
+      return error.code === NOT_FOUND || isTerminal(error) ? this.refused(turn, error) : this.doubt(turn, wordsOf(error));
+    }
+    if (this.waitingCalls(turn) > 0 || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
+    this.lost(turn, error, false);
+  }
+  /** Nothing came of a decision: the task is looked at, and the user is asked once more about what it still waits for. */
+  doubt(turn: A2aTurn, why: string | null): void {
+    if (turn.doubt || isOffline(turn)) return;
+    turn.doubt = { why };
+    this.readTask('doubt');
+  }
+  doubted(turn: A2aTurn, now: Incoming | null): void {
+    const why = turn.doubt?.why ?? null;
+    turn.doubt = null;
+    if (turn.phase === 'stopping') return;
+    if (now) this.catchUpWith(turn, now);
+    // What has not left cannot have been heard.
+    const open = this.undelivered(turn).filter((id) => this.decisionAbout(turn, id)?.held == null);
+    const waits = now ? now.state === 'input-required' : this.sentSince(turn) === null || why !== null;
+    if (open.length > 0 && waits) return this.askAgain(turn, open, why);
+    if (this.heldBecause(turn) !== undefined) {
+      if (!now || !isOver(now.state)) return;
+      // A task that is over takes no answer.
+      this.recall(turn, keys(turn.callIds));
+    }
+    if (!now || (this.sentSince(turn) !== null && why === null && !isAtRest(now.state))) return;
+    this.giveUpStreams(turn);
+    if (isAtRest(now.state)) this.settleTurn(turn);
+    else if (!isStreaming(turn)) this.lost(turn, null, false);
+  }
+  askAgain(turn: A2aTurn, callIds: readonly string[], why: string | null): void {
+    const isDoubtful = this.someDoubtful(turn, callIds);
+    for (const stream of turn.streams) stream.sentAt = null;
+    this.recall(turn, callIds);
+    this.giveUpStreams(turn);
+    const told = why === null ? t('The agent still waits for your answer.') : t('Your answer did not reach the agent: {0}', why);
+    this.addNotice(turn, 'warn', [told, isDoubtful ? mayBeFollowed() : ''].filter(Boolean).join(' '));
+    for (const id of callIds) {
+      const call = this.callOf(turn, id);
+      if (!call || call.decision === 'asking' || call.last.status !== 'waiting') continue;
+      call.again += 1;
+      if (call.again > ASKED_AGAIN_AT_MOST) {
+        const message = t('The agent takes no answer. {0}', why ?? '');
+        return this.finish('failed', { error: { message, next: ['retry', 'showLog'] } });
+      }
+      this.changeCall(turn, call.id, { status: 'waiting' });
+      this.askAbout(turn, call);
+    }
+  }
+  /** The agent rests and has not said what it waits for: true when the task is looked at before the turn goes on. */
+  looksFirst(turn: A2aTurn): boolean {
+    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.looked);
+    for (const call of open) call.looked = true;
+    if (open.length === 0 && !turn.unlooked) return false;
+    turn.unlooked = false;
+    this.look(turn, open.length > 0);
+    return true;
+  }
+  look(turn: A2aTurn, whole: boolean): void {
+    turn.looking = { whole };
+    this.readTask('look');
+  }
+  looked(turn: A2aTurn, now: Incoming | null): void {
+    const whole = turn.looking?.whole ?? false;
+    turn.looking = null;
+    if (turn.phase === 'stopping') return;
+    if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.catchUpWith(turn, now);
+    this.settleTurn(turn);
+  }
+
+  // --- proposals that the user changed, for a server that cannot be told
+
+  settleAfterEdits(turn: A2aTurn): void {
+    this.writeEdits(turn);
+    turn.settlesAfterEdits = turn.lateEdits.some(({ isWriting }) => isWriting);
+    if (!turn.settlesAfterEdits) this.settleTurn(turn);
+  }
+  writeEdits(turn: A2aTurn): void {
+    for (const edit of [...turn.lateEdits]) {
+      const status = this.callOf(turn, edit.callId)?.last.status;
+      if (status === 'failed' || status === 'cancelled') turn.lateEdits.splice(turn.lateEdits.indexOf(edit), 1);
+      if (status !== 'done' || edit.isWriting) continue;
+      edit.isWriting = true;
+      this.port(null, `write ${edit.path}`, 'file', { path: edit.path, text: edit.text });
+    }
+  }
+  editWritten(path: string, error: Failure | undefined): void {
+    const { turn, notes } = this.state;
+    if (!error) notes.push(`(The user changed your proposal for ${path} before accepting it; the file holds the user's version.)`);
+    if (!turn) return;
+    const at = turn.lateEdits.findIndex((one) => one.isWriting && one.path === path);
+    if (at >= 0) turn.lateEdits.splice(at, 1);
+    if (error) this.addNotice(turn, 'error', t('Your version of {0} could not be written: {1}', path, error.message));
+    else {
+      const text = t('Your version of {0} was written after the agent’s: this agent cannot be told of changes beforehand.', path);
+      this.addNotice(turn, 'info', text);
+    }
+    if (!turn.settlesAfterEdits || turn.lateEdits.some(({ isWriting }) => isWriting)) return;
+    turn.settlesAfterEdits = false;
+    this.settleTurn(turn);
+  }
+
+  // --- time
+
+  tick(turn: A2aTurn): void {
+    const { timing } = this.state.setup;
+    this.timer('tick', timing.ping);
+    const since = this.sentSince(turn);
+    if (since !== null && this.now - since >= timing.doubt && !this.commandRuns(turn)) {
+      for (const stream of turn.streams) if (stream.sentAt !== null) stream.sentAt = this.now;
+      this.doubt(turn, null);
+    }
+    for (const call of Object.values(turn.calls)) {
+      if (call.decision === 'changed' && this.now - call.changedAt >= BREATH) this.askAbout(turn, call);
+    }
+    if (this.heldBecause(turn) !== undefined) {
+      turn.heardAt = this.now;
+      return;
+    }
+    if (turn.newsAt !== null && this.now - turn.newsAt >= timing.news) {
+      turn.newsAt = null;
+      this.lookBehind(turn);
+    }
+    const waiting = this.waitingCalls(turn);
+    // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
+    if (this.agent.peer.dialect === 'gemini' && (waiting > 0 || isStreaming(turn))) {
+      this.do({ do: 'notify', link: AGENT, method: 'keepAlive' });
+    }
+    if (waiting > 0) turn.heardAt = this.now;
+    else if (!isOffline(turn)) this.tellSilence(turn);
+  }
+  tellSilence(turn: A2aTurn): void {
+    const silent = this.now - turn.heardAt;
+    if (silent < this.state.setup.timing.silence) return;
+    const text = t('Waiting for the agent ({0} s)', Math.round(silent / 1000));
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+
+  // --- notifications: hints that there is news
+
+  news(record: Incoming): void {
+    const { state } = this;
+    const { turn } = state;
+    if (!turn) {
+      // They come in bunches: one look is enough for all that come before it ends, and one after.
+      if (state.reading === 'no' && state.task.id !== null) this.readTask('news');
+      state.reading = state.reading === 'no' ? 'reading' : 'again';
+      return;
+    }
+    const { recovery } = turn;
+    if (recovery) {
+      recovery.hasNews = true;
+      if (recovery.step === 'waiting' && !recovery.isEarly) {
+        this.timer('retry', null);
+        this.subscribe(turn, true);
+      } else if (recovery.step === 'asking') {
+        for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'withdrawn');
+        this.retry(turn, recovery);
+      }
+    }
+    if (!this.isKnown(turn, record)) turn.newsAt ??= this.now;
+  }
+  newsRead(now: Incoming | null): void {
+    const { state } = this;
+    const again = state.reading === 'again';
+    state.reading = 'no';
+    if (now) this.catchUp(now);
+    if (!again) return;
+    if (state.turn) state.turn.newsAt ??= this.now;
+    else if (state.task.id !== null) {
+      state.reading = 'reading';
+      this.readTask('news');
+    }
+  }
+  /** It tells how the task stood at a time that has been heard of. */
+  isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming): boolean {
+    if (taskId !== (this.state.task.id ?? undefined)) return true;
+    const isPast = timestamp !== undefined && turn.agentTime !== null && Date.parse(timestamp) <= turn.agentTime;
+    return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
+  }
+  /** A stream that does not tell what the task holds is let go of; one that only had nothing to say is left alone. */
+  lookBehind(turn: A2aTurn): void {
+    if (isOffline(turn)) return;
+    turn.lookedBehindAt = turn.heardAt;
+    this.readTask('look behind', true);
+  }
+  lookedBehind(turn: A2aTurn, now: Incoming | null): void {
+    if (!now || turn.phase === 'stopping' || isOffline(turn) || turn.heardAt !== turn.lookedBehindAt) return;
+    const { progress } = turn;
+    this.catchUpWith(turn, now);
+    if (turn.progress === progress && !isAtRest(now.state)) return;
+    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    turn.heardAt = this.now;
+    const wasStreaming = isStreaming(turn);
+    for (const stream of turn.streams) {
+      if (stream.stage === 'ended') continue;
+      stream.stage = 'ended';
+      this.timer(`rest ${stream.link}`, null);
+      this.close(stream.link);
+    }
+    // Connections that were held meanwhile may be as dead.
+    this.do({ do: 'notify', link: AGENT, method: 'hangUp' });
+    if (!wasStreaming) this.closed(turn, null);
+  }
+  /** The address stands in the first message of a task. Where that was not sent here it is registered later. */
+  registerPush(): void {
+    const { push, task, agent } = this.state;
+    if (!agent?.push || task.id === null) return;
+    if (push.sent) Object.assign(push, { sent: false, task: task.id });
+    if (push.task === task.id || push.refused) return;
+    push.task = task.id;
+    this.do({ do: 'request', link: AGENT, call: 'register push', method: 'registerPush', params: { taskId: task.id } });
+  }
+
+  // --- a stream that broke: the task is subscribed to again. What was said meanwhile is not replayed by the agent; it is read from the task.
+
+  readTask(call: string, fresh = false): void {
+    const { id } = this.state.task;
+    this.do({ do: 'request', link: AGENT, call, method: fresh ? 'fresh tasks/get' : 'tasks/get', params: { id, historyLength: HISTORY } });
+  }
+  /** `follows`: no connection was lost, the task is only not subscribed to yet. */
+  lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
+    if (turn.recovery) return;
+    const why = error?.message ?? t('The connection was lost.');
+    if (this.state.task.id === null || turn.records === 0) return this.finish('failed', { error: { message: why, next: ['retry'] } });
+    turn.recovery = {
+      why,
+      isQuiet: follows,
+      stands: false,
+      step: 'reading',
+      at: 0,
+      until: 0,
+      isEarly: false,
+      hasNews: false,
+      progress: 0,
+      stoodAt: null,
+      subscription: null,
+    };
+    // Without its connection the shipped server does not go on.
+    if (this.agent.peer.dialect === 'gemini') this.readTask('stopped task');
+    else this.retry(turn, turn.recovery);
+  }
+  stoppedTaskRead(turn: A2aTurn, now: Incoming | null): void {
+    turn.recovery = null;
+    if (turn.phase === 'stopping') return;
+    const told = now === null || this.state.newer || isOver(now.state) ? this.leaveTask() : '';
+    const message = [t('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
+    this.finish('failed', { error: { message, next: ['retry', 'continue'] } });
+  }
+  retry(turn: A2aTurn, recovery: Recovery): void {
+    Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, hasNews: false });
+    this.nextTry(turn, recovery);
+  }
+  nextTry(turn: A2aTurn, recovery: Recovery): void {
+    const { retries } = this.state.setup.timing;
+    if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
+    this.subscriptionFalls(turn, recovery, false);
+    recovery.step = 'waiting';
+    recovery.subscription = null;
+    if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, true);
+    // Clients that lost one server come back at different times.
+    const spread = 0.8 + ((this.state.ids * 7919 + this.state.seed.charCodeAt(0)) % 401) / 1000;
+    this.timer('retry', (retries[recovery.at] ?? 0) * spread);
+  }
+  subscribe(turn: A2aTurn, isEarly: boolean): void {
+    const { recovery } = turn;
+    if (!recovery) return;
+    const subscription: Subscription = {
+      link: `stream ${this.state.streams + 1}`,
+      held: [],
+      task: null,
+      read: 'no',
+      hasEnded: false,
+      outcome: 'none',
+    };
+    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, stoodAt: null, step: 'subscribed', subscription });
+    this.openStream(turn, 'subscription', null, { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true });
+  }
+  subscriptionStands(turn: A2aTurn): void {
+    const { recovery } = turn;
+    if (!recovery?.subscription) return;
+    recovery.stoodAt = this.now;
+    this.subscriptionFalls(turn, recovery, true);
+    this.readSubscribed(recovery.subscription);
+  }
+  /** Nobody promises a first record, so the task is read as soon as the subscription stands. */
+  readSubscribed(subscription: Subscription): void {
+    if (subscription.read !== 'no') return;
+    subscription.read = 'reading';
+    this.readTask('subscribed task');
+  }
+  subscriptionFalls(turn: A2aTurn, recovery: Recovery, stands: boolean): void {
+    recovery.stands = stands;
+    const { isQuiet } = recovery;
+    recovery.isQuiet = false;
+    if (isQuiet || turn.phase === 'stopping') return;
+    const text = stands ? null : t('The connection was lost; trying to reconnect');
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+  subscriptionRecord(turn: A2aTurn, stream: Stream, subscription: Subscription, result: unknown): void {
+    this.readSubscribed(subscription);
+    if (!subscription.held) return this.receive(turn, stream, result);
+    const record = toIncoming(result);
+    if (record?.kind !== 'task' || subscription.task || subscription.held.length > 0) return void subscription.held.push(result);
+    subscription.task = record;
+    if ((record.history?.length ?? 0) === 0) return;
+    this.do({ do: 'drop', call: 'subscribed task' });
+    subscription.read = 'done';
+    this.subscriptionCaughtUp(turn, subscription, record);
+  }
+  subscribedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
+    const { recovery } = turn;
+    const subscription = recovery?.subscription;
+    if (!recovery || !subscription || subscription.read !== 'reading') return;
+    subscription.read = 'done';
+    const stream = turn.streams.find(({ link }) => link === subscription.link);
+    const isAlone = subscription.held?.length === 0;
+    if (!problem && !now && !subscription.task && isAlone) subscription.outcome = 'gone';
+    else {
+      // What the subscription says of the task is better than nothing.
+      this.subscriptionCaughtUp(turn, subscription, now ?? subscription.task);
+      if (this.state.turn !== turn || turn.recovery !== recovery) return;
+      if (now && isAtRest((isAlone ? now.state : turn.taskState) ?? undefined)) subscription.outcome = 'rests';
+    }
+    if (!stream) return;
+    if (subscription.hasEnded) this.tryEnded(turn, stream, recovery, subscription, null);
+    else if (subscription.outcome !== 'none') this.close(stream.link);
+  }
+  /** Everything missed has been read; what came meanwhile follows. */
+  subscriptionCaughtUp(turn: A2aTurn, subscription: Subscription, record: Incoming | null): void {
+    if (!subscription.held) return;
+    if (record) this.catchUpWith(turn, record);
+    const { held } = subscription;
+    subscription.held = null;
+    const stream = turn.streams.find(({ link }) => link === subscription.link);
+    for (const one of held) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
+  }
+  subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
+    const error = subscription.outcome === 'none' ? problem : null;
+    if (error) this.do({ do: 'drop', call: 'subscribed task' });
+    else {
+      this.readSubscribed(subscription);
+      subscription.hasEnded = true;
+      if (subscription.read === 'reading') return;
+    }
+    this.tryEnded(turn, stream, recovery, subscription, error);
+  }
+  tryEnded(turn: A2aTurn, stream: Stream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
+    recovery.subscription = null;
+    const gone: Problem = { kind: 'rpc', code: NOT_FOUND, message: '' };
+    const error = this.streamEnded(turn, stream, subscription.outcome === 'gone' ? gone : problem);
+    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (subscription.outcome === 'rests' || isAtRest(turn.taskState ?? undefined)) return this.recovered(turn);
+    if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
+    this.rewardProgress(turn, recovery);
+    if (error?.kind === 'rpc' && error.code === NOT_FOUND) return this.recoveredGone(turn);
+    const isUnsupported = error?.kind === 'rpc' && [UNSUPPORTED, UNKNOWN_METHOD, INTERNAL].includes(error.code);
+    if (error && !isUnsupported) {
+      this.log('info', `Subscribing again failed: ${error.message}`);
+      return this.afterTry(turn, recovery);
+    }
+    // It cannot be subscribed to: it is over, or this agent offers no subscription.
+    recovery.step = 'reading';
+    this.readTask('retried task');
+  }
+  retriedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
+    const { recovery } = turn;
+    if (!recovery) return;
+    if (!problem && !now) return this.recoveredGone(turn);
+    if (now) {
+      this.catchUpWith(turn, now);
+      this.rewardProgress(turn, recovery);
+      if (isAtRest(now.state)) return this.recovered(turn);
+    }
+    this.afterTry(turn, recovery);
+  }
+  /** Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end. */
+  rewardProgress(turn: A2aTurn, recovery: Recovery): void {
+    if (turn.progress > recovery.progress) Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp });
+  }
+  afterTry(turn: A2aTurn, recovery: Recovery): void {
+    // A try that news brought forward does not take the place of the one that was due.
+    if (!recovery.isEarly) recovery.at += 1;
+    this.nextTry(turn, recovery);
+  }
+  recovered(turn: A2aTurn): void {
+    turn.recovery = null;
+    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    this.settleTurn(turn);
+  }
+  recoveredGone(turn: A2aTurn): void {
+    turn.recovery = null;
+    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    this.taskGone();
+  }
+  giveUp(turn: A2aTurn, recovery: Recovery): void {
+    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    // What was said while the last try was under way is as good as an answer.
+    if (recovery.hasNews) return this.retry(turn, recovery);
+    recovery.step = 'asking';
+    recovery.stands = false;
+    this.confirm(turn, 'reconnect', t('Connection lost'), notReached(recovery.why), t('Reconnect'), t('Stop waiting'));
+  }
+
+  // --- earlier windows: what they left in the journal, and what happened since
+
+  /** Remembers what earlier windows showed; gives the last turn, when it has not come to its own end. */
+  restorePast(): LeftTurn | undefined {
+    const { state } = this;
+    // Without its connection the shipped server stops, and what it remembers of words is not whole.
+    if (this.agent.peer.dialect === 'gemini') return undefined;
+    for (const turn of state.past) {
+      const parsed = checkpoint.safeParse(turn.adapterState);
+      if (!parsed.success) continue;
+      beginTurn(state.delivered);
+      restore(state.delivered, parsed.data.known, turn.parts, parsed.data.calls);
+    }
+    return this.leftTurn();
+  }
+  leftTurn(): LeftTurn | undefined {
+    const turn = this.state.past.at(-1);
+    if (turn?.status !== 'failed' || this.agent.peer.dialect === 'gemini') return undefined;
+    const parsed = checkpoint.safeParse(turn.adapterState);
+    return parsed.success && parsed.data.running ? { turn, kept: parsed.data } : undefined;
+  }
+  /** The turn that the end of a window broke off goes on: with what was missed, and live where the agent is still at work. */
+  reopen({ turn: left, kept }: LeftTurn, now: Incoming): void {
+    const { state } = this;
+    if (!isInRecord(state.delivered, now)) return this.comeBack();
+    this.emit({ type: 'turns.removed', from: left.id });
+    const turn = this.newTurn(this.newId(), left.prompt, { at: left.startedAt });
+    if (!turn) return;
+    const ids = new Map(left.parts.map((part) => [part.id, this.newId()]));
+    const renamed = (id: string) => ids.get(id) ?? id;
+    const calls = kept.calls.map(([key, partId, status]) => [key, renamed(partId), status] as const);
+    const parts = left.parts.map((part) => continued(part, renamed(part.id), calls.find((one) => one[1] === renamed(part.id))?.[2]));
+    const apart = kept.known.apart.map(([partId, work]): [string, string] => [renamed(partId), work]);
+    restore(state.delivered, { ...kept.known, apart }, parts, calls);
+    for (const part of parts) this.emit({ type: 'part.added', turnId: turn.id, part });
+    for (const [key, partId, status] of calls) {
+      const part = parts.find((one) => one.id === partId);
+      if (part?.kind !== 'call') continue;
+      const { name, title, kind, input } = part.call;
+      const call = newCall(partId, { id: key, name, title, kind, status, ...(input === undefined ? {} : { input }) }, 'rfc');
+      if (part.call.status === 'rejected') call.decision = 'rejected';
+      put(turn.callIds, key, partId);
+      put(turn.calls, partId, call);
+    }
+    turn.anything = left.parts.length > 0;
+    const last = parts.at(-1);
+    if (last?.kind === 'text') {
+      // A plain agent's messages stand for themselves; an artifact that grows is known by its own id.
+      const message = this.agent.peer.dialect === 'plain' ? kept.known.names.at(-1)?.[0].replace(/^text /, '') : undefined;
+      laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(apart).get(last.id) || (message ?? null) };
+    }
+    this.goOn(turn, now);
+  }
+  /** What the agent did while nobody listened becomes a turn. */
+  catchUp(now: Incoming): void {
+    const { state } = this;
+    if (state.turn || this.agent.peer.dialect === 'gemini') return;
+    const isOld = (text: string) => state.summary.some((line) => line.includes(text.trim()));
+    if (!hasNews(state.delivered, now, isOld)) return;
+    const turn = this.newTurn(this.newId(), [], { at: this.now });
+    if (turn) this.goOn(turn, now);
+  }
+  /** Shows what happened, and goes on listening where the task goes on. */
+  goOn(turn: A2aTurn, now: Incoming): void {
+    turn.records += 1;
+    this.catchUpWith(turn, now);
+    this.keep(turn);
+    if (isAtRest(turn.taskState ?? undefined)) this.settleTurn(turn);
+    else this.lost(turn, null, true);
+  }
+  keep(turn: A2aTurn): void {
+    this.writeCheckpoint(turn, true);
+  }
+  keepSoon(turn: A2aTurn): void {
+    if (turn.keepIsDue) return;
+    turn.keepIsDue = true;
+    this.timer('keep', this.state.setup.timing.keep);
+  }
+  writeCheckpoint(turn: A2aTurn, running: boolean): void {
+    const { task, delivered } = this.state;
+    if (turn.keepIsDue) this.timer('keep', null);
+    turn.keepIsDue = false;
+    const value: Checkpoint = {
+      running,
+      ...(task.id === null ? {} : { taskId: task.id }),
+      ...(task.contextId === null ? {} : { contextId: task.contextId }),
+      known: checkpointOf(delivered),
+      calls: Object.values(turn.calls).map(({ key, id, last }): [string, string, Snapshot['status']] => [key, id, last.status]),
+    };
+    this.emit({ type: 'turn.adapterState', turnId: turn.id, value });
+  }
+
+  // --- stopping
+
+  stop(turn: A2aTurn): void {
+    if (turn.phase === 'stopping') return;
+    turn.phase = 'stopping';
+    turn.recovery = null;
+    clear(turn.followUps);
+    for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'cancelled');
+    this.timer('retry', null);
+    for (const call of READS) this.do({ do: 'drop', call });
+    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.close(stream.link);
+    const waiting = Object.values(turn.calls).filter(({ decision }) => decision === 'asking' || decision === 'changed');
+    for (const call of waiting) {
+      const ask = this.askOf(call);
+      if (ask) this.closeAsk(ask, 'cancelled');
+      Object.assign(call, { decision: 'rejected', edited: null });
+    }
+    const [first] = waiting;
+    const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
+    if (first && refusal && this.agent.peer.dialect === 'gemini') {
+      // Refusing what waits is the gentle stop of the shipped server: the task stays usable.
+      this.timer('stop', this.state.setup.timing.patience);
+      return this.sendDecision(turn, first, refusal);
+    }
+    turn.stop = {
+      step: 'begin',
+      commandRan: this.commandRuns(turn),
+      wasStreaming: false,
+      heldConnection: false,
+      why: null,
+      wasHeard: false,
+    };
+    this.do({ do: 'request', link: AGENT, call: 'connection', method: 'isConnectionHeld' });
+  }
+  stopBegun(turn: A2aTurn, heldConnection: boolean): void {
+    const { stop } = turn;
+    if (!stop) return;
+    stop.heldConnection = heldConnection;
+    stop.wasStreaming = isStreaming(turn);
+    this.timer('stop', this.state.setup.timing.patience);
+    const { id } = this.state.task;
+    // A cancel would end the conversation with the earlier generation of the shipped server.
+    if (id === null || this.isEarly) return this.afterCancel(turn, stop);
+    stop.step = 'cancelling';
+    this.do({ do: 'request', link: AGENT, call: 'cancel', method: 'tasks/cancel', params: { id } });
+  }
+  /** The shipped server in its earlier generation. */
+  get isEarly(): boolean {
+    return this.agent.peer.dialect === 'gemini' && !this.state.newer;
+  }
+  cancelled(turn: A2aTurn, problem: Problem | null): void {
+    const { stop } = turn;
+    if (!stop) return;
+    if (!problem && this.agent.peer.dialect !== 'gemini') this.leaveTask();
+    else if (problem?.kind === 'rpc' && problem.code === NOT_FOUND) this.leaveTask();
+    else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
+      stop.why = wordsOf(problem);
+      this.log('warn', `Cancelling failed: ${problem.message}`);
+    }
+    this.afterCancel(turn, stop);
+  }
+  stopElapsed(turn: A2aTurn): void {
+    const { stop } = turn;
+    if (!stop) return this.finish('cancelled');
+    if (stop.step === 'waiting') return this.stopWaited(turn, stop);
+    if (stop.step === 'reading') {
+      this.do({ do: 'drop', call: 'stop task' });
+      return this.stopTaskRead(turn, null);
+    }
+    if (stop.step !== 'cancelling') return;
+    this.do({ do: 'drop', call: 'cancel' });
+    this.log('warn', 'The cancel was not answered in time.');
+    stop.why = '';
+    if (this.agent.peer.dialect === 'gemini') this.afterCancel(turn, stop);
+    else this.stopWaited(turn, stop);
+  }
+  afterCancel(turn: A2aTurn, stop: Stop): void {
+    if (this.agent.peer.dialect === 'gemini') {
+      // Closing the socket is what ends the turn, and with it a command.
+      stop.step = 'hangingUp';
+      return this.do({ do: 'request', link: AGENT, call: 'hang up', method: 'hangUpGently' });
+    }
+    stop.step = 'waiting';
+    // Where no word has come yet there is no task to be told, and no last word to wait for.
+    if (!isStreaming(turn) || turn.records === 0) this.stopWaited(turn, stop);
+  }
+  stopWaited(turn: A2aTurn, { why, wasStreaming }: Stop): void {
+    const hangsUp = isStreaming(turn);
+    if (hangsUp) this.do({ do: 'notify', link: AGENT, method: 'hangUp' });
+    if (why !== null && (!wasStreaming || hangsUp)) {
+      // Nobody knows whether it goes on: what is said next would be lost on a task that does.
+      this.leaveTask();
+      this.addNotice(turn, 'warn', t('The agent did not say that it has stopped; it may still be at work. {0}', why).trim());
+    }
+    this.finish('cancelled');
+  }
+  hungUp(turn: A2aTurn, wasHeard: boolean): void {
+    const { stop } = turn;
+    if (!stop) return;
+    stop.wasHeard = wasHeard;
+    if (this.isEarly && this.state.task.id !== null) {
+      stop.step = 'reading';
+      return this.readTask('stop task');
+    }
+    this.leaveTask();
+    this.stopped(turn, stop);
+  }
+  stopTaskRead(turn: A2aTurn, now: Incoming | null): void {
+    const { stop } = turn;
+    if (!stop) return;
+    if (!now || isOver(now.state)) this.leaveTask();
+    this.stopped(turn, stop);
+  }
+  stopped(turn: A2aTurn, { commandRan, heldConnection, wasHeard }: Stop): void {
+    const mayRun = commandRan && !(heldConnection && wasHeard);
+    if (mayRun) this.addNotice(turn, 'warn', t('A command of the agent may still be running; restarting the agent ends it.'));
+    this.finish('cancelled');
+  }
+
+  // --- what we ask ourselves: arguments, confirmations, a sign-in
+
+  ourAsks(turn: A2aTurn): readonly OpenAsk[] {
+    return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as About).on !== 'call');
+  }
+  /** No rule chooses `yes`. */
+  confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes: string, no: string): void {
+    const shown: Ask = {
+      kind: 'approval',
+      id: this.newId(),
+      wordless: true,
+      ours: true,
+      turnId: turn.id,
+      title,
+      detail: { type: 'text', text },
+      options: [
+        { id: 'yes', label: yes, effect: 'allow_always' },
+        { id: 'no', label: no, effect: 'reject_once' },
+      ],
+    };
+    this.ask(shown, { on } satisfies About);
+  }
+  askFields(turn: A2aTurn, on: OurQuestion, title: string, fields: readonly Field[]): void {
+    this.ask({ kind: 'question', id: this.newId(), turnId: turn.id, ours: true, title, fields }, { on } satisfies About);
+  }
+  ourAskAnswered(turn: A2aTurn, ask: OpenAsk, on: OurQuestion, answer: Answer): void {
+    this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
+    const yes = answer.kind === 'option' && answer.optionId === 'yes';
+    const values = answer.kind === 'fields' ? answer.values : undefined;
+    switch (on) {
+      case 'reconnect': {
+        const { recovery } = turn;
+        if (!recovery) return;
+        if (yes) return this.retry(turn, recovery);
+        return this.finish('failed', { error: { message: notReached(recovery.why), next: ['continue'] } });
+      }
+      case 'signIn':
+        return yes ? this.sendText(turn, 'text', 'done') : this.stop(turn);
+      case 'checkpoint':
+        return this.checkpointChosen(turn, values?.checkpoint?.[0] ?? '');
+      case 'arguments':
+        return this.argumentsGiven(turn, values);
+      case 'confirmed':
+        return yes ? this.runCommand(turn) : this.finish('cancelled');
+    }
+  }
+
+  // --- slash commands of the agent, each a turn
+
+  command({ turnId, path, args }: Extract<Intent, { type: 'command' }>): void {
+    const { agent, phase } = this.state;
+    if (!agent || phase !== 'ready') return;
+    const line = `/${path.join(' ')}`;
+    const turn = this.newTurn(turnId, [{ type: 'text', text: [line, args].filter(Boolean).join(' ') }]);
+    if (!turn) return;
+    this.setAside();
+    const by = agent.commands?.by ?? 'rpc';
+    const given = args.trim();
+    turn.command = { path, args: given, by, results: 0, answer: null, isStream: false };
+    if (by === 'rest' && line === '/restore') {
+      if (given !== '') return this.checkpointChosen(turn, given);
+      const body = { command: 'restore list', args: [] };
+      return this.do({ do: 'request', link: AGENT, call: 'checkpoints', method: 'POST /executeCommand', params: body });
+    }
+    if (by === 'rest' && line === '/init') {
+      // The shipped server's `init` runs on its own, and writes without asking.
+      const text = t('It looks through the folder and writes the file without asking again.');
+      return this.confirm(turn, 'confirmed', t('Let the agent write GEMINI.md?'), text, t('Write it'), t('Leave it'));
+    }
+    const required = agent.commands?.required[line] ?? [];
+    if (given !== '' || required.length === 0) return this.runCommand(turn);
+    const fields = required.map(({ name, description }) => ({
+      id: name,
+      label: description ? `${name}: ${description}` : name,
+      required: true as const,
+    }));
+    this.askFields(turn, 'arguments', t('/{0} needs more', path.join(' ')), fields);
+  }
+  checkpointsListed(turn: A2aTurn, result: unknown, problem: Problem | null): void {
+    if (problem) return this.finish('failed', { error: { message: problem.message, next: ['retry'] } });
+    const known = readCheckpoints(result);
+    if (known.length === 0) return this.finish('failed', { error: { message: t('There is nothing to restore.'), next: ['retry'] } });
+    const title = t('Which checkpoint?');
+    this.askFields(turn, 'checkpoint', title, [
+      { id: 'checkpoint', label: title, choices: known.map((label) => ({ label })), required: true },
+    ]);
+  }
+  checkpointChosen(turn: A2aTurn, name: string): void {
+    if (name === '' || !turn.command) return this.finish('cancelled');
+    turn.command.args = name;
+    const text = t('Files are set back to how they were. Editors with unsaved text will differ from them.');
+    this.confirm(turn, 'confirmed', t('Restore the checkpoint {0}?', name), text, t('Restore'), t('Leave things as they are'));
+  }
+  argumentsGiven(turn: A2aTurn, values: Readonly<Record<string, readonly string[]>> | undefined): void {
+    if (!values || !turn.command) return this.finish('cancelled');
+    const required = this.agent.commands?.required[`/${turn.command.path.join(' ')}`] ?? [];
+    turn.command.args = required.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
+    this.runCommand(turn);
+  }
+  runCommand(turn: A2aTurn): void {
+    const { state } = this;
+    if (!turn.command) return;
+    const { path, args, by } = turn.command;
+    if (by === 'rest') {
+      const body = { command: path.join(' '), args: args === '' ? [] : [args] };
+      return this.openStream(turn, 'command', null, { rest: '/executeCommand', body });
+    }
+    const { contextId } = state.task;
+    const params = commandParams(this.agent.peer, { path, args, contextId, workspace: state.setup.cwd });
+    this.openStream(turn, 'command', null, { method: 'command/execute', params });
+  }
+  /** The first result may be the answer to the command: true when it was. */
+  commandRecord(command: CommandRun, result: unknown): boolean {
+    if (command.by === 'rest') return false;
+    const { state } = this;
+    command.results += 1;
+    const answer = command.answer ? undefined : readCommandAnswer(result);
+    if (!answer) return false;
+    command.answer = answer;
+    if (answer.status === 'failed_to_start' || answer.id === null) return true;
+    state.task.id = answer.id;
+    if (answer.id !== state.aside?.id) state.delivered.ownTask = true;
+    return true;
+  }
+  /** The shipped server has answered with one body. */
+  commandAnswered(turn: A2aTurn, body: unknown): void {
+    const { failed, text } = readCommandResult(isRecord(body) ? body.data : body);
+    this.showText(turn, 'text', text || t('The command has run.'), undefined, undefined);
+    this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
+  }
+  /** `problem`: how the body broke; `error`: the same, unless it had said its last word. */
+  commandClosed(turn: A2aTurn, problem: Problem | null, error: Problem | null): void {
+    const { command } = turn;
+    if (!command || turn.phase === 'stopping') return this.closed(turn, error);
+    if (command.by === 'rest') {
+      if (command.isStream || !problem) return this.closed(turn, error);
+      return this.finish('failed', { error: { message: problem.message, next: ['retry'] } });
+    }
+    const { answer, results } = command;
+    const failed = (message: string) => this.closed(turn, { kind: 'nothing', code: 0, message });
+    if (problem) return this.closed(turn, error);
+    if (answer?.status === 'failed_to_start') return failed(answer.message || t('The command could not be started.'));
+    if (results > 1 || !answer) return this.closed(turn, error);
+    if (answer.id !== null) {
+      // Nothing but the answer came: the rest is told to those who subscribe.
+      if (answer.message) {
+        turn.anything = true;
+        this.addNotice(turn, 'info', answer.message);
+      }
+      turn.records += 1;
+      this.keep(turn);
+      return this.lost(turn, null, true);
+    }
+    const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
+    if (!ran) return failed(answer.message || t('The agent did not say whether the command was started.'));
+    this.showText(turn, 'text', answer.message || t('The command has run.'), undefined, undefined);
+    this.finish('done');
+  }
+}
+
+export const a2aMachine = machineOf(A2aStep);
+
+const EDITOR_TOOLS = 'editorTools';
+/** Requests that read the task; a task that is not known any more is no failure of theirs. */
+const READS = new Set(['take up', 'news', 'look behind', 'doubt', 'look', 'subscribed task', 'retried task', 'stopped task', 'stop task']);
+const CALLS_OF_TURN = [
+  ...['make task', 'change version', 'look behind', 'doubt', 'look', 'subscribed task', 'retried task', 'stopped task', 'stop task'],
+  ...['connection', 'cancel', 'hang up', 'checkpoints'],
+];
+
+function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
+  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
+  return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
+}
+function isDecided({ decision }: A2aCall): boolean {
+  return decision !== 'none' && decision !== 'asking' && decision !== 'changed';
+}
+/** What stands to be decided is not what the user was asked about. */
+function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
+  if (!asked) return false;
+  if (last.status === 'pending') return decision === 'asking';
+  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited);
+}
+/** Some body has not ended. */
+function isStreaming(turn: A2aTurn): boolean {
+  return turn.streams.some(({ stage }) => stage !== 'ended');
+}
+/** No stream of the task is open, and one is wanted. */
+function isOffline({ recovery }: A2aTurn): boolean {
+  return recovery !== null && !recovery.stands;
+}
+function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
+  const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
+}
+/** The record came while the task was read, and stands in what was read. */
+function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
+  if (!covered || messageId === undefined) return false;
+  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
+  const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
+  if (!read) return false;
+  if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
+  return textOf(read).endsWith(textOf(parts));
+}
+/** The end of the window ended its calls, not the agent. */
+function continued(part: Part, id: string, status: Snapshot['status'] | undefined): Part {
+  if (part.kind !== 'call') return { ...part, id };
+  const cut = part.call.status === 'cancelled' && status !== undefined && status !== 'cancelled';
+  return { ...part, id, call: { ...part.call, id, ...(cut ? { status: status === 'waiting' ? 'pending' : status } : {}) } };
+}
+function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
+  if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
+}
+function summarise(summary: string[], turn: Turn): void {
+  for (const one of turn.prompt) if (one.type === 'text') addLine(summary, 'User', one.text);
+  for (const part of turn.parts) {
+    if (part.kind === 'text') addLine(summary, 'Agent', part.text);
+    else if (part.kind === 'call' && part.call.status === 'done')
+      for (const output of part.call.output) if (output.kind === 'diff') addLine(summary, 'Changed', output.diff.path);
+  }
+}
+function problemOf({ message, code, data }: Failure): Problem {
+  const { kind } = (data ?? {}) as { readonly kind?: string };
+  return { kind: kind ?? 'lost', code: code ?? 0, message };
+}
+/** Null when the body has come to its end. */
+function problemIn({ failure, reason, code }: Ending): Problem | null {
+  return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
+}
+function wordsOf({ kind, message }: Problem): string {
+  return kind === 'rpc' ? t('The agent says: {0}', message) : message;
+}
+/** The task takes no more messages. */
+function isTerminal({ code, message }: Problem): boolean {
+  return code === UNSUPPORTED || /terminal state/i.test(message);
+}
+function notReached(why: string): string {
+  return t('The agent was not reached again. {0} It may still be at work.', why);
+}
+function mayBeFollowed(): string {
+  return t('The answer before was sent, and may still be followed.');
+}
+/** The shipped server's first generation fails over its own repository in two ways that the user can mend. */
+function advised(failure: string): string {
+  if (!/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
+  return t('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
+}
