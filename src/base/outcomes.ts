@@ -4,6 +4,7 @@
 export interface Refusal {
   readonly code: number;
   readonly message: string;
+  readonly data?: unknown;
 }
 /** Why a request has no result. `refused`: the agent answered with an error. `unsent`: it never left. `lost`: nobody knows whether it arrived. */
 export interface Failure {

@@ -37,3 +37,12 @@ function decoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** The `file:` URI of an absolute path. */
+export function uriOfPath(path: string): string {
+  const encoded = (text: string) => encodeURI(text.replaceAll('\\', '/')).replaceAll('?', '%3F').replaceAll('#', '%23');
+  if (path.startsWith('\\\\')) return `file:${encoded(path)}`;
+  return isWindows(path)
+    ? `file:///${path.slice(0, 2)}${encoded(path.slice(2))}`
+    : `file://${encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23')}`;
+}

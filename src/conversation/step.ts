@@ -199,8 +199,8 @@ export abstract class Step<S extends Conversation> {
     if (request) this.do({ do: 'answer', link: request.link, id, none: true });
   }
   /** Answers a request that was not opened, or was, with an error. */
-  refuse(link: string, id: string, code: number, message: string): void {
-    const error: Refusal = { code, message };
+  refuse(link: string, id: string, code: number, message: string, data?: unknown): void {
+    const error: Refusal = { code, message, ...(data === undefined ? {} : { data }) };
     this.#takeRequest(id);
     this.do({ do: 'answer', link, id, error });
   }

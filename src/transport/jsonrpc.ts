@@ -46,8 +46,8 @@ export interface RpcOptions {
 export const unanswered: unique symbol = Symbol('unanswered');
 
 /** What a request handler throws to answer with this failure. */
-export function failure(code: number, message: string): Error {
-  return new ResponseError(code, message);
+export function failure(code: number, message: string, data?: unknown): Error {
+  return new ResponseError(code, message, data);
 }
 
 /** The code and message another end failed a request with; undefined for any other error (the connection closed, for one). */

@@ -1,3 +1,4 @@
+import { type CancellationStrategy, CancellationTokenSource } from 'vscode-jsonrpc/node';
 import type { Log } from '../base/log.ts';
 import type { Failure, LinkAnswer } from '../base/outcomes.ts';
 import type { Channel, Closed } from './channel.ts';
@@ -12,6 +13,8 @@ export interface RpcLinkOptions {
   /** True of a notification that shows the agent working at our request: a failure without an id is not about that request then. */
   readonly showsWork?: (method: string, params: unknown) => boolean;
   readonly textAt?: readonly string[];
+  /** The notification that takes back a request of ours whose signal fires; without it nothing is sent. */
+  readonly cancelMethod?: string;
 }
 
 /**
@@ -55,6 +58,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
       // The message is in the channel once the connection's own step is over.
       if (method === undefined && unwritten.delete(keyOf(id))) queueMicrotask(sendBehind);
     },
+    ...(options.cancelMethod === undefined ? {} : { cancellation: cancelBy(options.cancelMethod) }),
     ...(options.wireId ? { wireId: ({ id }) => options.wireId?.(id ?? 0) ?? 0 } : {}),
     first: (message) => {
       const { id, method, params } = message as { readonly id?: unknown; readonly method?: string; readonly params?: unknown };
@@ -77,7 +81,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
         open.set(id, ({ result, error, none }) => {
           open.delete(id);
           if (none) resolve(unanswered);
-          else if (error) reject(failure(error.code, error.message));
+          else if (error) reject(failure(error.code, error.message, error.data));
           else resolve(result);
         });
         events.asked(id, method, params);
@@ -93,12 +97,18 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
   disposed ||= closed !== undefined;
   finish();
   return {
-    request: (method, params) =>
+    request: (method, params, signal) =>
       new Promise((resolve, reject) => {
         const failed = (error: unknown) => reject(new LinkError(toFailure(error)));
         afterAnswers(() => {
-          const sent = params === undefined ? rpc.connection.sendRequest(method) : rpc.connection.sendRequest(method, params as object);
-          sent.then(resolve, failed);
+          const { cancelMethod } = options;
+          const cancel = cancelMethod === undefined ? undefined : new CancellationTokenSource();
+          const given = [...(params === undefined ? [] : [params as object]), ...(cancel ? [cancel.token] : [])];
+          rpc.connection
+            .sendRequest(method, ...given)
+            .then(resolve, failed)
+            .finally(() => cancel?.dispose());
+          if (cancel) signal.addEventListener('abort', () => cancel.cancel(), { once: true });
         });
       }),
     notify: (method, params) => afterAnswers(() => void rpc.connection.sendNotification(method, params as object).catch(() => {})),
@@ -110,6 +120,14 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     },
     // Not inside the step that wants it: its end comes as an input of its own.
     close: () => queueMicrotask(() => afterAnswers(() => channel.dispose())),
+  };
+}
+
+/** Requests of theirs are cancelled through `withdrawn`, not through the connection. */
+function cancelBy(method: string): CancellationStrategy {
+  return {
+    receiver: { createCancellationTokenSource: () => new CancellationTokenSource() },
+    sender: { sendCancellation: (connection, id) => connection.sendNotification(method, { requestId: id }), cleanup: () => {} },
   };
 }
 

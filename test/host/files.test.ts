@@ -4,10 +4,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
+import { silentLog } from '../../src/base/log.ts';
+import type { LinkAnswer } from '../../src/base/outcomes.ts';
 import { editorFiles } from '../../src/editor/files.ts';
-import { OpenAsks } from '../../src/protocols/acp/asks.ts';
-import { FileRequests } from '../../src/protocols/acp/fileRequests.ts';
+import { type FileArgs, FilePort } from '../../src/protocols/acp/files.ts';
+import { acpMachine, LIMITS, newAcp } from '../../src/protocols/acp/machine.ts';
+import { drive } from '../../src/protocols/driver.ts';
 import type { Ask } from '../../src/session/model.ts';
+import type { LinkEvents } from '../../src/transport/link.ts';
 
 describe('files as the user has them', () => {
   let folder: string;
@@ -77,27 +81,45 @@ describe('files as the user has them', () => {
   /** What an agent asks of files through its protocol, into this editor. */
   const asked = (mayReplace: boolean) => {
     const opened: Ask[] = [];
-    const asks: OpenAsks = new OpenAsks(
-      (event) => {
+    const answers = new Map<string, (answer: LinkAnswer) => void>();
+    const files = new FilePort(editorFiles);
+    let link: LinkEvents | undefined;
+    const can = { links: false, logins: false };
+    const client = { name: 'test', version: '0' };
+    const setup = { cwd: folder, folders: [], client, newest: 1, resume: null, startedAt: null, can, tools: [], limits: LIMITS } as const;
+    const driver = drive(acpMachine, newAcp('s', setup), {
+      now: Date.now,
+      log: silentLog,
+      emit: (event) => {
         if (event.type !== 'ask.opened') return;
         opened.push(event.ask);
-        queueMicrotask(() => asks.answer(event.ask.id, { kind: 'option', optionId: mayReplace ? 'allow' : 'reject' }));
+        const answer = { kind: 'option', optionId: mayReplace ? 'allow' : 'reject' } as const;
+        queueMicrotask(() => driver.feed({ on: 'intent', intent: { type: 'answer', askId: event.ask.id, answer } }));
       },
-      () => `ask${opened.length}`,
-    );
-    const requests = new FileRequests({
-      files: editorFiles,
-      asks,
-      roots: () => [folder],
-      quirks: () => ({}),
-      turns: { current: undefined, stopped: false },
-      wrote: () => {},
+      links: {
+        agent: (_params, events) => {
+          link = events;
+          return {
+            request: async (method) => (method === 'initialize' ? { protocolVersion: 1 } : { sessionId: 'one' }),
+            notify: () => {},
+            answer: (id, answer) => answers.get(id)?.(answer),
+            close: () => {},
+          };
+        },
+      },
+      ports: { file: (args: FileArgs) => files.run(args), terminal: async () => null, server: async () => [] },
     });
-    const { signal } = new AbortController();
+    driver.feed({ on: 'start' });
+    const ask = (method: string, params: object) =>
+      new Promise<unknown>((resolve, reject) => {
+        const id = `request ${answers.size}`;
+        answers.set(id, ({ result, error }) => (error ? reject(new Error(error.message)) : resolve(result)));
+        link?.asked(id, method, { sessionId: 'one', ...params });
+      });
     return {
       opened,
-      read: async () => (await requests.read({ path: file }, signal)).content,
-      write: (content: string, name = file) => requests.write({ path: name, content }, signal),
+      read: async () => ((await ask('fs/read_text_file', { path: file })) as { readonly content: string }).content,
+      write: (content: string, name = file) => ask('fs/write_text_file', { path: name, content }),
     };
   };
 

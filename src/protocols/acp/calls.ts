@@ -1,13 +1,14 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
+import { type Call, find, keys, put, type Table } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
-import { toContent } from './content.ts';
+import { toContent } from './codec.ts';
 import { asItCame } from './diffs.ts';
 import type { DiffItem, ToolContent, WireCall } from './schema.ts';
 
-/** One tool call as the agent has told it so far; every source of news about it is merged here (acp.md §8.1). */
-export interface CallState {
+/** What the agent has told of a tool call so far. Everything said about it, by updates and by questions, is merged here. */
+export interface CallFacts {
   readonly id: string;
   title: string;
   name: string;
@@ -15,42 +16,44 @@ export interface CallState {
   status: ToolCall['status'];
   content: readonly ToolContent[];
   locations: ToolCall['locations'];
+  /** null: none. */
   rawInput: unknown;
   rawOutput: unknown;
   meta: Readonly<Record<string, unknown>>;
-  /** What the agent last said about the edit of a path, and what that was found to mean. Kept when the agent replaces it by a sentence. */
-  readonly edits: Map<string, Edit>;
-  /** True once the user has refused it: nothing the agent says afterwards changes that. */
-  refused: boolean;
-  /** How many permissions for it are open. */
-  asking: number;
-  /** True when a question about it was taken back without an answer, and the agent has not gone on with it since. */
-  unanswered: boolean;
-  /** The agent takes a request to stop it by itself. */
+  /** What the agent last said about the edit of a path, and what that means for the file. Kept when the agent replaces it by a sentence. */
+  edits: Table<Edit>;
+  /** The agent takes a request to stop this call alone. */
   stops: boolean;
-  /** What of it has been told last. */
-  told: Shown | undefined;
   /** The terminals it has shown, also those it shows no more. */
-  readonly terminals: Set<string>;
-  /** Told what the agent says of it, by whoever asks a user about it. */
-  readonly watchers: Set<(news: WireCall, from: From) => void>;
+  terminals: string[];
+}
+export interface Edit {
+  readonly items: readonly DiffItem[];
+  diffs: readonly Diff[];
+  /** `reading`: its file is being read; `placed`: the items have been compared with it. */
+  state: 'new' | 'reading' | 'placed';
+  /** The number of that reading. */
+  reading: number;
+}
+/** A call in its turn. `refused` stands whatever the agent says afterwards; `unanswered`: a question about it was taken back without an answer. */
+export interface AcpCall extends CallFacts, Call<'none' | 'refused' | 'unanswered'> {
+  readonly id: string;
+  /** How many questions about it are open. */
+  questions: number;
+  /** What the session shows of it. */
+  told: Shown | null;
 }
 /** Where news of a call comes from. */
 export type From = 'tool_call' | 'tool_call_update' | 'permission';
 /** What the user has stopped: the turn, and commands by their terminals. */
-export interface Stops {
-  readonly stopping: boolean;
-  readonly stopped: ReadonlySet<string>;
+export interface Stopped {
+  readonly turn: boolean;
+  readonly terminals: readonly string[];
 }
-export const NOTHING_STOPPED: Stops = { stopping: false, stopped: new Set() };
-export interface Edit {
-  items: readonly DiffItem[];
-  diffs: readonly Diff[];
-  /** The file has been looked at for these items. */
-  placed: boolean;
-}
+export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [] };
+export type Shown = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
 
-export function newCall(id: string): CallState {
+function newFacts(id: string): CallFacts {
   return {
     id,
     title: '',
@@ -59,25 +62,47 @@ export function newCall(id: string): CallState {
     status: 'pending',
     content: [],
     locations: [],
-    rawInput: undefined,
-    rawOutput: undefined,
+    rawInput: null,
+    rawOutput: null,
     meta: {},
-    edits: new Map(),
-    refused: false,
-    asking: 0,
-    unanswered: false,
+    edits: {},
     stops: false,
-    told: undefined,
-    terminals: new Set(),
-    watchers: new Set(),
+    terminals: [],
   };
+}
+export function newCall(id: string): AcpCall {
+  return { ...newFacts(id), decision: 'none', ended: false, questions: 0, told: null };
+}
+/** A finished call that is announced again is another one under the same id. */
+export function startAgain(call: AcpCall): void {
+  Object.assign(call, newFacts(call.id), { decision: 'none', ended: false });
+}
+export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, news: WireCall): boolean {
+  return isFinal(call.status) && call.decision !== 'refused' && !isFinal(statusOf(news.status) ?? 'pending');
+}
+/** What one question is about: the call as it is when it is asked about. Of its edits only those the question brings along, where it brings any. */
+export function askedFacts(call: CallFacts, { content }: WireCall): CallFacts {
+  const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
+  const edits: Table<Edit> = {};
+  for (const path of keys(call.edits)) {
+    const edit = find(call.edits, path);
+    if (edit && (own.size === 0 || own.has(path))) put(edits, path, { ...edit });
+  }
+  const { id, title, name, kind, status, locations, rawInput, rawOutput, meta, stops } = call;
+  return { id, title, name, kind, status, content: call.content, locations, rawInput, rawOutput, meta, edits, stops, terminals: [] };
+}
+/** A call that is asked about while no turn runs: the question alone shows it. */
+export function factsOf(news: WireCall | undefined): CallFacts {
+  const call = newFacts(news?.toolCallId ?? '');
+  if (news) mergeCall(call, news, 'permission', NOTHING_STOPPED);
+  return call;
 }
 
 /**
- * Once the user asked to stop, a failure is the stop, and a command they have ended is not done, whatever the agent says. Null and absent
- * members are unchanged; lists replace.
+ * Null and absent members are unchanged; lists replace. Once the user asked to stop, a failure is the stop, and a command they have ended is not
+ * done, whatever the agent says.
  */
-export function mergeCall(call: CallState, news: WireCall, from: From, { stopping, stopped }: Stops): void {
+export function mergeCall(call: CallFacts, news: WireCall, from: From, stopped: Stopped): void {
   if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
   if (news._meta) call.meta = { ...call.meta, ...news._meta };
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
@@ -85,39 +110,30 @@ export function mergeCall(call: CallState, news: WireCall, from: From, { stoppin
   for (const member of news.unset ?? []) unset(call, member);
   const content = news.added ? [...call.content, ...news.added] : news.content;
   if (content) {
-    if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content);
+    if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content) ?? null;
     call.content = content;
-    for (const item of content) if (item.type === 'terminal') call.terminals.add(item.terminalId);
-    takeEdits(call, content);
+    for (const item of content)
+      if (item.type === 'terminal' && !call.terminals.includes(item.terminalId)) call.terminals.push(item.terminalId);
+    mergeEdits(call, content);
   }
   if (news.stops !== undefined) call.stops = news.stops;
   if (news.locations) call.locations = news.locations.map(({ path, line }) => (line == null ? { path } : { path, line }));
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
   const status = statusOf(news.status);
-  if (status && from !== 'permission') call.unanswered = false;
-  const isStop = (stopping && status === 'failed') || (status && isFinal(status) && [...call.terminals].some((id) => stopped.has(id)));
+  const isStop =
+    (stopped.turn && status === 'failed') || (status && isFinal(status) && call.terminals.some((id) => stopped.terminals.includes(id)));
   if (status && !isFinal(call.status)) call.status = isStop ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
 }
 
-/**
- * What one question is about: the call as it is when it is asked about, apart from what another question says of the same call meanwhile. Of its
- * edits only those it brings along, where it brings any.
- */
-export function askedCall(call: CallState, { content }: WireCall): CallState {
-  const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
-  const edits = [...call.edits].filter(([path]) => own.size === 0 || own.has(path));
-  return { ...call, edits: new Map(edits), terminals: new Set(call.terminals), watchers: new Set() };
-}
-
-/** The agent says more of a call that is asked about. The edits are those of the call itself, which are compared with their files. */
-export function hearAsked(asked: CallState, call: CallState, news: WireCall, from: From, stops: Stops): void {
-  if (isAnnouncedAgain(asked, news)) Object.assign(asked, newCall(asked.id));
-  mergeCall(asked, news, from, stops);
+/** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
+export function mergeAsked(asked: CallFacts, call: CallFacts, news: WireCall, from: From, stopped: Stopped): void {
+  if (isAnnouncedAgain(asked, news)) Object.assign(asked, newFacts(asked.id));
+  mergeCall(asked, news, from, stopped);
   for (const item of news.added ?? news.content ?? []) {
-    const edit = item.type === 'diff' ? call.edits.get(item.path) : undefined;
-    if (item.type === 'diff' && edit) asked.edits.set(item.path, edit);
+    const edit = item.type === 'diff' ? find(call.edits, item.path) : undefined;
+    if (item.type === 'diff' && edit) put(asked.edits, item.path, { ...edit });
   }
 }
 
@@ -125,7 +141,7 @@ export function hearAsked(asked: CallState, call: CallState, news: WireCall, fro
 function argumentsIn([item, ...others]: readonly ToolContent[]): unknown {
   if (item?.type !== 'content' || others.length > 0) return undefined;
   const content = toContent(item.content);
-  if (content.type !== 'text' || !/^\{[\s\S]*\}$/.test(content.text)) return undefined;
+  if (content.type !== 'text' || !content.text.startsWith('{') || !content.text.endsWith('}')) return undefined;
   try {
     return parseJson(content.text);
   } catch {
@@ -133,37 +149,60 @@ function argumentsIn([item, ...others]: readonly ToolContent[]): unknown {
   }
 }
 
-function unset(call: CallState, member: 'title' | 'name' | 'rawInput' | 'rawOutput'): void {
+function unset(call: CallFacts, member: 'title' | 'name' | 'rawInput' | 'rawOutput'): void {
   if (member === 'title' || member === 'name') call[member] = '';
-  else call[member] = undefined;
+  else call[member] = null;
 }
 
-/** A finished call that is announced again is another one under the same id. */
-export function isAnnouncedAgain(call: CallState, news: WireCall): boolean {
-  const status = statusOf(news.status) ?? 'pending';
-  return isFinal(call.status) && !call.refused && !isFinal(status);
+function mergeEdits(call: CallFacts, content: readonly ToolContent[]): void {
+  const byPath = new Map<string, DiffItem[]>();
+  for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
+  for (const [path, items] of byPath) {
+    const before = find(call.edits, path);
+    // The texts as they came stand in until the file has been read; what was found earlier is better than that.
+    const diffs = before?.state === 'placed' && isWhole(before.diffs) ? before.diffs : items.map(asItCame);
+    put(call.edits, path, { items, diffs, state: 'new', reading: 0 });
+  }
+}
+export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && diffs.every((diff) => !diff.excerpt);
+export const allDiffs = (call: CallFacts): readonly Diff[] => Object.values(call.edits).flatMap((edit) => edit.diffs);
+/** Edits whose files have not been read yet. */
+export const isUnplaced = (call: CallFacts): boolean => Object.values(call.edits).some((edit) => edit.state !== 'placed');
+
+const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
+const STATUSES: Readonly<Record<string, ToolCall['status']>> = {
+  pending: 'pending',
+  in_progress: 'running',
+  completed: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  paused: 'pending',
+};
+export function statusOf(status: string | null | undefined): ToolCall['status'] | undefined {
+  return status != null && Object.hasOwn(STATUSES, status) ? STATUSES[status] : undefined;
+}
+export function isFinal(status: ToolCall['status']): boolean {
+  return status === 'done' || status === 'failed' || status === 'cancelled' || status === 'rejected';
 }
 
-export type Shown = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
+// --- what the session shows of it
 
 /** What has changed since it was told last, and is told now; undefined when nothing. */
-export function untold(call: CallState): CallChange | undefined {
+export function untold(call: AcpCall): CallChange | undefined {
   const before: Partial<Shown> = call.told ?? {};
   const now = shown(call);
   call.told = now;
-  const changed = Object.entries(now).filter(([key, value]) => !equal(before[key as keyof Shown], value));
+  const changed = Object.entries(now).filter(([key, value]) => !isEqual(before[key as keyof Shown], value));
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
-
-function equal(one: unknown, other: unknown): boolean {
+function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object') return false;
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What the model shows of it now. */
-export function shown(call: CallState): Shown {
-  const status = call.refused ? 'rejected' : call.asking > 0 && !isFinal(call.status) ? 'waiting' : call.status;
+export function shown(call: AcpCall): Shown {
+  const status = call.decision === 'refused' ? 'rejected' : call.questions > 0 && !isFinal(call.status) ? 'waiting' : call.status;
   return {
     name: call.name || call.kind,
     title: titleOf(call),
@@ -177,59 +216,32 @@ export function shown(call: CallState): Shown {
   };
 }
 
-/** A place for edits that have not been compared with their files yet. */
-export function unplaced(call: CallState): readonly (readonly [string, Edit])[] {
-  return [...call.edits].filter(([, edit]) => !edit.placed);
+export function titleOf(call: CallFacts): string {
+  const title = call.title || call.name || (call.kind === 'other' ? 'Tool' : call.kind);
+  return call.kind === 'execute' ? title : (title.split('\n', 1)[0] ?? title);
 }
 
-const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
-const STATUSES: Readonly<Record<string, ToolCall['status']>> = {
-  pending: 'pending',
-  in_progress: 'running',
-  completed: 'done',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  paused: 'pending',
-};
-
-function statusOf(status: string | null | undefined): ToolCall['status'] | undefined {
-  return status != null && Object.hasOwn(STATUSES, status) ? STATUSES[status] : undefined;
-}
-
-export function isFinal(status: ToolCall['status']): boolean {
-  return status === 'done' || status === 'failed' || status === 'cancelled' || status === 'rejected';
-}
-
-function takeEdits(call: CallState, content: readonly ToolContent[]): void {
-  const byPath = new Map<string, DiffItem[]>();
-  for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
-  for (const [path, items] of byPath) {
-    const before = call.edits.get(path);
-    // The texts as they came stand in until the file has been looked at; what was found earlier is better than that.
-    const diffs = before?.placed && !before.diffs.some((diff) => diff.excerpt) ? before.diffs : items.map(asItCame);
-    call.edits.set(path, { items, diffs, placed: false });
-  }
-}
-
-function outputOf(call: CallState): readonly Output[] {
+function outputOf(call: CallFacts): readonly Output[] {
   const output: Output[] = [];
   const seen = new Set<string>();
+  const addDiffs = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const diff of find(call.edits, path)?.diffs ?? []) output.push({ kind: 'diff', diff });
+  };
   for (const item of call.content) {
     if (item.type === 'terminal') output.push({ kind: 'terminal', terminalId: item.terminalId });
     else if (item.type === 'content') {
       const content = toContent(item.content);
       if (content.type !== 'text' || content.text !== '') output.push({ kind: 'content', content });
-    } else if (!seen.has(item.path)) {
-      seen.add(item.path);
-      for (const diff of call.edits.get(item.path)?.diffs ?? []) output.push({ kind: 'diff', diff });
-    }
+    } else addDiffs(item.path);
   }
-  for (const [path, edit] of call.edits) if (!seen.has(path)) for (const diff of edit.diffs) output.push({ kind: 'diff', diff });
+  for (const path of keys(call.edits)) addDiffs(path);
   if (output.length === 0 && isFinal(call.status)) output.push(...rawOutputOf(call.rawOutput));
   return output;
 }
 
-/** What stands in for content that is missing at the end. */
+/** Stands in for content that is missing at the end. */
 function rawOutputOf(raw: unknown): readonly Output[] {
   if (isEmpty(raw)) return [];
   const text = typeof raw === 'string' ? raw : textIn(raw);
@@ -249,34 +261,28 @@ function textIn(raw: unknown): string | undefined {
 function exitCodeIn(raw: unknown): number | undefined {
   if (typeof raw !== 'object' || raw === null) return undefined;
   const { exitCode, exit_code, metadata, contents } = raw as Readonly<Record<string, unknown>>;
-  const places: readonly unknown[] = [exitCode, exit_code];
-  const found = places.find((value) => typeof value === 'number');
+  const found = [exitCode, exit_code].find((value) => typeof value === 'number');
   if (typeof found === 'number') return found;
   if (typeof metadata === 'object' && metadata !== null && 'exit' in metadata && typeof metadata.exit === 'number') return metadata.exit;
   if (!Array.isArray(contents)) return undefined;
   return contents.map((one: unknown) => exitCodeIn(one)).find((value) => value !== undefined);
 }
 
-function failureOf(call: CallState): string {
+function failureOf(call: CallFacts): string {
   const exit = exitCodeIn(call.rawOutput);
   if (exit !== undefined && exit !== 0) return t('Exit code {0}', exit);
-  const raw = call.rawOutput as { readonly error?: unknown } | undefined;
+  const raw = call.rawOutput as { readonly error?: unknown } | null;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
   return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports a failure.');
 }
 
-function titleOf(call: CallState): string {
-  const title = call.title || call.name || (call.kind === 'other' ? 'Tool' : call.kind);
-  return call.kind === 'execute' ? title : (title.split('\n', 1)[0] ?? title);
-}
-
-function toolNameIn(meta: CallState['meta']): string | undefined {
+function toolNameIn(meta: CallFacts['meta']): string | undefined {
   const claude = meta.claudeCode as { readonly toolName?: unknown } | undefined;
   const name = meta.tool_name ?? meta.toolName ?? (typeof claude === 'object' && claude !== null ? claude.toolName : undefined);
   return typeof name === 'string' && name ? name : undefined;
 }
 
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
 }

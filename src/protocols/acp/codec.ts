@@ -1,172 +1,259 @@
+import type * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import type { SessionEvent } from '../../session/events.ts';
-import type { Command, Notice } from '../../session/model.ts';
-import { type Rows, decode as row } from '../rows.ts';
-import type { AgentTerminals } from './agentTerminals.ts';
-import { type CallState, type From, isAnnouncedAgain, mergeCall, newCall, shown, untold } from './calls.ts';
-import { injected } from './injected.ts';
-import { chunk, newPart, whole } from './messages.ts';
-import type { Settings } from './options.ts';
-import type { Plans } from './plans.ts';
-import type { Update, WireCall, WireCommand } from './schema.ts';
-import type { TurnMemory, Turns } from './turns.ts';
+import type { Failure } from '../../base/outcomes.ts';
+import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import type { Content, Fault } from '../../session/model.ts';
+import {
+  type ContentBlock,
+  type InitializeAnswer,
+  initializeAnswer,
+  type PermissionRequest,
+  permissionRequest,
+  type SessionAnswer,
+  sessionAnswer,
+  type Update,
+  update,
+} from './schema.ts';
 
-/** session/update to events (acp.md §7). */
-export interface Memory {
-  readonly turn: TurnMemory | undefined;
-  readonly turns: Turns;
-  readonly settings: Settings;
-  readonly plans: Plans;
-  readonly terminals: AgentTerminals;
-  /** A message is one message whatever comes in between; otherwise a call ends it. */
+/*
+ * What the versions of the protocol say differently, in one form (docs/protocols/acp.md, "Versions"), and the words that are alike in both:
+ * content blocks and errors. Pure, and used by both ends: the agent's server writes what the client reads here.
+ */
+
+export const AUTH_REQUIRED = -32000;
+export const NOT_FOUND = -32002;
+export const UNSUPPORTED_VERSION = -32022;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL = -32603;
+export const CANCELLED = -32800;
+
+/** One version of the protocol. Behind it there is one form of everything. */
+export interface Codec {
+  readonly version: 1 | 2;
+  readonly authenticate: string;
+  readonly logout: string;
+  readonly hello: z.ZodMiniType<InitializeAnswer>;
+  readonly sessionAnswer: z.ZodMiniType<SessionAnswer>;
+  readonly permission: z.ZodMiniType<PermissionRequest>;
+  /** The client serves files and terminals. */
+  readonly servesEditor: boolean;
+  /** A prompt is answered when its turn has ended; otherwise at once, and an update tells the end. */
+  readonly promptAnswersAtEnd: boolean;
+  /** A message is one message whatever comes in between. */
   readonly messagesStay: boolean;
-  /** A call has changed: it may carry edits that are to be compared with their files. */
-  readonly onCall: (turn: TurnMemory, call: CallState) => void;
-  /** Display terminals travel in the meta of tool calls (acp.md §10.4). */
-  readonly onMeta: (meta: Readonly<Record<string, unknown>>) => readonly SessionEvent[];
+  /** undefined: a kind this build does not know, or one that cannot be read. */
+  readUpdate(update: object): Update | undefined;
+  server(server: OfferedServer): object;
+  /** How a conversation is continued; `replays`: the agent's record of it comes as updates. */
+  resume(key: string, history: boolean, can: { readonly load: boolean; readonly resume: boolean }): ResumeRequest;
+  /** The value of an option as it is set. */
+  optionValue(value: string | boolean): object;
+}
+export interface ResumeRequest {
+  readonly method: string;
+  readonly more: object;
+  readonly replays: boolean;
+}
+/** Our editor tools as a tool server. */
+export type OfferedServer =
+  | { readonly how: 'http'; readonly name: string; readonly url: string; readonly headers: readonly NameValue[] }
+  | {
+      readonly how: 'process';
+      readonly name: string;
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: readonly NameValue[];
+    };
+export interface NameValue {
+  readonly name: string;
+  readonly value: string;
 }
 
-/** undefined: a kind this build does not know. */
-export function decodeUpdate(update: Update, memory: Memory): readonly SessionEvent[] | undefined {
-  return row(rows, 'sessionUpdate', update, memory);
-}
-
-/** Kinds that belong to a turn; the others are about the session. */
-export function isOfTurn(kind: string): boolean {
-  return TURN_KINDS.has(kind);
-}
-
-const TURN_KINDS: ReadonlySet<string> = new Set([
-  'agent_message_chunk',
-  'agent_thought_chunk',
-  'tool_call',
-  'tool_call_update',
-  'compaction_update',
-  'compaction_summary_chunk',
-  'message',
-  'session_message',
-  'session_message_chunk',
-]);
-
-const rows: Rows<Update, 'sessionUpdate', Memory> = {
-  user_message_chunk: ({ content, messageId }, memory) => injected([content], messageId ?? undefined, memory),
-  agent_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
-  agent_thought_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'thought', content, messageId) : []),
-  tool_call: (call, memory) => callNews(call, 'tool_call', memory),
-  tool_call_update: (call, memory) => callNews(call, 'tool_call_update', memory),
-  message: (news, memory) => {
-    const { turn } = memory;
-    if (news.kind === 'prompt') return injected(news.content ?? [], news.messageId, memory);
-    return turn ? whole(turn, news.kind, news) : [];
+/** Version 1, which nearly every agent speaks. */
+export const version1: Codec = {
+  version: 1,
+  authenticate: 'authenticate',
+  logout: 'logout',
+  hello: initializeAnswer,
+  sessionAnswer,
+  permission: permissionRequest,
+  servesEditor: true,
+  promptAnswersAtEnd: true,
+  messagesStay: false,
+  readUpdate: (news) => {
+    const parsed = update.safeParse(news);
+    return parsed.success ? parsed.data : undefined;
   },
-  session_message: ({ messageId, content }, { turn }) =>
-    turn ? whole(turn, 'text', { messageId, content: content === null ? [] : content }) : [],
-  session_message_chunk: ({ content, messageId }, { turn }) => (turn ? chunk(turn, 'text', content, messageId) : []),
-  terminal: (news, { terminals }) => terminals.take(news),
-  plan: ({ entries }, { turn, plans }) => {
-    if (turn) turn.growing = undefined;
-    return [plans.replace(entries)];
+  server: ({ how, ...server }) => (how === 'http' ? { type: 'http', ...server } : server),
+  resume: (key, history, can) => {
+    const silent = can.resume && (!history || !can.load);
+    return { method: silent ? 'session/resume' : 'session/load', more: { sessionId: key }, replays: !silent };
   },
-  plan_update: ({ plan }, { plans }) => [plans.update(plan)],
-  plan_removed: ({ planId }, { plans }) => [plans.remove(planId)],
-  // Whom these concern is found out before.
-  state_update: () => [],
-  subagent_update: () => [],
-  available_commands_update: ({ availableCommands }) => [commandsSet(availableCommands)],
-  current_mode_update: ({ currentModeId, modeId }, { settings }) => {
-    const id = currentModeId ?? modeId;
-    return id == null ? [] : settings.modeChanged(id);
-  },
-  config_option_update: ({ configOptions }, { settings }) => settings.replaceConfig(configOptions),
-  // Absent is unchanged, null clears.
-  session_info_update: ({ title }) => (title === undefined ? [] : [{ type: 'title.set', title: (title ?? '').slice(0, 500) }]),
-  usage_update: ({ used, size, cost }) => [
-    {
-      type: 'usage.set',
-      usage: {
-        ...(used == null || used < 0 ? {} : { used }),
-        ...(size == null || size <= 0 ? {} : { size }),
-        ...(cost == null ? {} : { cost }),
-      },
-    },
-  ],
-  notice: ({ severity, title, description }, { turn }) => {
-    const level = severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info';
-    return [passing({ level, text: [title, description].filter(Boolean).join('\n') }, turn)];
-  },
-  compaction_update: ({ status, error }, { turn }) => {
-    if (!turn) return [];
-    if (status === 'completed')
-      return [activity(turn, null), passing({ level: 'info', text: t('The conversation was summed up to make room.') }, turn)];
-    if (status === 'failed') {
-      const text = t('Summing up the conversation failed: {0}', typeof error === 'string' ? error.slice(0, 500) : '?');
-      return [activity(turn, null), passing({ level: 'warn', text }, turn)];
-    }
-    return [activity(turn, status === 'cancelled' ? null : t('Summing up the conversation'))];
-  },
-  compaction_summary_chunk: (_, { turn }) => (turn ? [activity(turn, t('Summing up the conversation'))] : []),
+  optionValue: (value) => (typeof value === 'boolean' ? { type: 'boolean', value } : { value }),
 };
 
-/** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the user says next. */
-function passing(notice: Notice, turn: TurnMemory | undefined): SessionEvent {
-  if (!turn) return { type: 'notice', notice: { ...notice, passing: true } };
-  turn.growing = undefined;
-  return { type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: newPart(turn), notice } };
+/** What this window can do; what is missing is not advertised. */
+export interface ClientAbilities {
+  /** It opens addresses outside the editor. */
+  readonly links: boolean;
+  /** It runs a login in a terminal that the user sees. */
+  readonly logins: boolean;
 }
 
-function activity(turn: TurnMemory, text: string | null): SessionEvent {
-  return { type: 'turn.activity', turnId: turn.id, text };
-}
-
-export function commandsSet(commands: readonly WireCommand[]): SessionEvent {
+/** The first request, for an agent of either version: it reads the members of the one it speaks. */
+export function hello(newest: 1 | 2, client: { readonly name: string; readonly version: string }, can: ClientAbilities): object {
+  const info = { name: client.name, version: client.version };
+  const elicitation = { form: {}, ...(can.links ? { url: {} } : {}) };
   return {
-    type: 'commands.set',
-    commands: commands.slice(0, 1000).map(
-      ({ name, description, input }): Command => ({
-        name,
-        description: short(description ?? ''),
-        aliases: [],
-        ...(input?.hint ? { hint: short(input.hint) } : {}),
-      }),
-    ),
+    protocolVersion: newest,
+    clientInfo: info,
+    clientCapabilities: {
+      fs: { readTextFile: true, writeTextFile: true },
+      terminal: true,
+      ...(can.logins ? { auth: { terminal: true } } : {}),
+      session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
+      elicitation,
+      // Not stable yet.
+      plan: {},
+      subagents: {},
+      // Older than the standard, and what several agents look for.
+      _meta: { terminal_output: true, ...(can.logins ? { 'terminal-auth': true } : {}) },
+    },
+    // In version 2 files and terminals are the agent's own.
+    ...(newest === 2 ? { info, capabilities: { ...(can.logins ? { auth: { terminal: {} } } : {}), elicitation } } : {}),
   };
 }
 
-/** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
-export function callNews(news: WireCall, from: From, memory: Memory): readonly SessionEvent[] {
-  const { turn, turns } = memory;
-  if (!turn) return [];
-  const known = turn.calls.get(news.toolCallId);
-  const call = turns.call(turn, news.toolCallId, from !== 'tool_call_update');
-  if (!call) return [];
-  if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) {
-    turn.calls.set(
-      known.id,
-      Object.assign(known, { ...newCall(known.id), told: known.told, asking: known.asking, watchers: known.watchers }),
-    );
-  }
-  mergeCall(call, news, from, turn);
-  const events: SessionEvent[] = [];
-  if (!known) {
-    turn.growing = undefined;
-    if (!memory.messagesStay) turn.parts.clear();
-    const first = shown(call);
-    call.told = first;
-    events.push({
-      type: 'part.added',
-      turnId: turn.id,
-      part: { kind: 'call', id: call.id, call: { id: call.id, inputText: '', ...first } },
-    });
-  } else {
-    const changed = untold(call);
-    if (changed) events.push({ type: 'call.changed', turnId: turn.id, callId: call.id, change: changed });
-  }
-  if (news._meta) events.push(...memory.onMeta(news._meta));
-  memory.onCall(turn, call);
-  for (const hear of call.watchers) hear(news, from);
-  return events;
+// --- content
+
+/** What the agent takes in a prompt beyond text and links. */
+export interface Accepts {
+  readonly image: boolean;
+  readonly audio: boolean;
+  readonly embedded: boolean;
 }
 
-function short(text: string): string {
-  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+export function toContent(block: ContentBlock): Content {
+  switch (block.type) {
+    case 'text':
+      return typeof block.text === 'string' ? { type: 'text', text: block.text } : raw(block);
+    case 'image':
+    case 'audio':
+      return typeof block.data === 'string' && typeof block.mimeType === 'string'
+        ? { type: block.type, mime: block.mimeType, data: block.data }
+        : raw(block);
+    case 'resource_link':
+      return typeof block.uri === 'string' ? linkTo(block.uri, block.title ?? block.name) : raw(block);
+    case 'resource':
+      return 'resource' in block ? embedded(block as ResourceBlock) : raw(block);
+    default:
+      return raw(block);
+  }
+}
+type ResourceBlock = Extract<ContentBlock, { type: 'resource' }>;
+
+function raw(block: ContentBlock): Content {
+  return { type: 'raw', label: String(block.type), value: block };
+}
+
+function linkTo(uri: string, title: unknown): Content {
+  const file = fileOf(uri);
+  if (file) return { type: 'file', ...file };
+  return { type: 'link', uri, ...(typeof title === 'string' && title ? { title } : {}) };
+}
+
+function embedded(block: ResourceBlock): Content {
+  const { uri, text } = block.resource;
+  const file = fileOf(uri);
+  if (!file) return { type: 'link', uri };
+  return { type: 'file', ...file, ...(text == null ? {} : { text }) };
+}
+
+/** The path and lines a file uri names: file:///a/b.ts#L10-L20. */
+function fileOf(uri: string): { readonly path: string; readonly lines?: readonly [number, number] } | undefined {
+  const path = pathOfUri(uri);
+  if (path === uri) return undefined;
+  const lines = /#L(\d+)(?:[-:]L?(\d+))?$/.exec(uri);
+  const from = Number(lines?.[1]);
+  return { path, ...(lines ? { lines: [from, Number(lines[2] ?? from)] as const } : {}) };
+}
+
+/** A prompt as blocks. What the agent does not take becomes text that says so, or the file's text in a fence. */
+export function toBlocks(prompt: readonly Content[], accepts: Accepts): readonly ContentBlock[] {
+  return prompt.map((content): ContentBlock => {
+    switch (content.type) {
+      case 'text':
+        return { type: 'text', text: content.text };
+      case 'image':
+      case 'audio':
+        if (accepts[content.type]) return { type: content.type, data: content.data, mimeType: content.mime };
+        return { type: 'text', text: `[${content.type === 'image' ? 'An image' : 'A sound'} was left out: this agent does not take it.]` };
+      case 'link':
+        return { type: 'resource_link', uri: content.uri, name: content.title || content.uri };
+      case 'file':
+        return fileBlock(content, accepts);
+      case 'raw':
+        return { type: 'text', text: JSON.stringify(content.value) };
+    }
+  });
+}
+
+function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts): ContentBlock {
+  const uri = uriOfPath(content.path);
+  if (content.text === undefined) return { type: 'resource_link', uri, name: content.path.split(/[\\/]/).at(-1) || content.path };
+  const lines = content.lines ? `#L${content.lines[0]}-L${content.lines[1]}` : '';
+  if (accepts.embedded) return { type: 'resource', resource: { uri: `${uri}${lines}`, text: content.text } };
+  const place = content.lines ? `${content.path}:${content.lines[0]}-${content.lines[1]}` : content.path;
+  const fence = '`'.repeat(Math.max(3, ...[...content.text.matchAll(/`+/g)].map((run) => run[0].length + 1)));
+  return { type: 'text', text: `${place}\n${fence}\n${content.text}\n${fence}\n` };
+}
+
+/** Texts of agents that hold nothing but one block in tags, or stand for a call's result (Gemini CLI's record), are notes to the model. */
+export function isReminder(text: string): boolean {
+  const tag = /^\s*<([a-z][\w-]*)/i.exec(text)?.[1];
+  if (tag !== undefined) return text.trimEnd().toLowerCase().endsWith(`</${tag.toLowerCase()}>`);
+  return /^\[Function (?:Call|Response): [^\]\n]*\]$/.test(text);
+}
+
+// --- errors
+
+/** An agent's error as a sentence for the user. Details stand in several places, and one agent puts JSON into the message. */
+export function faultOf({ kind, code, message: said, data }: Failure): Fault {
+  if (kind !== 'refused') return { message: said };
+  const details = ['details', 'message'].map((key) => stringAt(data, key)).find(Boolean);
+  const message = innerMessage(said) || t('The agent reports an error.');
+  const text = details && !message.includes(details) ? `${message}: ${details}` : message;
+  return {
+    message: text.slice(0, 4000),
+    code: String(code),
+    ...(code === AUTH_REQUIRED || code === 401 ? { next: ['signIn', 'showLog'] as const } : { next: ['retry', 'showLog'] as const }),
+  };
+}
+
+function innerMessage(message: string): string {
+  if (!message.trimStart().startsWith('{') && !message.trimStart().startsWith('[')) return message;
+  try {
+    const value: unknown = parseJson(message);
+    const first: unknown = Array.isArray(value) ? value[0] : value;
+    const inner = stringAt((first as { readonly error?: unknown } | undefined)?.error, 'message') ?? stringAt(first, 'message');
+    return inner ?? message;
+  } catch {
+    return message;
+  }
+}
+
+function stringAt(value: unknown, key: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const found = (value as Readonly<Record<string, unknown>>)[key];
+  return typeof found === 'string' && found ? found : undefined;
+}
+
+/** An answer is not as the protocol has it: says which, and where the first thing wrong with it stands. */
+export function unreadable(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
+  const where = error.issues[0]?.path.map(String).join('.');
+  return where
+    ? t('The agent answered "{0}" with something the protocol does not have there, at "{1}".', method, where)
+    : t('The agent answered "{0}" with something the protocol does not have there.', method);
 }

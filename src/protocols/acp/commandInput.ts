@@ -1,6 +1,6 @@
 import { DEEPEST } from '../../base/json.ts';
 
-/** What a call's arguments say of the command it runs, and whether that is all of it (acp.md §9). */
+/** What a call's arguments say of the command it runs, and whether that is all of it. */
 export interface CommandInput {
   readonly command: string;
   readonly cwd?: string;

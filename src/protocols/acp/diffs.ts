@@ -3,7 +3,7 @@ import type { DiffItem } from './schema.ts';
 
 /**
  * What a file holds now: its text, null when it does not exist, undefined when that could not be found out.
- * Agents send whole files or fragments of them under the same name (acp.md §8.3); this finds out which.
+ * Agents send whole files or fragments of them under the same name; this finds out which.
  */
 export type Current = string | null | undefined;
 

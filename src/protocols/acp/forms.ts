@@ -1,10 +1,9 @@
-import { runInNewContext } from 'node:vm';
 import * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Field, Question } from '../../session/model.ts';
 
-/** elicitation/create to an ask, and the user's answer back (acp.md §11). */
+/* elicitation/create to an ask, and the user's answer back (docs/protocols/acp.md, "Forms and links"). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
 const property = z.looseObject({
@@ -61,7 +60,7 @@ export interface FormReply {
   readonly action: 'accept' | 'decline' | 'cancel';
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
-export const formCancelled: FormReply = { action: 'cancel' };
+export const FORM_CANCELLED: FormReply = { action: 'cancel' };
 
 /** A form as a question; a text property that only takes "something else" for a choice is joined with that choice. */
 export function formAsk(id: string, request: FormRequest, turnId: string | undefined): Question {
@@ -84,7 +83,7 @@ export function formAsk(id: string, request: FormRequest, turnId: string | undef
 /** undefined when a value does not fit its property. */
 export function formReply(request: FormRequest, answer: Answer): FormReply | undefined {
   if (answer.kind === 'option') return { action: 'decline' };
-  if (answer.kind !== 'fields') return formCancelled;
+  if (answer.kind !== 'fields') return FORM_CANCELLED;
   const { properties, required } = request.requestedSchema;
   const twins = twinsOf(properties);
   const joined = new Set(twins.values());
@@ -134,33 +133,33 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
   return undefined;
 }
 
+/** What a link says about itself, read by the rules for web addresses. */
+export interface LinkFacts {
+  readonly host: string;
+  readonly isEncrypted: boolean;
+  /** A user name or password stands before the host. */
+  readonly hasUser: boolean;
+  /** The host name holds characters from outside ASCII. */
+  readonly isPunycode: boolean;
+}
 /** A link as an approval: the whole address and its host are shown before anything is opened. */
-export function linkAsk(id: string, request: LinkRequest, turnId: string | undefined): Approval {
-  const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
+export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turnId: string | undefined): Approval {
   const warnings = [
-    ...(url && (url.username || url.password)
-      ? [t('What stands before the "@" in this address is a user name, not the place it leads to.')]
-      : []),
-    ...(url && url.protocol !== 'https:' ? [t('This address is not encrypted (https).')] : []),
-    ...(url?.hostname.split('.').some((label) => label.startsWith('xn--'))
-      ? [t('Its host name is written with look-alike characters.')]
-      : []),
+    ...(facts.hasUser ? [t('What stands before the "@" in this address is a user name, not the place it leads to.')] : []),
+    ...(facts.isEncrypted ? [] : [t('This address is not encrypted (https).')]),
+    ...(facts.isPunycode ? [t('Its host name is written with look-alike characters.')] : []),
   ];
   return {
     kind: 'approval',
     id,
     ...(turnId === undefined ? {} : { turnId }),
     title: request.message,
-    detail: { type: 'text', text: [...(url ? [t('Host: {0}', url.host)] : []), ...warnings, request.url].join('\n') },
+    detail: { type: 'text', text: [t('Host: {0}', facts.host), ...warnings, request.url].join('\n') },
     options: [
       { id: 'open', label: t('Open'), effect: 'allow_once' },
       { id: 'decline', label: t('Decline'), effect: 'reject_once' },
     ],
   };
-}
-
-export function isWebAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function toField(name: string, one: Property, required: boolean, free: boolean): Field {
@@ -238,14 +237,21 @@ function within(value: number, min: number | null | undefined, max: number | nul
   return (min == null || value >= min) && (max == null || value <= max);
 }
 
-/** A pattern of an agent's own making may be no pattern at all, or run for ages: then it binds nobody. */
+/** A pattern of an agent's own making may be no pattern at all, or take ages: then it binds nobody, and the agent checks for itself. */
 function matches(text: string, pattern: string | null | undefined): boolean {
-  if (pattern == null) return true;
+  if (pattern == null || text.length > longestFor(pattern)) return true;
   try {
-    return runInNewContext('new RegExp(pattern, "u").test(text)', { pattern, text }, { timeout: 100 }) === true;
+    return new RegExp(pattern, 'u').test(text);
   } catch {
     return true;
   }
+}
+/** The longest text that a pattern reads in bounded time: backtracking costs the length to the power of its open repetitions. */
+function longestFor(pattern: string): number {
+  // Repeated groups and back references cost more than that.
+  if (pattern.length > 1000 || /\)(?:[*+?]|\{)|\\[1-9k]/.test(pattern)) return -1;
+  const repeats = pattern.replace(/\\./g, '').match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0;
+  return [10_000, 10_000, 2000, 150, 40][repeats] ?? -1;
 }
 
 /** A choice and the text property that is its "Other…": Claude names them question_0 and question_0_custom. */

@@ -3,11 +3,11 @@
  * names the recorded case in test/protocols/acp that proves it. What can be told from the messages themselves is not here.
  */
 export interface Quirks {
-  /** An error for a missing file makes every new file fail: answer with an empty text (acp.md §10.1). */
+  /** An error for a missing file makes every new file fail: answer with an empty text. */
   readonly missingFileIsEmpty?: true;
-  /** A tool server that is started as a process is refused; only an address will do (acp.md §12). */
+  /** A tool server that is started as a process is refused; only an address will do. */
   readonly noProcessTools?: true;
-  /** It writes files itself and only tells us: refusing a write changes nothing (acp.md §10.2). */
+  /** It writes files itself and only tells us: refusing a write changes nothing. */
   readonly mirrorsWrites?: true;
   /**
    * Its record of a conversation is a file named by the minute and the session id, and opening a conversation by that id writes an empty one

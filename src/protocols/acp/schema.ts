@@ -1,10 +1,48 @@
 import * as z from 'zod/mini';
-import { id, listOf, marker, meta, soft, softText, text } from './lenient.ts';
 
 /**
- * What agents send over version 1 (acp.md §3-§11). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
+ * What agents send over version 1 (docs/protocols/acp.md). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
  * left out, unknown members are ignored. Only what makes a message meaningless without it is required.
  */
+
+// --- pieces that the schemas are made of: agents leave things out, add things and get things wrong
+
+/** A member of the wrong shape counts as absent. One step instead of one each for absent, null and wrong: there are ten in every tool call. */
+export const soft = <T extends z.ZodMiniType>(schema: T) =>
+  z.optional(
+    z.transform((member: unknown): z.output<T> | null | undefined => {
+      if (member === null) return null;
+      const parsed = schema.safeParse(member);
+      return parsed.success ? parsed.data : undefined;
+    }),
+  );
+export const softText = z.optional(z.transform((member: unknown) => (typeof member === 'string' || member === null ? member : undefined)));
+
+/** A list of which the members that do not fit are left out. */
+export function listOf<T extends z.ZodMiniType>(member: T) {
+  return z.pipe(
+    z.array(z.unknown()),
+    z.transform((members: unknown[]): readonly z.output<T>[] =>
+      members.flatMap((one) => {
+        const parsed = member.safeParse(one);
+        return parsed.success ? [parsed.data] : [];
+      }),
+    ),
+  );
+}
+export const LONGEST_ID = 4096;
+export const id = z.string().check(z.minLength(1), z.maxLength(LONGEST_ID));
+export const text = z.string();
+/** What it holds is looked at where it is used. */
+export const meta = z.optional(z.transform((member: unknown) => (member === null || isRecord(member) ? member : undefined)));
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Markers are objects, but some agents send true. */
+export const marker = z.catch(z.nullish(z.unknown()), undefined);
+
+// --- messages
 
 export const textBlock = z.object({ type: z.literal('text'), text });
 const imageBlock = z.object({ type: z.literal('image'), data: text, mimeType: text });
@@ -233,7 +271,7 @@ export const sessionList = z.object({
   nextCursor: softText,
 });
 
-/** Requests of the agent for files and terminals (acp.md §10). */
+/** Requests of the agent for files and terminals. */
 export const readRequest = z.object({ sessionId: id, path: id, line: soft(z.number()), limit: soft(z.number()) });
 export const writeRequest = z.object({ sessionId: id, path: id, content: text });
 const envVariables = listOf(z.object({ name: id, value: text }));
@@ -246,3 +284,7 @@ export const terminalRequest = z.object({
   outputByteLimit: soft(z.number()),
 });
 export const terminalName = z.object({ sessionId: id, terminalId: id });
+
+/** The part of the answer to initialize that is read before its version is known. */
+export const anyHello = z.looseObject({ protocolVersion: z.number() });
+export const elicitationRequest = z.looseObject({ mode: z.string() });

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { slice } from '../../../src/protocols/acp/fileRequests.ts';
+import { slice } from '../../../src/protocols/acp/files.ts';
 import { pathBelow, placeOf } from '../../../src/protocols/paths.ts';
 import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';

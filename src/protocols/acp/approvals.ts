@@ -1,0 +1,290 @@
+import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
+import { resolvePath } from '../../base/paths.ts';
+import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
+import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
+import { toContent } from './codec.ts';
+import { commandInput, namesAnother } from './commandInput.ts';
+import type { PermissionRequest } from './schema.ts';
+
+/* session/request_permission to an ask and the user's answer back, and what the user has allowed and refused in a turn. */
+
+export interface Outcome {
+  readonly outcome: { readonly outcome: 'selected'; readonly optionId: string } | { readonly outcome: 'cancelled' };
+  /** Qwen's questions are answered beside the outcome, by the number of the question. */
+  readonly answers?: Readonly<Record<string, string>>;
+}
+export const CANCELLED_OUTCOME: Outcome = { outcome: { outcome: 'cancelled' } };
+
+export interface AskPlace {
+  readonly turnId: string | null;
+  /** The sub-agent that asks. */
+  readonly asker: string | null;
+}
+
+export function permissionAsk(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskPlace): Ask {
+  const head = {
+    id,
+    ...(turnId === null ? {} : { turnId }),
+    ...(call.id === '' ? {} : { callId: call.id }),
+    ...(asker === null ? {} : { asker }),
+  };
+  const questions = qwenQuestions(request);
+  if (questions) return { ...head, kind: 'question', title: titleOf(request, call), fields: questions } satisfies Question;
+  return {
+    ...head,
+    kind: 'approval',
+    title: titleOf(request, call),
+    toolKind: call.kind,
+    ...detailsOf(request, call),
+    ...pathsIn(call),
+    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: t('Dismiss'), effect: 'reject_once' }],
+  } satisfies Approval;
+}
+
+/** undefined when the answer is none of this request's. */
+export function permissionReply(request: PermissionRequest, answer: Answer): Outcome | undefined {
+  if (answer.kind === 'option') {
+    if (request.options.some((option) => option.optionId === answer.optionId)) return selected(answer.optionId);
+    return answer.optionId === DISMISS ? CANCELLED_OUTCOME : undefined;
+  }
+  if (answer.kind !== 'fields') return CANCELLED_OUTCOME;
+  const go = request.options.find((option) => option.kind === 'allow_once');
+  if (!go) return CANCELLED_OUTCOME;
+  return {
+    ...selected(go.optionId),
+    answers: Object.fromEntries(Object.entries(answer.values).map(([key, all]) => [key, all.join(', ')])),
+  };
+}
+
+/** Whether the chosen option allows or refuses, in words the protocol knows; undefined when nobody can tell. */
+export function effectOf(request: PermissionRequest, { outcome }: Outcome): 'allow' | 'reject' | undefined {
+  if (outcome.outcome === 'cancelled') return undefined;
+  const kind = request.options.find((option) => option.optionId === outcome.optionId)?.kind;
+  if (kind === 'allow_once' || kind === 'allow_always') return 'allow';
+  return kind === 'reject_once' || kind === 'reject_always' ? 'reject' : undefined;
+}
+
+const DISMISS = 'dismiss';
+const EFFECTS = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const;
+
+function selected(optionId: string): Outcome {
+  return { outcome: { outcome: 'selected', optionId } };
+}
+
+/** One entry an option, in the given order; kinds repeat. */
+function toOption(option: PermissionRequest['options'][number]): Option {
+  const effect = EFFECTS.find((one) => one === option.kind) ?? 'reject_always';
+  return { id: option.optionId, label: option.name, effect };
+}
+
+function titleOf(request: PermissionRequest, call: CallFacts): string {
+  const title = request.title ?? request.toolCall?.title;
+  // One agent puts the arguments where the title belongs.
+  return title && !title.startsWith('{') ? title : callTitle(call);
+}
+
+/** The places the call names anywhere. */
+function pathsIn({ kind, rawInput, locations, edits }: CallFacts): Pick<Approval, 'paths'> {
+  return namedPaths(kind, rawInput, [...locations.map((one) => one.path), ...keys(edits)]);
+}
+
+/** Nothing the user allows may be hidden behind something else of the same call. */
+function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 'detail' | 'beside'> {
+  const detail = detailOf(request, call);
+  if (detail.type === 'text') return { detail };
+  const beside: ApprovalDetail[] = [];
+  const diffs = allDiffs(call);
+  if (detail.type !== 'edit' && diffs.length > 0) beside.push({ type: 'edit', diffs });
+  const input = commandInput(call.rawInput);
+  const command = input?.command;
+  if (input && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === input.command.trim()))
+    beside.push({ type: 'command', ...input });
+  // Of a change that changes nothing the arguments are all there is to see.
+  const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
+  if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });
+  const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isSaid(text, detail, call));
+  if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
+  return { detail, ...(beside.length > 0 ? { beside } : {}) };
+}
+
+/** The text is the command over again, the folder it runs in, or the arguments that are shown already. */
+function isSaid(text: string, detail: ApprovalDetail, call: CallFacts): boolean {
+  const bare = text
+    .replace(/^\s*```\w*\n/, '')
+    .replace(/\n```\s*$/, '')
+    .trim();
+  if (detail.type === 'command' && (bare === detail.command.trim() || (detail.cwd !== undefined && WORKING_DIRECTORY.test(text))))
+    return true;
+  if (!bare.startsWith('{')) return false;
+  try {
+    return JSON.stringify(parseJson(bare)) === JSON.stringify(call.rawInput);
+  } catch {
+    return false;
+  }
+}
+
+function textsOf(call: CallFacts): string[] {
+  return call.content.flatMap((item) => (item.type === 'content' ? [plain(toContent(item.content))] : [])).filter(Boolean);
+}
+
+function pretty(rawInput: unknown): string {
+  return JSON.stringify(rawInput, null, 2).slice(0, 4000);
+}
+
+const WORKING_DIRECTORY = /^\[current working directory ([^\n]+?)\](?: \([^\n]*\))?$/;
+
+function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
+  if (request.command) return { type: 'command', ...request.command };
+  const diffs = allDiffs(call);
+  if (diffs.length > 0) return { type: 'edit', diffs };
+  const texts = textsOf(call);
+  const place = call.kind === 'execute' && texts.length === 1 ? WORKING_DIRECTORY.exec(texts[0] ?? '') : null;
+  // Gemini CLI says the command in the title, and where it runs in the text (0.61.0).
+  if (place?.[1] && call.title) return { type: 'command', command: call.title, cwd: place[1] };
+  const input = commandInput(call.rawInput);
+  if (input) {
+    const other = [request.title, request.toolCall?.title, call.title].some((title) => title && namesAnother(title, input.command));
+    return { type: 'command', ...input, ...(other ? { unsure: true } : {}) };
+  }
+  // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
+  if (call.kind === 'execute' && texts.length === 0 && call.title) return { type: 'command', command: call.title, unsure: true };
+  const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
+  if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
+  const plan = (call.rawInput as { readonly plan?: unknown } | null)?.plan;
+  if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
+  if (request.description) texts.unshift(request.description);
+  if (texts.length === 0 && call.rawInput !== null) texts.push(pretty(call.rawInput));
+  return { type: 'text', text: texts.join('\n') || titleOf(request, call) };
+}
+
+function plain(content: Content): string {
+  return content.type === 'text' ? content.text : '';
+}
+
+/** Qwen asks its questions as permissions, with the questions in the call's meta. */
+function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined {
+  const meta = request.toolCall?._meta;
+  if (meta?.qwenInteractionKind !== 'user_question' || !Array.isArray(meta.qwenQuestions)) return undefined;
+  const fields = meta.qwenQuestions.flatMap((question: unknown, at): readonly Field[] => {
+    if (typeof question !== 'object' || question === null) return [];
+    const { question: label, options, multiSelect } = question as Readonly<Record<string, unknown>>;
+    const choices = Array.isArray(options) ? options.flatMap(toChoice) : [];
+    return [
+      {
+        id: String(at),
+        label: typeof label === 'string' ? label : t('Question {0}', at + 1),
+        ...(choices.length > 0 ? { choices } : {}),
+        ...(multiSelect === true ? { many: true as const } : {}),
+        free: true,
+      },
+    ];
+  });
+  return fields.length > 0 ? fields : undefined;
+}
+
+function toChoice(option: unknown): readonly { readonly label: string; readonly description?: string }[] {
+  if (typeof option === 'string') return [{ label: option }];
+  if (typeof option !== 'object' || option === null || !('label' in option) || typeof option.label !== 'string') return [];
+  const description = 'description' in option ? option.description : undefined;
+  return [{ label: option.label, ...(typeof description === 'string' ? { description } : {}) }];
+}
+
+// --- what the user has allowed and refused in a turn
+
+/** Doing what was refused by another way is asked about again, not simply served. */
+export interface Decided {
+  /** Files and the texts the user saw and allowed for them. */
+  readonly allowedTexts: Table<string>;
+  /** Paths of refused changes. */
+  readonly refusedPaths: Table<true>;
+  readonly refusedCommands: Table<true>;
+  /** Files of which one text was refused: another text may be allowed. */
+  readonly refusedWrites: Table<true>;
+  /** Commands that were allowed, whatever they name. */
+  readonly allowedCommands: Table<true>;
+}
+export const nothingDecided = (): Decided => ({
+  allowedTexts: {},
+  refusedPaths: {},
+  refusedCommands: {},
+  refusedWrites: {},
+  allowedCommands: {},
+});
+
+/** Why a command is asked about: it holds one that was refused, or names a file whose change was. */
+export type Against = 'command' | 'file';
+const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
+const detailsIn = ({ detail, beside = [] }: Approval): readonly ApprovalDetail[] => [detail, ...beside];
+
+/** What the user saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
+export function noteAllowed(decided: Decided, ask: Approval, cwd: string): void {
+  allowDetails(decided, detailsIn(ask), cwd);
+  if (ask.detail.type !== 'edit' || !CHANGING.has(ask.toolKind)) return;
+  for (const { path, after, excerpt, summary } of ask.detail.diffs)
+    if (!excerpt && !summary && after !== null) put(decided.allowedTexts, path, after);
+}
+/** The user has allowed it, before or after all. */
+export function allowDetails(decided: Decided, details: readonly ApprovalDetail[], cwd: string): void {
+  for (const path of pathsOf(details)) remove(decided.refusedPaths, resolvePath(cwd, path));
+  for (const command of commandsOf(details)) {
+    remove(decided.refusedCommands, command);
+    put(decided.allowedCommands, command, true);
+  }
+}
+/** Of a call that changes files the places it names are refused, too: there may be no diff. */
+export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | undefined, cwd: string): void {
+  const places = call && CHANGING.has(ask.toolKind) ? call.locations.map((one) => one.path) : [];
+  const details = detailsIn(ask);
+  for (const path of [...places, ...pathsOf(details)]) put(decided.refusedPaths, resolvePath(cwd, path), true);
+  for (const command of commandsOf(details)) {
+    put(decided.refusedCommands, command, true);
+    remove(decided.allowedCommands, command);
+  }
+  for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, path);
+}
+/**
+ * What of a command the user has refused; undefined when they know of nothing. What they have allowed is left out first. A file counts by its
+ * bare name: a command can reach it from any folder.
+ */
+export function refusedIn(line: string, decided: Decided): Against | undefined {
+  let rest = line;
+  for (const command of keys(decided.allowedCommands)) rest = without(rest, command);
+  if (keys(decided.refusedCommands).some((command) => placeIn(rest, command) >= 0)) return 'command';
+  const folded = rest.toLowerCase();
+  const names = [...keys(decided.refusedPaths), ...keys(decided.refusedWrites)].map(
+    (path) => path.split(/[\\/]/).at(-1)?.toLowerCase() ?? '',
+  );
+  return names.some((name) => placeIn(folded, name) >= 0) ? 'file' : undefined;
+}
+export const allowedText = (decided: Decided | undefined, path: string): string | undefined => decided && find(decided.allowedTexts, path);
+
+function pathsOf(details: readonly ApprovalDetail[]): readonly string[] {
+  return details.flatMap((one) => (one.type === 'edit' ? one.diffs.map((diff) => diff.path) : []));
+}
+function commandsOf(details: readonly ApprovalDetail[]): readonly string[] {
+  return details.flatMap((one) => (one.type === 'command' && one.command.trim() ? [one.command.trim()] : []));
+}
+
+/** Where a command or a name stands in a line from there on, not within a word: `ls` is not in `false`. -1 when nowhere. */
+function placeIn(line: string, name: string, from = 0): number {
+  if (name === '') return -1;
+  for (let at = line.indexOf(name, from); at >= 0; at = line.indexOf(name, at + 1)) {
+    if (!/\w/.test(line[at - 1] ?? ' ') && !/\w/.test(line[at + name.length] ?? ' ')) return at;
+  }
+  return -1;
+}
+
+/** The line but for that command. */
+function without(line: string, command: string): string {
+  const rest: string[] = [];
+  let from = 0;
+  for (let at = placeIn(line, command); at >= 0; at = placeIn(line, command, from)) {
+    rest.push(line.slice(from, at));
+    from = at + command.length;
+  }
+  return [...rest, line.slice(from)].join(' ');
+}

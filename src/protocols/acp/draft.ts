@@ -1,0 +1,397 @@
+import { parsePatch } from 'diff';
+import * as z from 'zod/mini';
+import { t } from '../../base/l10n.ts';
+import type { Codec } from './codec.ts';
+import {
+  type ConfigOption,
+  contentBlock,
+  contentItem,
+  type DiffItem,
+  type InitializeAnswer,
+  id,
+  listOf,
+  marker,
+  meta,
+  optionValue,
+  type PermissionRequest,
+  permissionRequest,
+  type SessionAnswer,
+  sessionAnswer,
+  soft,
+  softText,
+  type ToolContent,
+  terminalItem,
+  text,
+  toolCall,
+  type Update,
+  update,
+  type WireCall,
+} from './schema.ts';
+
+/* Version 2 of the protocol, a draft, brought into the form of version 1 (docs/protocols/acp.md, "Versions"). */
+
+// --- schemas
+const change = z.object({ operation: text, path: id, oldPath: soft(id) });
+const diff = z.object({
+  type: z.literal('diff'),
+  changes: listOf(change),
+  patch: soft(z.object({ format: text, text })),
+});
+const contentPiece = z.pipe(
+  z.union([contentItem, diff, terminalItem]),
+  z.transform((item): readonly ToolContent[] => (item.type === 'diff' ? diffItems(item) : [item])),
+);
+const callContent = z.pipe(
+  listOf(contentPiece),
+  z.transform((pieces) => pieces.flat()),
+);
+
+/** What of it the user may steer; of a wrong shape it is nothing, null takes it away, absent is unchanged. */
+const controls = z.pipe(
+  z.catch(z.nullish(z.object({ cancel: marker })), null),
+  z.transform((given): boolean | undefined => (given === undefined ? undefined : Boolean(given?.cancel))),
+);
+
+/** Null takes away what was said before; what is absent is unchanged. */
+const call = z.pipe(
+  z.extend(z.omit(toolCall, { content: true }), { content: soft(callContent), capabilities: controls }),
+  z.transform(
+    ({ capabilities: stops, title, name, kind, status, content, locations, rawInput, rawOutput, ...rest }): WireCall => ({
+      ...rest,
+      stops,
+      title,
+      name,
+      kind: kind === null ? 'other' : kind,
+      status: status === null ? 'pending' : status,
+      content: content === null ? [] : content,
+      locations: locations === null ? [] : locations,
+      rawInput,
+      rawOutput,
+      unset: Object.entries({ title, name, rawInput, rawOutput }).flatMap(([key, value]) =>
+        value === null ? [key as 'title' | 'name' | 'rawInput' | 'rawOutput'] : [],
+      ),
+    }),
+  ),
+);
+const callChunk = z.object({ toolCallId: id, content: contentPiece });
+
+const message = z.object({ messageId: id, content: soft(listOf(contentBlock)) });
+const bytes = soft(z.object({ data: text }));
+const exitStatus = soft(z.object({ exitCode: soft(z.number()), signal: softText }));
+const terminal = z.object({ terminalId: id, command: softText, output: bytes, exitStatus, capabilities: controls });
+const terminalChunk = z.object({ terminalId: id, data: text });
+
+const optionHead = { configId: id, name: text, description: softText, category: softText };
+const group = z.pipe(
+  z.object({ groupId: text, name: text, options: listOf(optionValue) }),
+  z.transform(({ groupId, ...rest }) => ({ group: groupId, ...rest })),
+);
+const values = listOf(z.union([group, optionValue]));
+const configOption = z.pipe(
+  z.discriminatedUnion('type', [
+    z.object({ ...optionHead, type: z.literal('select'), currentValue: text, options: values }),
+    z.object({ ...optionHead, type: z.literal('boolean'), currentValue: z.boolean() }),
+  ]),
+  z.transform(({ configId, ...option }): ConfigOption => ({ ...option, id: configId })),
+);
+const configOptions2 = listOf(configOption);
+const sessionAnswer2 = z.pipe(
+  z.extend(z.omit(sessionAnswer, { configOptions: true, modes: true, models: true }), { configOptions: soft(configOptions2) }),
+  z.transform((answer): SessionAnswer => answer),
+);
+
+const command = z.object({ command: text, cwd: text, toolCallId: soft(id) });
+const permission2 = z.pipe(
+  z.extend(z.omit(permissionRequest, { toolCall: true }), {
+    title: text,
+    description: softText,
+    subject: soft(
+      z.union([
+        z.object({ type: z.literal('tool_call'), toolCall: call }),
+        z.extend(command, { type: z.literal('command') }),
+        z.object({ type: text }),
+      ]),
+    ),
+  }),
+  z.transform(({ subject, title, description, ...rest }): PermissionRequest => {
+    const head = { ...rest, title, ...(description ? { description } : {}) };
+    if (subject && 'toolCall' in subject) return { ...head, toolCall: subject.toolCall };
+    if (!subject || !('command' in subject)) return head;
+    const { command, cwd, toolCallId } = subject;
+    return { ...head, command: { command, cwd }, ...(toolCallId == null ? {} : { toolCall: { toolCallId } as WireCall }) };
+  }),
+);
+
+const authMethod = z.object({
+  methodId: id,
+  name: text,
+  description: softText,
+  type: text,
+  args: soft(z.array(text)),
+  env: soft(listOf(z.object({ name: text, value: text }))),
+  _meta: meta,
+});
+const capabilities = z.object({
+  session: soft(
+    z.object({
+      prompt: soft(z.object({ image: marker, audio: marker, embeddedContext: marker })),
+      mcp: soft(z.object({ stdio: marker, http: marker })),
+      delete: marker,
+      fork: marker,
+      additionalDirectories: marker,
+    }),
+  ),
+});
+/** The hello of version 2 in the members of version 1. Listing, resuming and closing are always there, logging out where there is a login. */
+const helloAnswer = z.pipe(
+  z.object({
+    protocolVersion: z.number(),
+    info: soft(z.object({ name: text, title: softText, version: softText })),
+    capabilities: soft(capabilities),
+    authMethods: soft(listOf(authMethod)),
+  }),
+  z.transform(({ protocolVersion, info, capabilities: caps, authMethods }): InitializeAnswer => {
+    const session = caps?.session;
+    return {
+      protocolVersion,
+      agentInfo: info,
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: session?.prompt,
+        mcpCapabilities: { http: session?.mcp?.http, stdio: session?.mcp?.stdio ?? false },
+        sessionCapabilities: {
+          list: true,
+          resume: true,
+          close: true,
+          delete: session?.delete,
+          fork: session?.fork,
+          additionalDirectories: session?.additionalDirectories,
+        },
+        auth: { logout: (authMethods?.length ?? 0) > 0 },
+      },
+      authMethods: authMethods?.map(({ methodId, env, ...method }) => ({
+        ...method,
+        id: methodId,
+        env: env && Object.fromEntries(env.map(({ name, value }) => [name, value])),
+      })),
+    };
+  }),
+);
+
+// --- the codec
+
+/** Version 2, a draft: offered where a profile says so. */
+export const version2: Codec = {
+  version: 2,
+  authenticate: 'auth/login',
+  logout: 'auth/logout',
+  hello: helloAnswer,
+  sessionAnswer: sessionAnswer2,
+  permission: permission2,
+  servesEditor: false,
+  promptAnswersAtEnd: false,
+  messagesStay: true,
+  readUpdate: (news) => {
+    const kind = (news as { readonly sessionUpdate?: unknown }).sessionUpdate;
+    const own = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+    if (own) return own(news);
+    const parsed = update.safeParse(news);
+    return parsed.success ? parsed.data : undefined;
+  },
+  server: ({ how, ...server }) => ({ type: how === 'http' ? 'http' : 'stdio', ...server }),
+  resume: (key, history) => ({
+    method: 'session/resume',
+    more: { sessionId: key, ...(history ? { replayFrom: { type: 'start' } } : {}) },
+    replays: history,
+  }),
+  optionValue: (value) => ({ type: typeof value === 'boolean' ? 'boolean' : 'id', value }),
+};
+
+/** The kinds that say something else than in version 1, or are new. */
+const kinds: Readonly<Record<string, (news: object) => Update | undefined>> = {
+  user_message: (news) => whole('prompt', news),
+  agent_message: (news) => whole('text', news),
+  agent_thought: (news) => whole('thought', news),
+  tool_call_update: (news) => {
+    const parsed = call.safeParse(news);
+    return parsed.success ? { sessionUpdate: 'tool_call_update', ...parsed.data } : undefined;
+  },
+  tool_call_content_chunk: (news) => {
+    const parsed = callChunk.safeParse(news);
+    return parsed.success
+      ? { sessionUpdate: 'tool_call_update', toolCallId: parsed.data.toolCallId, added: parsed.data.content }
+      : undefined;
+  },
+  config_option_update: (news) => {
+    const parsed = configOptions2.safeParse((news as { readonly configOptions?: unknown }).configOptions);
+    return parsed.success ? { sessionUpdate: 'config_option_update', configOptions: parsed.data } : undefined;
+  },
+  terminal_update: (news) => {
+    const parsed = terminal.safeParse(news);
+    if (!parsed.success) return undefined;
+    const { terminalId, command, output, exitStatus, capabilities: stops } = parsed.data;
+    return {
+      sessionUpdate: 'terminal',
+      terminalId,
+      command: command ?? undefined,
+      output: output === null ? '' : output?.data,
+      stops,
+      exit: exitStatus ? { code: exitStatus.exitCode ?? null, signal: exitStatus.signal ?? null } : undefined,
+    };
+  },
+  terminal_output_chunk: (news) => {
+    const parsed = terminalChunk.safeParse(news);
+    return parsed.success ? { sessionUpdate: 'terminal', ...parsed.data } : undefined;
+  },
+};
+
+function whole(kind: 'text' | 'thought' | 'prompt', news: object): Update | undefined {
+  const parsed = message.safeParse(news);
+  if (!parsed.success) return undefined;
+  const { messageId, content } = parsed.data;
+  return { sessionUpdate: 'message', kind, messageId, content: content === null ? [] : content };
+}
+
+// --- changes of files
+
+interface Change {
+  readonly operation: string;
+  readonly path: string;
+  readonly oldPath?: string | null | undefined;
+}
+interface Changes {
+  readonly changes: readonly Change[];
+  readonly patch?: { readonly format: string; readonly text: string } | null | undefined;
+}
+
+/** What happened to files, and maybe a git patch of it, as edits. A change without a readable patch is a sentence. */
+function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
+  const files = patch?.format === 'git_patch' ? patched(patch.text) : [];
+  return changes.flatMap((change) => {
+    const file = files.find((one) => names(one.path, change.path) || (change.oldPath != null && names(one.path, change.oldPath)));
+    const hunks = file?.hunks.map((hunk) => toItem(change, hunk)) ?? [];
+    // Lines say nothing of where a file comes from.
+    const wanders = change.operation === 'move' || change.operation === 'copy';
+    return hunks.length === 0 || wanders ? [sentence(change), ...hunks] : hunks;
+  });
+}
+
+interface Hunk {
+  readonly before: string;
+  readonly after: string;
+  readonly lines: readonly [number, number];
+}
+interface Patched {
+  readonly path: string;
+  readonly hunks: readonly Hunk[];
+}
+
+function patched(text: string): readonly Patched[] {
+  try {
+    return parsePatch(text).map(({ oldFileName, newFileName, hunks }) => ({
+      path: withoutSide(newFileName === '/dev/null' || newFileName === undefined ? (oldFileName ?? '') : newFileName),
+      hunks: hunks.map(({ oldStart, newStart, lines }) => ({
+        before: side(lines, '-'),
+        after: side(lines, '+'),
+        lines: [Math.max(1, oldStart), Math.max(1, newStart)] as const,
+      })),
+    }));
+  } catch {
+    return [];
+  }
+}
+
+/** Lines of one side; a side whose last line has no end says so behind it. */
+function side(lines: readonly string[], mark: '-' | '+'): string {
+  let text = '';
+  let mine = false;
+  for (const line of lines) {
+    if (line.startsWith('\\')) text = mine ? text.slice(0, -1) : text;
+    else {
+      mine = line[0] === mark || line[0] === ' ' || line === '';
+      if (mine) text += `${line.slice(1)}\n`;
+    }
+  }
+  return text;
+}
+
+function withoutSide(name: string): string {
+  return name.replace(/^"(.*)"$/, '$1').replace(/^[ab]\//, '');
+}
+
+/** Patches name files from the root of the repository; the changes name them whole. */
+function names(short: string, whole: string): boolean {
+  const path = whole.replaceAll('\\', '/');
+  return short !== '' && (path === short || path.endsWith(`/${short.replace(/^\//, '')}`));
+}
+
+function toItem({ operation, path }: Change, { before, after, lines }: Hunk): DiffItem {
+  const kind = operation === 'add' || operation === 'delete' ? { _meta: { kind: operation } } : {};
+  return { type: 'diff', path, oldText: before, newText: after, lines, ...kind } as DiffItem;
+}
+
+function sentence({ operation, path, oldPath }: Change): DiffItem {
+  return { type: 'diff', path, oldText: null, newText: wordsFor(operation, path, oldPath ?? ''), summary: true } as DiffItem;
+}
+
+function wordsFor(operation: string, path: string, oldPath: string): string {
+  switch (operation) {
+    case 'add':
+      return t('Added: {0}', path);
+    case 'delete':
+      return t('Deleted: {0}', path);
+    case 'move':
+      return t('Moved: {0} → {1}', oldPath, path);
+    case 'copy':
+      return t('Copied: {0} → {1}', oldPath, path);
+    default:
+      return t('Changed: {0}', path);
+  }
+}
+
+// --- terminals: bytes in pieces
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const DIGIT = new Map([...DIGITS, '-', '_'].map((digit, value) => [digit, value === 64 ? 62 : value === 65 ? 63 : value]));
+
+/** The text of base64 bytes behind those of a character that had not come whole; `end`: what stays unfinished is shown as such. */
+export function decodeBytes(
+  before: readonly number[],
+  base64: string,
+  end: boolean,
+): { readonly text: string; readonly pending: readonly number[] } {
+  const bytes = [...before];
+  let bits = 0;
+  let held = 0;
+  for (const digit of base64) {
+    const value = DIGIT.get(digit);
+    if (value === undefined) continue;
+    held = ((held << 6) | value) & 0xfffff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((held >> bits) & 0xff);
+  }
+  return decodeUtf8(bytes, end);
+}
+function decodeUtf8(bytes: readonly number[], end: boolean): { readonly text: string; readonly pending: readonly number[] } {
+  const pieces: string[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const first = bytes[at] ?? 0;
+    const length =
+      first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    let point = length < 2 ? first : first & (0x7f >> length);
+    let read = 1;
+    while (read < length && ((bytes[at + read] ?? 0) & 0xc0) === 0x80) point = (point << 6) | ((bytes[at + read++] ?? 0) & 0x3f);
+    const isWhole = length > 0 && read === length;
+    if (!isWhole && length > 0 && at + read === bytes.length && !end) break;
+    const isBad =
+      !isWhole ||
+      (length === 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000))) ||
+      (length === 4 && (point < 0x10000 || point > 0x10ffff));
+    pieces.push(isBad ? '\ufffd' : String.fromCodePoint(point));
+    at += read;
+  }
+  return { text: pieces.join(''), pending: bytes.slice(at) };
+}

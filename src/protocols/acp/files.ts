@@ -1,0 +1,201 @@
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import { messageOf } from '../../base/log.ts';
+import { mergedInto } from '../../session/merge.ts';
+import { LinkError } from '../../transport/link.ts';
+import { looksOutside, placeOf, realPathNow } from '../paths.ts';
+import type { Files } from '../ports.ts';
+import { readTextFile } from '../textFile.ts';
+import { INTERNAL, INVALID_PARAMS } from './codec.ts';
+import type { WriteLook } from './machine.ts';
+
+/** What the machine asks of the editor's files. Paths are the agent's; `roots` are the session's folders. */
+export type FileArgs =
+  /** The text of a file, for an edit of it. */
+  | { readonly do: 'text'; readonly path: string }
+  | { readonly do: 'outside'; readonly paths: readonly string[]; readonly roots: readonly string[] }
+  | { readonly do: 'place'; readonly path: string; readonly roots: readonly string[] }
+  | { readonly do: 'read'; readonly path: string; readonly line: number | null; readonly limit: number | null }
+  | {
+      readonly do: 'look';
+      readonly path: string;
+      readonly content: string;
+      readonly roots: readonly string[];
+      readonly refused: readonly string[];
+    }
+  | {
+      readonly do: 'write';
+      readonly path: string;
+      readonly real: string;
+      readonly text: string;
+      readonly from: string | null;
+      readonly content: string;
+    };
+
+/** How much of what was read is remembered. */
+const MOST_TEXTS = 200;
+const LONGEST_TEXT = 1024 * 1024;
+
+/** Files as the user has them. It remembers what the agent knows of them, so that a whole text it sends is taken as the change it means. */
+export class FilePort {
+  readonly #files: Files;
+  /** Texts the agent has read or written, by the real names of their files. */
+  readonly #known = new Map<string, string>();
+
+  constructor(files: Files) {
+    this.#files = files;
+  }
+
+  async run(args: FileArgs): Promise<unknown> {
+    switch (args.do) {
+      case 'text':
+        return this.#forEdit(args.path);
+      case 'outside':
+        return leadOutside(args.paths, args.roots);
+      case 'place': {
+        const place = await placed(args.path, args.roots);
+        return { place, exists: place === 'outside' && (await isThere(args.path)), folder: path.dirname(path.resolve(args.path)) };
+      }
+      case 'read':
+        return this.#read(args);
+      case 'look':
+        return this.#look(args);
+      case 'write':
+        return this.#write(args);
+    }
+  }
+
+  /** `text` is null when there is no file, and absent when it cannot be read. */
+  async #forEdit(file: string): Promise<{ readonly text?: string | null }> {
+    try {
+      return { text: await this.#files.read(file) };
+    } catch (error) {
+      return (error as { readonly code?: unknown }).code === 'ENOENT' ? { text: null } : {};
+    }
+  }
+
+  async #read({ path: file, line, limit }: Extract<FileArgs, { do: 'read' }>): Promise<{ readonly content: string | null }> {
+    const text = await this.#text(file);
+    if (text === null) return { content: null };
+    this.#note(realPathNow(path.resolve(file)), plain(text));
+    return { content: slice(text, line ?? undefined, limit ?? undefined) };
+  }
+
+  async #look({ path: file, content, roots, refused }: Extract<FileArgs, { do: 'look' }>): Promise<WriteLook> {
+    const target = path.resolve(file);
+    const place = await placed(file, roots);
+    const before = await this.#text(target);
+    const real = realPathNow(target);
+    const saved = await onDisk(target);
+    const wanted = before === null ? content : content.replace(/^\uFEFF/, '');
+    return {
+      place,
+      target,
+      real,
+      looksOutside: looksOutside(target, roots),
+      before,
+      same: before === wanted && saved === plain(wanted),
+      // A link to a refused file is the same file.
+      refusedPath: refused.find((one) => realPathNow(one) === real) ?? null,
+      merged: before === null ? wanted : this.#merged(real, before, wanted, saved),
+    };
+  }
+
+  /** What the agent changed, in the text that stands there; null when the user has changed the same lines. */
+  #merged(real: string, present: string, wanted: string, saved: string | undefined): string | null {
+    const [now, then] = [plain(present), plain(wanted)];
+    // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
+    const base = this.#known.get(real) ?? (saved === then ? undefined : saved);
+    if (base === now || (base === undefined && (saved === undefined || saved === now || now === then))) return wanted;
+    return base === undefined ? null : (mergedInto(now, base, then) ?? null);
+  }
+
+  async #write({ path: file, real, text, from, content }: Extract<FileArgs, { do: 'write' }>): Promise<null> {
+    try {
+      await this.#files.write(file, text, from ?? undefined);
+    } catch (error) {
+      throw failed(INTERNAL, `Writing ${file} failed: ${messageOf(error)}`);
+    }
+    this.#note(real, plain(content));
+    return null;
+  }
+
+  async #text(target: string): Promise<string | null> {
+    try {
+      const text = await this.#files.read(target);
+      if (text.slice(0, 8192).includes('\0')) throw new Error('this is not a text file');
+      return text.startsWith('\uFEFF') ? text.slice(1) : text;
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+      throw failed(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
+    }
+  }
+
+  #note(file: string, text: string): void {
+    this.#known.delete(file);
+    if (text.length > LONGEST_TEXT) return;
+    this.#known.set(file, text);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MOST_TEXTS && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+function failed(code: number, message: string): LinkError {
+  return new LinkError({ kind: 'refused', code, message });
+}
+
+/** Refuses what is no path that could be meant. */
+export async function placed(target: string, roots: readonly string[]): Promise<Awaited<ReturnType<typeof placeOf>>> {
+  try {
+    return await placeOf(target, roots);
+  } catch (error) {
+    throw failed(INVALID_PARAMS, messageOf(error));
+  }
+}
+
+/** True when one of these paths goes outside, links followed: the user is told with the question, for allowing it allows that. */
+async function leadOutside(paths: readonly string[], roots: readonly string[]): Promise<boolean> {
+  for (const one of paths) {
+    if (!path.isAbsolute(one) || !looksOutside(path.resolve(one), roots)) continue;
+    if ((await placeOf(one, roots).catch(() => undefined)) === 'outside') return true;
+  }
+  return false;
+}
+
+/** Whole lines with their ends, from a 1-based line on; past the end there is nothing. */
+export function slice(text: string, line: number | undefined, limit: number | undefined): string {
+  if (line === undefined && limit === undefined) return text;
+  let from = 0;
+  for (let skip = Math.max(0, Math.floor(line ?? 1) - 1); skip > 0; skip--) {
+    const end = text.indexOf('\n', from);
+    if (end < 0) return '';
+    from = end + 1;
+  }
+  if (limit === undefined) return text.slice(from);
+  let to = from;
+  for (let left = Math.max(0, Math.floor(limit)); left > 0 && to < text.length; left--) {
+    const end = text.indexOf('\n', to);
+    to = end < 0 ? text.length : end + 1;
+  }
+  return text.slice(from, to);
+}
+
+function isThere(target: string): Promise<boolean> {
+  return access(target).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The text that is saved, without its mark and with plain line ends; undefined when there is none. */
+function onDisk(target: string): Promise<string | undefined> {
+  return readTextFile(target).then(
+    (text) => plain(text.replace(/^\uFEFF/, '')),
+    () => undefined,
+  );
+}
+
+function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

@@ -1,0 +1,202 @@
+import { t } from '../../base/l10n.ts';
+import { put, remove, type Table } from '../../conversation/state.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { OptionChoice, PlanEntry, SessionOption } from '../../session/model.ts';
+import { toContent } from './codec.ts';
+import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, WireCommand, WirePlanEntry } from './schema.ts';
+
+/* What a session has beside its turns: modes, models and options (in whichever of three forms the agent has), plans, commands. */
+
+/** Config options win over modes and legacy models. The option of the category "mode" is the session's mode. */
+export interface Settings {
+  modes: Modes | null;
+  models: Models | null;
+  config: readonly ConfigOption[];
+}
+export const noSettings = (): Settings => ({ modes: null, models: null, config: [] });
+
+/** A request without its session id, and what it changes when the agent's answer says nothing about that. */
+export interface SettingRequest {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly done: { readonly modeId: string } | { readonly modelId: string } | null;
+}
+type SelectOption = Extract<ConfigOption, { type: 'select' }>;
+
+/** From the answer that opened the session. */
+export function takeSettings(settings: Settings, answer: Pick<SessionAnswer, 'modes' | 'models' | 'configOptions'>): void {
+  settings.modes = answer.modes ?? null;
+  settings.models = answer.models ?? null;
+  settings.config = answer.configOptions ?? [];
+}
+
+/** The agent has changed the mode: what to tell, unless an option stands for the mode. */
+export function changeMode(settings: Settings, id: string): readonly SessionEvent[] {
+  if (settings.modes) settings.modes = { ...settings.modes, currentModeId: id };
+  return modeOption(settings) ? [] : settingEvents(settings);
+}
+export function settingDone(settings: Settings, done: SettingRequest['done']): readonly SessionEvent[] {
+  if (done && 'modeId' in done) return changeMode(settings, done.modeId);
+  if (!done || !settings.models) return [];
+  settings.models = { ...settings.models, currentModelId: done.modelId };
+  return settingEvents(settings);
+}
+
+/** The request that chooses a mode; undefined when there is no such mode. `value` puts a value as the protocol's version has it. */
+export function modeRequest(settings: Settings, id: string, value: (value: string) => object): SettingRequest | undefined {
+  const option = modeOption(settings);
+  if (option) return choicesOf(option).some((choice) => choice.value === id) ? optionRequestFor(option, value(id)) : undefined;
+  if (!settings.modes?.availableModes.some((mode) => mode.id === id)) return undefined;
+  return { method: 'session/set_mode', params: { modeId: id }, done: { modeId: id } };
+}
+/** The request that sets an option; undefined when it does not exist or does not take the value. */
+export function optionRequest(
+  settings: Settings,
+  id: string,
+  given: string | boolean,
+  value: (value: string | boolean) => object,
+): SettingRequest | undefined {
+  const option = settings.config.find((one) => one.id === id);
+  if (option?.type === 'boolean') return typeof given === 'boolean' ? optionRequestFor(option, value(given)) : undefined;
+  if (typeof given !== 'string') return undefined;
+  if (option) return choicesOf(option).some((choice) => choice.value === given) ? optionRequestFor(option, value(given)) : undefined;
+  if (id !== MODEL || !settings.models?.availableModels.some((model) => model.modelId === given)) return undefined;
+  return { method: 'session/set_model', params: { modelId: given }, done: { modelId: given } };
+}
+function optionRequestFor(option: ConfigOption, value: object): SettingRequest {
+  return { method: 'session/set_config_option', params: { configId: option.id, ...value }, done: null };
+}
+
+function modeOption({ config }: Settings): SelectOption | undefined {
+  const option = config.find((one) => one.category === 'mode');
+  return option?.type === 'select' ? option : undefined;
+}
+
+export function settingEvents(settings: Settings): readonly SessionEvent[] {
+  const { config } = settings;
+  const mode = modeOption(settings);
+  // A list without choices is nothing to choose from.
+  const options = config.filter((one) => one !== mode && (one.type === 'boolean' || choicesOf(one).length > 0));
+  return [
+    { type: 'mode.set', mode: modeChoice(settings, mode) },
+    { type: 'options.set', options: config.length > 0 ? options.map(toOption) : legacyModels(settings.models) },
+  ];
+}
+function modeChoice({ config, modes }: Settings, option: SelectOption | undefined) {
+  if (option) {
+    const all = choicesOf(option).map(({ value, name, description }) => ({ id: value, name, ...(description ? { description } : {}) }));
+    return { current: option.currentValue, all };
+  }
+  if (config.length > 0 || !modes || modes.availableModes.length === 0) return null;
+  const all = modes.availableModes.map(({ id, name, description }) => ({ id, name, ...(description ? { description } : {}) }));
+  return { current: modes.currentModeId, all };
+}
+function legacyModels(models: Models | null): readonly SessionOption[] {
+  if (!models || models.availableModels.length === 0) return [];
+  const choices = models.availableModels.map(({ modelId, name, description }) => ({
+    value: modelId,
+    name,
+    ...(description ? { description } : {}),
+  }));
+  return [{ id: MODEL, name: 'Model', about: 'model', kind: 'choice', current: models.currentModelId, choices }];
+}
+
+/** Names the legacy list of models among the options; config options have names of their own. */
+const MODEL = 'model';
+
+function toOption(option: ConfigOption): SessionOption {
+  const about = option.category === 'model' ? 'model' : option.category === 'thought_level' ? 'thought' : undefined;
+  const head = {
+    id: option.id,
+    name: option.name,
+    ...(option.description ? { description: option.description } : {}),
+    ...(about ? ({ about } as const) : {}),
+  };
+  if (option.type === 'boolean') return { ...head, kind: 'switch', on: option.currentValue };
+  return { ...head, kind: 'choice', current: option.currentValue, choices: choicesOf(option) };
+}
+function choicesOf(option: SelectOption): readonly OptionChoice[] {
+  return option.options.flatMap((one) =>
+    'group' in one ? one.options.map((value) => toChoice(value, one.name)) : [toChoice(one, undefined)],
+  );
+}
+function toChoice(
+  value: { readonly value: string; readonly name: string; readonly description?: string | null | undefined },
+  group?: string,
+) {
+  return {
+    value: value.value,
+    name: value.name,
+    ...(value.description ? { description: value.description } : {}),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+// --- plans: one without a name, or several with one, shown as one list in the order they came up
+
+export type Plans = Table<readonly PlanEntry[]>;
+
+export function planOf(plans: Plans, key: string, entries: readonly WirePlanEntry[]): SessionEvent {
+  return setPlan(plans, key, entries.flatMap(toEntry));
+}
+export function keyedPlan(plans: Plans, plan: KeyedPlan): SessionEvent {
+  switch (plan.type) {
+    case 'items':
+      return planOf(plans, plan.planId, plan.entries);
+    case 'markdown':
+      return setPlan(plans, plan.planId, listItems(plan.content));
+    case 'file': {
+      const file = toContent({ type: 'resource_link', uri: plan.uri, name: plan.uri });
+      return setPlan(plans, plan.planId, [{ text: t('Plan: {0}', file.type === 'file' ? file.path : plan.uri), status: 'pending' }]);
+    }
+  }
+}
+function setPlan(plans: Plans, key: string, entries: readonly PlanEntry[]): SessionEvent {
+  if (entries.length === 0) remove(plans, key);
+  else put(plans, key, entries);
+  const all = Object.values(plans).flat();
+  return { type: 'plan.set', plan: all.length === 0 ? null : { entries: all } };
+}
+
+/** What was called off is not part of the plan any more. */
+function toEntry({ content, status, priority }: WirePlanEntry): readonly PlanEntry[] {
+  if (status === 'cancelled') return [];
+  return [
+    {
+      text: content,
+      status: status === 'completed' || status === 'in_progress' ? status : 'pending',
+      ...(priority === 'high' || priority === 'medium' || priority === 'low' ? { priority } : {}),
+    },
+  ];
+}
+
+/** The list items of a text; where there are none, its lines. */
+function listItems(markdown: string): readonly PlanEntry[] {
+  const lines = markdown.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const items = lines.flatMap((line) => {
+    const [, box, text] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[([ xX~-])\]\s+)?(\S.*)$/.exec(line) ?? [];
+    return text === undefined ? [] : [{ text, box }];
+  });
+  if (items.length === 0) return lines.map((text) => ({ text, status: 'pending' }));
+  return items.map(({ text, box }) => ({
+    text,
+    status: box === 'x' || box === 'X' ? 'completed' : box === '~' ? 'in_progress' : 'pending',
+  }));
+}
+
+// --- commands
+
+export function commandsSet(commands: readonly WireCommand[]): SessionEvent {
+  return {
+    type: 'commands.set',
+    commands: commands.slice(0, 1000).map(({ name, description, input }) => ({
+      name,
+      description: short(description ?? ''),
+      aliases: [],
+      ...(input?.hint ? { hint: short(input.hint) } : {}),
+    })),
+  };
+}
+function short(text: string): string {
+  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+}

@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { t } from '../../base/l10n.ts';
+import { messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
+import { placed } from './files.ts';
+import type { LoginCommand } from './schema.ts';
+
+/** What the machine asks of the editor's terminals, and of the one in which a user signs in. */
+export type TerminalArgs =
+  | { readonly do: 'place'; readonly cwd: string; readonly roots: readonly string[] }
+  /** `id`: its name in case the command cannot be started. */
+  | ({ readonly do: 'create'; readonly id: string } & CommandArgs)
+  /** Settles with the end of the command; what it prints meanwhile goes to the session. */
+  | { readonly do: 'watch' | 'output' | 'wait_for_exit' | 'kill' | 'release'; readonly id: string }
+  | { readonly do: 'end' }
+  | {
+      readonly do: 'login';
+      readonly title: string;
+      readonly login: LoginCommand | null;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    };
+interface CommandArgs {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly cwd: string;
+  readonly limit: number | null;
+}
+export type TerminalPortArgs = Exclude<TerminalArgs, { do: 'login' }>;
+
+/** How much output is kept for the agent at most, in bytes, whatever it asks for. */
+const CEILING = 16 * 1024 * 1024;
+const DEFAULT_LIMIT = 1024 * 1024;
+
+/** Commands that run for the agent. Their output goes to the session as it comes, not through the machine. */
+export class TerminalPort {
+  readonly #terminals: Terminals;
+  readonly #emit: (event: SessionEvent) => void;
+  readonly #open = new Map<string, TerminalHandle>();
+  #isOver = false;
+
+  constructor(terminals: Terminals, emit: (event: SessionEvent) => void) {
+    this.#terminals = terminals;
+    this.#emit = emit;
+  }
+
+  async run(args: TerminalPortArgs): Promise<unknown> {
+    switch (args.do) {
+      case 'place':
+        return { outside: (await placed(args.cwd, args.roots)) === 'outside', folder: path.resolve(args.cwd) };
+      case 'create':
+        return this.#create(args);
+      case 'watch':
+        return this.#watch(this.#find(args.id));
+      case 'output': {
+        const { text, truncated, exit } = this.#find(args.id).output();
+        return { output: text, truncated, ...(exit ? { exitStatus: toStatus(exit) } : {}) };
+      }
+      case 'wait_for_exit':
+        return toStatus(await this.#find(args.id).exited());
+      case 'kill':
+        this.#open.get(args.id)?.kill();
+        return null;
+      case 'release':
+        this.#open.get(args.id)?.release();
+        this.#open.delete(args.id);
+        return null;
+      case 'end':
+        this.#isOver = true;
+        for (const handle of this.#open.values()) handle.release();
+        this.#open.clear();
+        return null;
+    }
+  }
+
+  #find(id: string): TerminalHandle {
+    const handle = this.#open.get(id);
+    if (!handle) throw new Error(`There is no terminal ${id}`);
+    return handle;
+  }
+
+  async #create({ id, command, args, env, cwd, limit }: Extract<TerminalArgs, { do: 'create' }>): Promise<{ readonly terminalId: string }> {
+    const handle = await this.#start(id, {
+      command,
+      // Without arguments the command is a line for the shell; with them it is never put together for one.
+      ...(args.length > 0 ? { args } : {}),
+      cwd,
+      // No pager may wait for a key.
+      env: { PAGER: 'cat', GIT_PAGER: 'cat', ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
+      limit: Math.min(CEILING, Math.max(0, Math.floor(limit ?? DEFAULT_LIMIT))),
+    });
+    if (this.#isOver) {
+      handle.release();
+      throw new Error('The session has ended.');
+    }
+    this.#open.set(handle.id, handle);
+    return { terminalId: handle.id };
+  }
+
+  async #start(id: string, spec: TerminalSpec): Promise<TerminalHandle> {
+    try {
+      return await this.#terminals.create(spec);
+    } catch (error) {
+      const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
+      if (spec.cwd !== undefined && !existsSync(spec.cwd)) return notStarted(id, `${t('The folder {0} does not exist.', spec.cwd)}\n`, 127);
+      // A whole command line in the place of a program.
+      if (missing && spec.args !== undefined && /\s/.test(spec.command)) {
+        const { args, ...rest } = spec;
+        return this.#start(id, { ...rest, command: [spec.command, ...args.map(quoted)].join(' ') });
+      }
+      return notStarted(id, `${spec.command}: ${messageOf(error)}\n`, missing ? 127 : 126);
+    }
+  }
+
+  async #watch(handle: TerminalHandle): Promise<object> {
+    const { id } = handle;
+    let heard = false;
+    handle.onOutput?.((text) => {
+      if (text === undefined) return;
+      heard = true;
+      if (!this.#isOver) this.#emit({ type: 'terminal.changed', terminal: { id }, delta: text });
+    });
+    const { code, signal } = await handle.exited();
+    // What was printed before anybody listened, or by a port that cannot tell as it comes.
+    return { code, signal, rest: heard ? '' : handle.output().text };
+  }
+}
+
+function toStatus(exit: Exit) {
+  return { exitCode: exit.code, signal: exit.signal };
+}
+
+/** A terminal of a command that could not be started: it holds the reason. */
+function notStarted(id: string, text: string, code: number): TerminalHandle {
+  const exit = { code, signal: null };
+  return { id, output: () => ({ text, truncated: false, exit }), exited: async () => exit, kill: () => {}, release: () => {} };
+}
+
+function quoted(arg: string): string {
+  if (process.platform === 'win32') return `"${arg.replaceAll('"', '\\"')}"`;
+  return `'${arg.replaceAll("'", "'\\''")}'`;
+}
