@@ -1,6 +1,9 @@
 import { type ApprovalAnswer, type ApprovalRequest, type Frontend, Settled } from './frontend.ts';
 import { Rejected } from './tools/tool.ts';
 
+/** The action of an edit that is asked about each time: no answer for the session covers a file that runs by itself. */
+export const GUARDED_EDIT = 'edit file that runs by itself';
+
 interface Waiting {
   readonly action: string;
   readonly withdraw: AbortController;
@@ -37,7 +40,7 @@ export class Permissions {
       this.#waiting.delete(waiting);
     }
     if (!answer.allow) throw new Rejected(answer.feedback);
-    if (answer.forSession) this.#allowForSession(request.action);
+    if (answer.forSession && request.action !== GUARDED_EDIT) this.#allowForSession(request.action);
     return answer.edited;
   }
 

@@ -1,13 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { readRealNow } from '../transport/realFiles.ts';
 import type { Command } from './commands.ts';
+import { isWithin } from './workspace/paths.ts';
 
 export interface Skill {
   readonly name: string;
   readonly description: string;
   /** The SKILL.md. */
   readonly file: string;
+  /** The folder it must lie in with every link followed; absent for the user's own folders. */
+  readonly within?: string;
 }
 
 const FOLDERS = ['.agents/skills', '.parley/skills', '.kimi/skills', '.claude/skills'];
@@ -17,8 +21,10 @@ const LONGEST = 64 * 1024;
 /** The skills of the folders given, of the workspace and of the user: folders with a SKILL.md. The first of a name wins. */
 export function findSkills(cwd: string, more: readonly string[] = [], home = os.homedir()): readonly Skill[] {
   const found = new Map<string, Skill>();
-  for (const folder of [...more, ...[cwd, home].flatMap((base) => FOLDERS.map((name) => path.join(base, name)))]) {
-    for (const skill of skillsIn(folder)) {
+  const own = [...more, ...FOLDERS.map((name) => path.join(home, name))];
+  const folders = [...more, ...[cwd, home].flatMap((base) => FOLDERS.map((name) => path.join(base, name)))];
+  for (const folder of folders) {
+    for (const skill of skillsIn(folder, own.includes(folder) ? undefined : cwd)) {
       if (!found.has(skill.name) && found.size < MOST) found.set(skill.name, skill);
     }
   }
@@ -33,7 +39,7 @@ export function skillCommands(skills: readonly Skill[]): readonly Command[] {
     aliases: [],
     needsModel: true,
     run: async ({ args }) => {
-      const text = read(skill.file) ?? '';
+      const text = read(skill.file, skill.within) ?? '';
       const folder = `The files of this skill are in ${path.dirname(skill.file)}.`;
       return `Follow this skill.\n\n<skill name="${skill.name}">\n${bodyOf(text)}\n</skill>\n${folder}${args === '' ? '' : `\n\n${args}`}`;
     },
@@ -46,22 +52,31 @@ export function skillsText(skills: readonly Skill[]): string {
   return rows.length === 0 ? '' : `Skills; read the file before you do work that one describes:\n${rows.join('\n')}`;
 }
 
-function skillsIn(folder: string): readonly Skill[] {
+function skillsIn(folder: string, within: string | undefined): readonly Skill[] {
   return names(folder).flatMap((name): readonly Skill[] => {
     const file = path.join(folder, name, 'SKILL.md');
-    const text = read(file);
+    const text = read(file, within);
     if (text === undefined || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) return [];
     const head = /^---\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1] ?? '';
-    const field = (key: string): string | undefined => new RegExp(`^${key}:\\s*["']?(.+?)["']?\\s*$`, 'm').exec(head)?.[1];
+    const field = (key: string): string | undefined => fieldOf(head, key);
     const given = field('name');
     return [
       {
         name: given !== undefined && /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : name,
         description: (field('description') ?? firstLine(bodyOf(text)) ?? name).slice(0, 300),
         file,
+        ...(within === undefined ? {} : { within }),
       },
     ];
   });
+}
+
+/** The value of one line of the head, without quotes around it. */
+function fieldOf(head: string, key: string): string | undefined {
+  const line = head.split('\n').find((one) => one.startsWith(`${key}:`));
+  const value = line?.slice(key.length + 1).trim() ?? '';
+  const bare = /^["']/.test(value) ? value.slice(1) : value;
+  return (/["']$/.test(bare) ? bare.slice(0, -1) : bare) || undefined;
 }
 
 function bodyOf(text: string): string {
@@ -83,9 +98,12 @@ function names(folder: string): readonly string[] {
   }
 }
 
-function read(file: string): string | undefined {
+/** A link in a workspace that leads out of it is not followed: nobody was asked. */
+function read(file: string, within: string | undefined): string | undefined {
   try {
-    return readFileSync(file, 'utf8').slice(0, LONGEST);
+    const real = realpathSync(file);
+    if (within !== undefined && !isWithin(realpathSync(within), real)) return undefined;
+    return readRealNow(real, LONGEST);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readRealNow } from '../transport/realFiles.ts';
 import { shellProgram } from './tools/shellProgram.ts';
-import type { Workspace } from './workspace/paths.ts';
+import { insideOnly, type Workspace } from './workspace/paths.ts';
 
 const MOST_NOTES = 32_000;
 
@@ -31,14 +31,12 @@ function placeText(workspace: Workspace): string {
   return `Working directory: ${workspace.cwd}${more}\nPlatform: ${process.platform}. Shell: ${shellProgram().description}. Date: ${new Date().toISOString().slice(0, 10)}.`;
 }
 
+/** Nobody was asked about these files: what lies outside of the workspace, by whichever link, is not read. */
 async function notesOf(workspace: Workspace): Promise<string> {
   for (const name of ['AGENTS.md', 'agents.md']) {
-    try {
-      const text = (await readFile(path.join(workspace.cwd, name), 'utf8')).trim();
-      return text.length > MOST_NOTES ? `${text.slice(0, MOST_NOTES)}\n(cut)` : text;
-    } catch {
-      // The next name, or none.
-    }
+    const place = await insideOnly(workspace, path.join(workspace.cwd, name));
+    const text = place && readRealNow(place.real, 4 * MOST_NOTES)?.trim();
+    if (text !== undefined) return text.length > MOST_NOTES ? `${text.slice(0, MOST_NOTES)}\n(cut)` : text;
   }
   return '';
 }

@@ -32,6 +32,11 @@ export function searchGlob(glob: string): (path: string) => boolean {
   return (path) => all.some((matches) => matches(path));
 }
 
+/** A predicate for one pattern of a .gitignore without its marks (`!`, slashes around): as `globMatcher` for paths, with classes and the backslash. */
+export function gitGlob(glob: string): (path: string) => boolean {
+  return matcherOf(tokensOf(glob, { classes: true }), 'path');
+}
+
 function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => boolean {
   if (tokens.length > LONGEST) return () => false;
   return (text) => run(tokens, kind, text);

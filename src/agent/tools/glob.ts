@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import * as z from 'zod/mini';
+import { searchGlob } from '../../base/glob.ts';
 import { shortPath } from '../workspace/paths.ts';
 import { walk } from '../workspace/walk.ts';
 import { permitRead } from './permit.ts';
@@ -40,7 +40,8 @@ export const globTool = defineTool({
 /** Whether a relative path fits a glob; like .gitignore, a pattern without a slash fits names at any depth. */
 export function matcher(pattern: string): (relative: string) => boolean {
   try {
-    return picomatch(pattern.replace(/^\.\//, ''), { dot: true, basename: !pattern.includes('/') });
+    const matches = searchGlob(pattern.replace(/^\.\//, ''));
+    return pattern.includes('/') ? matches : (relative) => matches(relative.slice(relative.lastIndexOf('/') + 1));
   } catch (error) {
     throw new ToolFailure(`Not a usable pattern: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -4,14 +4,14 @@ import { permitRead } from './permit.ts';
 import type { Search } from './search.ts';
 import { searchBuiltIn } from './searchBuiltIn.ts';
 import { searchRipgrep } from './searchRipgrep.ts';
-import { defineTool, done, ToolFailure } from './tool.ts';
+import { defineTool, done } from './tool.ts';
 
 const MAX_TEXT = 300;
 
 export const grepTool = defineTool({
   name: 'Grep',
   description:
-    'Search file contents with a regular expression (or literal text). What git ignores and binary files are left out. Gives path:line:text.',
+    'Search file contents with a regular expression (RE2 syntax: no look-around, no back references) or literal text. What git ignores and binary files are left out. Gives path:line:text.',
   reads: true,
   input: z.object({
     pattern: z
@@ -33,7 +33,6 @@ export const grepTool = defineTool({
       target: place.real,
       most: input.max_results ?? 200,
     };
-    checkPattern(search);
     const { hits, more } = (await searchRipgrep(search, scene.signal)) ?? (await searchBuiltIn(search, scene.signal));
     // What was found under the real path is shown under the path that was asked for.
     const named = (path: string): string => shortPath(scene.workspace, place.path + path.slice(place.real.length));
@@ -43,21 +42,6 @@ export const grepTool = defineTool({
     return done(lines.join('\n'), hits.length === 0 ? 'No matches.' : `${hits.length} matches in ${files} files.${rest}`);
   },
 });
-
-function checkPattern(search: Search): void {
-  if (search.literal) return;
-  try {
-    new RegExp(search.pattern, 'u');
-  } catch {
-    try {
-      new RegExp(search.pattern);
-    } catch (error) {
-      throw new ToolFailure(
-        `Not a usable regular expression: ${error instanceof Error ? error.message : String(error)}. Set literal for plain text.`,
-      );
-    }
-  }
-}
 
 function cut(text: string): string {
   const flat = text.replace(/[\r\n]+$/, '');

@@ -1,7 +1,7 @@
-import { readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { codeOf, shortPath } from '../workspace/paths.ts';
+import { codeOf, insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { ignoredIn } from '../workspace/walk.ts';
 import { permitRead } from './permit.ts';
 import { defineTool, done, ToolFailure } from './tool.ts';
@@ -26,7 +26,7 @@ export const listDirectoryTool = defineTool({
     let entries: readonly { readonly name: string; readonly directory: boolean; readonly size: number }[];
     try {
       const found = await readdir(place.real, { withFileTypes: true });
-      entries = await Promise.all(found.map((entry) => describe(place.real, entry.name, entry.isDirectory())));
+      entries = await Promise.all(found.map((entry) => describe(scene.workspace, place.real, entry.name)));
     } catch (error) {
       if (codeOf(error) === 'ENOENT') throw new ToolFailure(`${name} does not exist.`);
       if (codeOf(error) === 'ENOTDIR') throw new ToolFailure(`${name} is a file. Use ReadFile.`);
@@ -44,11 +44,14 @@ export const listDirectoryTool = defineTool({
   },
 });
 
-async function describe(folder: string, name: string, directory: boolean): Promise<{ name: string; directory: boolean; size: number }> {
+/** Of a link that leads out of the workspace only the link itself is told. */
+async function describe(workspace: Workspace, folder: string, name: string): Promise<{ name: string; directory: boolean; size: number }> {
+  const file = path.join(folder, name);
   try {
-    const info = await stat(path.join(folder, name));
+    const own = await lstat(file);
+    const info = own.isSymbolicLink() && (await insideOnly(workspace, file)) ? await stat(file) : own;
     return { name, directory: info.isDirectory(), size: info.size };
   } catch {
-    return { name, directory, size: 0 };
+    return { name, directory: false, size: 0 };
   }
 }

@@ -1,5 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { type GuardReason, guardReason } from '../../base/guardedFiles.ts';
 
 /** The folders the agent may work in without asking. `cwd` is the first root; paths given to tools are relative to it. */
 export interface Workspace {
@@ -13,6 +14,8 @@ export interface Place {
   /** Absolute with every link of the existing part followed: what reads and writes use. */
   readonly real: string;
   readonly inside: boolean;
+  /** Why a change there is asked about each time. */
+  readonly guarded?: GuardReason;
 }
 
 /**
@@ -26,7 +29,15 @@ export async function placeOf(workspace: Workspace, given: string): Promise<Plac
   const absolute = path.resolve(workspace.cwd, expanded);
   const real = await realOf(absolute);
   const roots = await Promise.all(workspace.roots.map((root) => realOf(path.resolve(root))));
-  return { path: absolute, real, inside: roots.some((root) => isWithin(root, real)) };
+  const root = roots.find((one) => isWithin(one, real));
+  const guarded = guardReason(root === undefined ? real : path.relative(root, real)) ?? guardReason(belowRoots(workspace, absolute));
+  return { path: absolute, real, inside: root !== undefined, ...(guarded ? { guarded } : {}) };
+}
+
+/** The way below one of the roots as it is written, '' when it is below none. */
+function belowRoots({ roots }: Workspace, absolute: string): string {
+  const root = roots.find((one) => isWithin(path.resolve(one), absolute));
+  return root === undefined ? '' : path.relative(path.resolve(root), absolute);
 }
 
 /** True for the root itself and everything below it. */
@@ -75,4 +86,10 @@ async function linkTarget(at: string): Promise<string | undefined> {
 /** The code of a system error (`ENOENT`), when it is one. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The place of a file the agent reads by itself, when that lies in the workspace with every link followed; undefined otherwise. */
+export async function insideOnly(workspace: Workspace, file: string): Promise<Place | undefined> {
+  const place = await placeOf(workspace, file);
+  return place.inside ? place : undefined;
 }

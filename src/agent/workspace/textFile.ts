@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { replaceFile } from '../../transport/replaceFile.ts';
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { openReal, writeReal } from '../../transport/realFiles.ts';
 import { ToolFailure } from '../tools/tool.ts';
 import { codeOf } from './paths.ts';
 import type { TextFile, TextFiles } from './textFiles.ts';
@@ -9,7 +8,7 @@ import type { TextFile, TextFiles } from './textFiles.ts';
 /** The files of the disk. */
 export const diskFiles: TextFiles = {
   read: (place, name) => readTextFile(place.real, name),
-  write: (place, text, like) => writeTextFile(place.real, encodeText(text, like)),
+  write: (place, text, like) => writeReal(place.real, encodeText(text, like)),
 };
 
 const LARGEST = 20 * 1024 * 1024;
@@ -19,7 +18,13 @@ export async function readTextFile(real: string, name: string): Promise<TextFile
   let bytes: Buffer;
   try {
     if (!(await isReadable(real, name))) return undefined;
-    bytes = await readFile(real);
+    const handle = await openReal(real);
+    try {
+      refuseOdd(await handle.stat(), name);
+      bytes = await handle.readFile();
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
@@ -31,16 +36,19 @@ export async function readTextFile(real: string, name: string): Promise<TextFile
 /** False when nothing is there; throws ToolFailure when it is nothing to read as a text. */
 export async function isReadable(real: string, name: string): Promise<boolean> {
   try {
-    const info = await stat(real);
-    if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
-    if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
-    if (info.size > LARGEST)
-      throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
+    refuseOdd(await stat(real), name);
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
   }
+}
+
+function refuseOdd(info: Stats, name: string): void {
+  if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
+  if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
+  if (info.size > LARGEST)
+    throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
 }
 
 function isMissing(error: unknown): boolean {
@@ -74,37 +82,4 @@ export function textFileOf(whole: string): TextFile {
 export function encodeText(text: string, like: Pick<TextFile, 'eol' | 'bom'>): string {
   const lines = like.eol === '\r\n' ? text.replaceAll('\r\n', '\n').replaceAll('\n', '\r\n') : text;
   return like.bom && !lines.startsWith('\uFEFF') ? `\uFEFF${lines}` : lines;
-}
-
-/** Writes whole or not at all: a temporary file beside the target takes its place. Keeps the mode of an existing file. */
-export async function writeTextFile(real: string, content: string): Promise<void> {
-  await mkdir(path.dirname(real), { recursive: true });
-  const temporary = path.join(path.dirname(real), `.${path.basename(real).slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
-  try {
-    const mode = await modeOf(real);
-    await writeFile(temporary, content, { flag: 'wx' });
-    if (mode !== undefined) await chmod(temporary, mode);
-    await flush(temporary);
-    await replaceFile(temporary, real);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
-async function modeOf(real: string): Promise<number | undefined> {
-  try {
-    return (await stat(real)).mode & 0o7777;
-  } catch {
-    return undefined;
-  }
-}
-
-async function flush(file: string): Promise<void> {
-  const handle = await open(file, 'r+');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,7 +1,8 @@
-import { type Dirent, readFileSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import ignore, { type Ignore } from 'ignore';
+import { readRealNow } from '../../transport/realFiles.ts';
+import { type IgnoreRules, ignoreRules } from './ignoreRules.ts';
 
 export interface Found {
   /** Absolute. */
@@ -9,6 +10,8 @@ export interface Found {
   /** Relative to the start, forward slashes. */
   readonly relative: string;
   readonly directory: boolean;
+  /** A link: it is listed, and nothing follows it. */
+  readonly link: boolean;
 }
 
 /** Never of interest, whatever .gitignore says. */
@@ -16,7 +19,7 @@ const ALWAYS = new Set(['.git', '.hg', '.svn', 'node_modules', '.DS_Store', '__p
 
 interface Rules {
   readonly base: string;
-  readonly rules: Ignore;
+  readonly rules: IgnoreRules;
 }
 
 /**
@@ -36,7 +39,7 @@ async function* walkFolder(start: string, folder: string, above: readonly Rules[
     const full = path.join(folder, entry.name);
     const directory = entry.isDirectory();
     if (isIgnored(rules, full, directory)) continue;
-    yield { path: full, relative: path.relative(start, full).split(path.sep).join('/'), directory };
+    yield { path: full, relative: path.relative(start, full).split(path.sep).join('/'), directory, link: entry.isSymbolicLink() };
     if (directory) yield* walkFolder(start, full, rules, signal);
   }
 }
@@ -52,9 +55,7 @@ function isIgnored(rules: readonly Rules[], full: string, directory: boolean): b
   for (const { base, rules: own } of rules) {
     const relative = path.relative(base, full).split(path.sep).join('/');
     if (relative === '' || relative.startsWith('..')) continue;
-    const verdict = own.test(directory ? `${relative}/` : relative);
-    if (verdict.ignored) ignored = true;
-    else if (verdict.unignored) ignored = false;
+    ignored = own(relative, directory) ?? ignored;
   }
   return ignored;
 }
@@ -70,21 +71,15 @@ function rulesAbove(start: string): readonly Rules[] {
 }
 
 function isRepository(folder: string): boolean {
-  try {
-    readFileSync(path.join(folder, '.git', 'HEAD'));
-    return true;
-  } catch {
-    return false;
-  }
+  return readRealNow(path.join(folder, '.git', 'HEAD'), 1) !== undefined;
 }
 
+/** The .gitignore of a folder; git does not follow a link there either. */
 function rulesOf(folder: string): readonly Rules[] {
-  try {
-    return [{ base: folder, rules: ignore().add(readFileSync(path.join(folder, '.gitignore'), 'utf8')) }];
-  } catch {
-    return [];
-  }
+  const text = readRealNow(path.join(folder, '.gitignore'), LARGEST_RULES);
+  return text === undefined ? [] : [{ base: folder, rules: ignoreRules(text) }];
 }
+const LARGEST_RULES = 256 * 1024;
 
 async function list(folder: string): Promise<Dirent[]> {
   try {

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { replaceFile } from './replaceFile.ts';
+
+/**
+ * Files opened by a path whose links were followed before, when somebody decided about it. A link that was put in its place since is not followed,
+ * and what was opened is compared with what was meant: on Linux by the name the system gives the open file, so that no swap in between counts, and
+ * elsewhere by its number.
+ */
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+/** A pipe without a writer does not hold up the one who opens it. */
+const NON_BLOCK = constants.O_NONBLOCK ?? 0;
+const FOLDER = constants.O_DIRECTORY ?? 0;
+const LINUX = process.platform === 'linux';
+
+/** The place that was decided about leads elsewhere now. */
+export class PlaceChanged extends Error {
+  constructor(file: string) {
+    super(`${file} leads elsewhere than when it was checked`);
+  }
+}
+
+/** Opens a regular file for reading. Rejects with the system's error, or PlaceChanged. */
+export async function openReal(real: string): Promise<FileHandle> {
+  const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | NON_BLOCK).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
+  });
+  try {
+    await checkOpened(handle, real);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/**
+ * Writes a file whole or not at all: a temporary file in the same folder takes its place. Missing folders are made. Keeps the mode of a file that is
+ * there. Rejects with PlaceChanged when the folder, or the file itself, is not where it was.
+ */
+export async function writeReal(real: string, content: string | Uint8Array): Promise<void> {
+  const folder = await openFolder(path.dirname(real));
+  const name = path.basename(real);
+  const temporary = folder.at(`.${name.slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
+  const target = folder.at(name);
+  try {
+    const there = await lstat(target).catch(() => undefined);
+    if (there?.isSymbolicLink()) throw new PlaceChanged(real);
+    const handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o666);
+    try {
+      await handle.writeFile(content);
+      if (there) await handle.chmod(there.mode & 0o7777);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await folder.check();
+    await replaceFile(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Writes into a file in its place, which keeps what else hangs on it (owner, hard links, watchers); makes it where there is none. */
+export async function overwriteReal(real: string, content: string | Uint8Array): Promise<void> {
+  const folder = await openFolder(path.dirname(real));
+  try {
+    const flags = constants.O_WRONLY | constants.O_CREAT | NO_FOLLOW | NON_BLOCK;
+    const handle = await open(folder.at(path.basename(real)), flags, 0o666).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
+    });
+    try {
+      await checkOpened(handle, real);
+      if (!(await handle.stat()).isFile()) throw new Error(`${real} is not a regular file`);
+      await handle.truncate(0);
+      await handle.writeFile(content);
+    } finally {
+      await handle.close();
+    }
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The beginning of a regular file, at once: for small files that are read at start. Undefined for anything else, a link among it. */
+export function readRealNow(real: string, most: number): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(real, constants.O_RDONLY | NO_FOLLOW | NON_BLOCK);
+    const info = fstatSync(file);
+    if (!info.isFile()) return undefined;
+    const bytes = Buffer.alloc(Math.min(most, info.size));
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+interface OpenFolder {
+  /** A path of an entry that stays in this very folder where the system can say so. */
+  readonly at: (name: string) => string;
+  /** Rejects when the folder has been moved away or a link has taken its place. */
+  readonly check: () => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens a folder by its real path, and makes it and those above it where they are missing. */
+async function openFolder(real: string): Promise<OpenFolder> {
+  await makeFolder(real);
+  if (process.platform === 'win32') {
+    const check = () => checkPlace(real);
+    await check();
+    return { at: (name) => path.join(real, name), check, close: async () => {} };
+  }
+  const handle = await open(real, constants.O_RDONLY | FOLDER | NO_FOLLOW).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ELOOP' || error.code === 'ENOTDIR' ? new PlaceChanged(real) : error;
+  });
+  const check = () => checkOpened(handle, real);
+  try {
+    await check();
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  const base = LINUX ? `/proc/self/fd/${handle.fd}` : real;
+  return { at: (name) => path.join(base, name), check, close: () => handle.close() };
+}
+
+/** One folder after the other, each in the folder above that was checked: making them all at once would follow links. */
+async function makeFolder(real: string): Promise<void> {
+  const there = await lstat(real).catch(() => undefined);
+  if (there?.isDirectory()) return;
+  if (there) throw new PlaceChanged(real);
+  const parent = path.dirname(real);
+  if (parent === real) return;
+  const above = await openFolder(parent);
+  try {
+    await mkdir(above.at(path.basename(real))).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await above.close();
+  }
+}
+
+async function checkOpened(handle: FileHandle, real: string): Promise<void> {
+  const opened = LINUX ? await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined) : undefined;
+  if (opened === real) return;
+  // Mounted Windows drives may tell another case.
+  if (opened !== undefined && opened.toLowerCase() !== real.toLowerCase()) throw new PlaceChanged(real);
+  const [is, meant] = await Promise.all([handle.stat(), checkPlace(real)]);
+  if (is.ino !== meant.ino || is.dev !== meant.dev) throw new PlaceChanged(real);
+}
+
+/** Rejects when a link is on the way by now. */
+async function checkPlace(real: string): Promise<Stats> {
+  if ((await realpath(real)).normalize('NFC') !== real.normalize('NFC')) throw new PlaceChanged(real);
+  return lstat(real);
+}
