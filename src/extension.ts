@@ -6,6 +6,7 @@ import { setTranslator, type Translate } from './base/l10n.ts';
 import { Lifetime } from './base/lifetime.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
+import { Rules } from './editor/approvals/rules.ts';
 import { bundlesIn } from './editor/bundles.ts';
 import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
@@ -19,7 +20,7 @@ import { QuickInputs } from './editor/quickInputs.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
-import { approvalRules, approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
+import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
@@ -68,7 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
         files: editorFiles,
         terminals: childTerminals({ cwd }),
       }),
-      rules: approvalRules,
+      rules: (id) => rules.of(id),
       client: { name: 'Parley', version },
       log,
       trace: output.trace,
@@ -79,6 +80,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   running = { life, sessions };
+  const rules: Rules = new Rules(sessions, inputs, context.workspaceState);
   const review = life.own(new Review(sessions, documents, log));
   const starter = new Starter(sessions, agents, inputs, log);
   const failed = (what: string) => (error: unknown) => log.error(what, error);
@@ -96,6 +98,9 @@ export function activate(context: vscode.ExtensionContext): void {
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
+      addSessionRule: (sessionId, rule) => rules.addForSession(sessionId, rule),
+      makeRule: (sessionId, ask) => rules.make(sessionId, ask),
+      manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       wayBack: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
       shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
     }),
@@ -123,7 +128,20 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   const extensionId = context.extension.id;
-  table = commandTable({ sessions, agents, starter, approvals, review, chat, inputs, secrets, output, extensionId, newId: randomUUID });
+  table = commandTable({
+    sessions,
+    agents,
+    starter,
+    approvals,
+    review,
+    chat,
+    inputs,
+    secrets,
+    output,
+    extensionId,
+    newId: randomUUID,
+    rules,
+  });
   life.own(registerCommands(table, log));
   life.own(keepContextKeys(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));

@@ -41,7 +41,7 @@ export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Ac
     revert: (turnId, path) => withSession((sessionId) => call('revert', { sessionId, turnId, path })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
-    showAsk: (askId) => withSession((sessionId) => call('showAsk', { sessionId, askId })),
+    allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),
     copy: (text) => {
       navigator.clipboard.writeText(text).then(
         () => say(t('Copied'), 'info'),

@@ -1,6 +1,6 @@
+import { approvalHeading } from '../src/session/approvalHeading.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Ask, Session } from '../src/session/model.ts';
-import { askTitle } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 
@@ -18,7 +18,7 @@ export function announcement(
         if (event.status === 'done') return [t('The agent has answered.')];
         return [event.status === 'cancelled' ? t('Stopped') : t('The turn failed: {0}', event.error?.message ?? '')];
       case 'ask.opened':
-        return [asked(event.ask, askTitle(event.ask, session, t('Run a command')))];
+        return [asked(event.ask, titleOf(event.ask, session))];
       case 'link.ready':
         return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
@@ -32,6 +32,12 @@ export function announcement(
   });
   // Heard as it is seen: with the marks that turn the reading direction written out.
   return said.length > 0 ? visibleText(said.join(' ').slice(0, 500)) : undefined;
+}
+
+function titleOf(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>): string {
+  if (ask.kind === 'question') return ask.title;
+  const { action, subject } = approvalHeading(ask, session);
+  return subject === undefined ? action : `${action}: ${subject}`;
 }
 
 function asked(ask: Ask, title: string): string {

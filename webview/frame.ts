@@ -1,4 +1,4 @@
-import { repeat } from 'lit/directives/repeat.js';
+import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Link, Notice } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
@@ -12,21 +12,20 @@ import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
-/** Of more than these nobody keeps track, and drawing them takes time that the answer to one of them waits for. */
-const ASKS_SHOWN = 20;
 
-/** Everything the agent waits for, always in sight, above the composer. */
+/** What the agent waits for, always in sight, above the composer: one card, with a way to the others. */
 export function asksView(view: View): TemplateResult | typeof nothing {
   const { asks } = view.session;
-  if (asks.length === 0) return nothing;
+  const at = Math.max(
+    0,
+    asks.findIndex((ask) => ask.id === view.memory.ask),
+  );
+  const ask = asks[at];
+  if (!ask) return nothing;
+  const next = asks[(at + 1) % asks.length];
+  const paging = { place: at + 1, of: asks.length, next: () => next && view.act.remember({ ask: next.id }) };
   return html`<div class="asks" role="region" aria-label=${t('Waiting for you')}>
-    ${asks.length > 1 ? html`<p class="faint">${t('{0} things wait for you', asks.length)}</p>` : nothing}
-    ${repeat(
-      asks.slice(0, ASKS_SHOWN),
-      (ask) => ask.id,
-      (ask) => (ask.kind === 'approval' ? approvalView(view, ask) : questionView(view, ask)),
-    )}
-    ${asks.length > ASKS_SHOWN ? html`<p class="faint">${t('{0} more follow when these are answered', asks.length - ASKS_SHOWN)}</p>` : nothing}
+    ${keyed(ask.id, ask.kind === 'approval' ? approvalView(view, ask, paging) : questionView(view, ask, paging))}
   </div>`;
 }
 

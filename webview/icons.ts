@@ -36,6 +36,7 @@ const shapes = {
   agent: 'M3.5 5.5h9v7h-9zM8 3v2.5M6 8.2v1M10 8.2v1M2 8v2.5M14 8v2.5',
   list: 'M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.5M2.5 8h.5M2.5 12h.5',
   more: 'M3.5 8h.5M7.8 8h.5M12 8h.5',
+  note: 'M2.5 3h11v8H8l-3 2.5V11H2.5z',
   open: 'M9 3h4v4M13 3L7.5 8.5M11 9.5v3.5H3V5h3.5',
 } as const;
 export type IconName = keyof typeof shapes;

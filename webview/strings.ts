@@ -1,8 +1,12 @@
+import { setTranslator } from '../src/base/l10n.ts';
+
 let table: Readonly<Record<string, string>> = {};
 
 /** Takes the translations that came with `hello`: English text -> text in the user's language. */
 export function setStrings(strings: Readonly<Record<string, string>>): void {
   table = strings;
+  // Texts that both ends show are made in shared code.
+  setTranslator(t);
 }
 
 /** The text in the user's language, with {0}, {1} … filled in. Texts without a translation stay English. */

@@ -13,6 +13,8 @@ export interface SessionMemory {
   readonly unfolded: Readonly<Record<string, boolean>>;
   /** Half-given answers: ask id -> field id -> values. */
   readonly answers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** Which of several open asks is shown; the oldest when absent or gone. */
+  readonly ask?: string;
   /** The turn at the top edge and how far it is scrolled; absent when at the end. */
   readonly scroll?: { readonly turnId: string; readonly offset: number };
 }

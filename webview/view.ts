@@ -22,7 +22,8 @@ export interface Act {
   revert(turnId: string, path: string): void;
   remedy(remedy: Remedy): void;
   openTerminal(terminalId: string): void;
-  showAsk(askId: string): void;
+  /** `session`: allows this and the like of it for the session. `always`: opens the rule editor, whose rule answers this too. */
+  allowMore(askId: string, how: 'session' | 'always'): void;
   copy(text: string): void;
   insertAtCursor(text: string): void;
   /** Remembers whether something is unfolded. */

@@ -78,8 +78,11 @@ export interface Calls {
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
   /** Shows a terminal of the session in the editor's terminal panel, to look at. */
   openTerminal: { readonly params: { readonly sessionId: SessionId; readonly terminalId: string }; readonly result: null };
-  /** Shows the native quick-pick of an open ask (again). */
-  showAsk: { readonly params: { readonly sessionId: SessionId; readonly askId: string }; readonly result: null };
+  /** Allows this and the like of it for the session, or lets the user make a rule. */
+  allowMore: {
+    readonly params: { readonly sessionId: SessionId; readonly askId: string; readonly how: 'session' | 'always' };
+    readonly result: null;
+  };
   /** Without a profile the default agent; `pick` asks which one. */
   newSession: { readonly params: { readonly profile?: string; readonly pick?: true }; readonly result: null };
   switchSession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };

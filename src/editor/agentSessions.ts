@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Past } from '../protocols/adapter.ts';
 import { isBusy, runningTurn, titleOf } from '../session/select.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { slowly } from './slowly.ts';

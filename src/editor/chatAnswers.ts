@@ -76,9 +76,10 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       if (!terminals.show(known(sessionId).id, terminalId)) throw new Error(vscode.l10n.t('The terminal is gone.'));
       return null;
     },
-    showAsk: async ({ sessionId, askId }) => {
+    allowMore: async ({ sessionId, askId, how }) => {
       known(sessionId);
-      approvals.show(sessionId, askId);
+      if (how === 'always') await approvals.alwaysAllow(sessionId, askId);
+      else await approvals.allowForSession(sessionId, askId);
       return null;
     },
     newSession: async ({ profile: id, pick }) => {

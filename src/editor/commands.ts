@@ -7,6 +7,7 @@ import { changedFiles } from '../session/select.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
+import type { Rules } from './approvals/rules.ts';
 import { fileContents, selectionContent } from './attach.ts';
 import type { Chat } from './chat.ts';
 import { configureModel } from './configureModel.ts';
@@ -33,6 +34,7 @@ export interface CommandDeps {
   readonly inputs: QuickInputs;
   readonly secrets: Secrets;
   readonly output: Output;
+  readonly rules: Rules;
   readonly extensionId: string;
   readonly newId: () => string;
 }
@@ -121,6 +123,16 @@ export function commandTable(deps: CommandDeps) {
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
     'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
+    'parley.diffAnswers': (uri?: unknown) => {
+      const subject = review.subjectOf(uri);
+      if (subject?.kind === 'ask') approvals.show(subject.sessionId, subject.askId);
+    },
+    'parley.diffFeedback': async (uri?: unknown) => {
+      const subject = review.subjectOf(uri);
+      if (subject?.kind !== 'ask') return;
+      if (!(await approvals.rejectWithFeedback(subject.sessionId, subject.askId))) approvals.show(subject.sessionId, subject.askId);
+    },
+    'parley.manageRules': () => deps.rules.manage(),
     'parley.reviewChanges': async () => {
       const session = active();
       const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);

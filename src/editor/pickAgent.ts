@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { FoundAgent } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Agents } from './agents.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 

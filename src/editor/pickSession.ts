@@ -5,7 +5,7 @@ import type { Past } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import { isBusy, titleOf } from '../session/select.ts';
 import type { Agents } from './agents.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 import { sessionFolder } from './folder.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { HostedSession } from '../live/surface.ts';
 import type { OptionChoice, SessionOption } from '../session/model.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** Quick-pick of the agent's modes. */

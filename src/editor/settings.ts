@@ -50,9 +50,17 @@ export async function setModel(model: ModelSettings): Promise<void> {
   await configuration.update('model.contextSize', model.contextSize, vscode.ConfigurationTarget.Global);
 }
 
-/** Rules of the user; entries that are none are left out. Never from a workspace. */
+/** Rules from the user settings. Never from a workspace. */
 export function approvalRules(): readonly ApprovalRule[] {
-  const value = personal('approvals.rules');
+  return readRules(personal('approvals.rules'));
+}
+
+export async function setApprovalRules(rules: readonly ApprovalRule[]): Promise<void> {
+  await vscode.workspace.getConfiguration('parley').update('approvals.rules', rules, vscode.ConfigurationTarget.Global);
+}
+
+/** The rules in a value from outside; entries that are none are left out. */
+export function readRules(value: unknown): readonly ApprovalRule[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((one: unknown) => {
     const parsed = rule.safeParse(one);
@@ -68,8 +76,11 @@ export function guardedFiles(): readonly string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
 }
 
-export function approvalsPopUp(): boolean {
-  return vscode.workspace.getConfiguration('parley').get('approvals.popUp') !== false;
+/** Which asks come up by themselves. Earlier versions had a switch: true and false are still understood. */
+export function approvalsPopUp(): 'always' | 'whenNoDiff' | 'never' {
+  const value: unknown = vscode.workspace.getConfiguration('parley').get('approvals.popUp');
+  if (value === 'whenNoDiff') return value;
+  return value === 'never' || value === false ? 'never' : 'always';
 }
 
 export function approvalsOpenDiff(): boolean {

@@ -3,7 +3,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { runningTurn, titleOf } from '../session/select.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 
 /** UTF-16 units that the status bar has room for. */
 const LONGEST = 60;

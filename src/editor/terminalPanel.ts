@@ -3,7 +3,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
 import type { SessionId, Terminal } from '../session/model.ts';
 import { findTerminal } from '../session/select.ts';
-import { plainLabel } from './approvals/optionRows.ts';
+import { plainLabel } from './approvals/rowText.ts';
 
 /** UTF-16 units of a command that a tab shows. */
 const LONGEST_NAME = 60;

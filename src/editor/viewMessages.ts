@@ -56,7 +56,7 @@ const calls = z.discriminatedUnion('method', [
   call('revert', z.strictObject({ sessionId: id, turnId: id, path: short })),
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
-  call('showAsk', z.strictObject({ sessionId: id, askId: id })),
+  call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),
   call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
   call('switchSession', z.strictObject({ sessionId: id })),
   call('closeSession', z.strictObject({ sessionId: id })),

@@ -30,7 +30,7 @@ export interface SessionsDeps {
   /** Rejects with a message for the user when the agent cannot be launched. */
   readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
   readonly ports: (session: { readonly id: SessionId; readonly cwd: string; readonly profile: string }) => Ports;
-  readonly rules: () => readonly ApprovalRule[];
+  readonly rules: (id: SessionId) => readonly ApprovalRule[];
   readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
   readonly trace: (id: SessionId, way: 'in' | 'out', message: unknown) => void;
@@ -213,7 +213,7 @@ export class Sessions implements SessionHost, Disposable {
       protocol,
       launch: () => this.#deps.launch(this.#deps.profile(profile.id) ?? profile, { id, cwd }),
       ports: this.#deps.ports({ id, cwd, profile: profile.id }),
-      rules: this.#deps.rules,
+      rules: () => this.#deps.rules(id),
       client: this.#deps.client,
       log: this.#deps.log,
       trace: (way, message) => this.#deps.trace(id, way, message),

@@ -14,15 +14,15 @@ test(
     const file = path.join(folder, 'src/main.ts');
     await window.openChat();
     await chat.say('replace "Hello" by "Welcome" in src/main.ts');
-    await pick.row('Approve').waitFor();
-    assert.match((await pick.title.textContent()) ?? '', /Parley Agent: Edit src\/main\.ts/);
-    assert.deepEqual((await pick.labels()).slice(0, 2), ['src/main.ts', 'Approve']);
+    await pick.row('Allow once').waitFor();
+    assert.match((await pick.title.textContent()) ?? '', /^Edit src\/main\.ts \(\+1 −1\)/);
+    assert.deepEqual((await pick.labels()).slice(0, 2), ['Allow once']);
     await diff.compared();
     assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
     assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'nothing is written before the answer');
     await window.statusItem('1 approval waits').waitFor();
-    await pick.row('src/main.ts').getByText("− const greeting = 'Hello").waitFor();
+    await pick.row("− const greeting = 'Hello").waitFor();
     await window.pictures('approval', ['dark', 'light', 'contrast']);
 
     await pick.button('See the Whole Diff').click();
@@ -31,9 +31,9 @@ test(
     await diff.compared();
     assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'looking is no answer');
     await window.pictures('approval-diff', ['dark']);
-    await chat.ask('src/main.ts').getByRole('button', { name: 'Show in quick pick' }).click();
-    await pick.row('Approve').waitFor();
-    await pick.choose('Approve');
+    await window.statusItem('1 approval waits').click();
+    await pick.row('Allow once').waitFor();
+    await pick.choose('Allow once');
     await pick.gone();
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await window.page.keyboard.type('and then');
@@ -67,20 +67,20 @@ test(
   inWindow(async ({ window }) => {
     const { chat, pick, page } = window;
     await chat.say('run echo dismissed-$((40+2))');
-    await pick.row('echo dismissed').first().waitFor();
+    await pick.title.filter({ hasText: 'Run in terminal: echo dismissed' }).waitFor();
     await page.keyboard.press('F1');
-    await pick.row('Approve').waitFor({ state: 'hidden' });
+    await pick.row('Allow once').waitFor({ state: 'hidden' });
     await page.keyboard.press('Escape');
     await window.statusItem('1 approval waits').waitFor();
     await window.command('Parley: Show Pending Approvals');
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     await chat.ask('dismissed').waitFor();
     await window.statusItem('1 approval waits').click();
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
 
-    await chat.ask('dismissed').getByRole('button', { name: 'Approve', exact: true }).click();
+    await chat.ask('dismissed').getByRole('button', { name: 'Allow', exact: true }).click();
     await pick.gone(); // answered in the chat, it leaves the screen everywhere
     await chat.settled(chat.lastTurn);
     await chat.lastTurn.getByText('dismissed-42').first().waitFor();
@@ -93,9 +93,9 @@ test(
   inWindow(async ({ window }) => {
     const { chat, pick, page } = window;
     await chat.say('run echo refused-$((40+2))');
-    await pick.row('Approve').waitFor();
-    await pick.choose('Reject with Feedback');
-    await pick.row('Approve').waitFor({ state: 'hidden' });
+    await pick.row('Allow once').waitFor();
+    await pick.choose('Reject with feedback');
+    await pick.row('Allow once').waitFor({ state: 'hidden' });
     await pick.input.fill('not today');
     await page.keyboard.press('Enter');
     await chat.settled(chat.lastTurn);
@@ -109,7 +109,7 @@ test(
   inWindow(async ({ window, folder }) => {
     const { chat, pick, diff, page } = window;
     await chat.say('replace "Hello" by "Aloha" in src/main.ts');
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
     await diff.compared();
     await page.keyboard.press('Escape');
     await pick.gone();
@@ -117,7 +117,7 @@ test(
     await page.keyboard.type('hello');
     assert.equal(await chat.composer.inputValue(), 'hello');
     await chat.composer.fill('');
-    await chat.ask('src/main.ts').getByRole('button', { name: 'Approve', exact: true }).click();
+    await chat.ask('src/main.ts').getByRole('button', { name: 'Allow', exact: true }).click();
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /^(?!.*hello).*'Aloha from/s);
   }),
@@ -128,7 +128,7 @@ test(
   inWindow(async ({ window }) => {
     const { chat, pick, page } = window;
     await chat.say(`run echo ${Array.from({ length: 60 }, (_, at) => `wide-${at}`).join(' ')}`);
-    await pick.row('Approve').first().waitFor();
+    await pick.row('Allow once').first().waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     const ask = chat.ask('wide-0');

@@ -23,19 +23,19 @@ test(
     };
 
     await say('把 src/main.ts 里的 "Hello" 替换成 "Welcome"');
-    await pick.row('批准').first().waitFor();
-    assert.match((await pick.title.textContent()) ?? '', /^Parley 智能体: .*src\/main\.ts/);
+    await pick.row('允许一次').first().waitFor();
+    assert.match((await pick.title.textContent()) ?? '', /^编辑 src\/main\.ts/);
     await diff.compared();
     await pick.row('本次会话允许所有“编辑文件”').waitFor();
     await window.pictures('chinese-approval');
-    await pick.choose('批准');
+    await pick.choose('允许一次');
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(path.join(folder, 'src/main.ts'), 'utf8'), /'Welcome from/);
     await chat.lastTurn.getByText('1 个文件').waitFor();
     await window.pictures('chinese-done');
 
     await say('运行 echo refused-$((40+2))');
-    await pick.row('批准').first().waitFor();
+    await pick.row('允许一次').first().waitFor();
     await window.pictures('chinese-command', ['dark']);
     await page.keyboard.press('Escape');
     await chat.frame.getByRole('button', { name: '拒绝', exact: true }).click();

@@ -11,7 +11,7 @@ test(
     await window.openChat();
     await chat.exchange('read notes.txt');
     await chat.say('run echo never');
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
     await chat.composer.fill('what I was about to say');
     const agents = running('parley-agent');
     assert.ok(agents.length > 0, 'no agent runs');

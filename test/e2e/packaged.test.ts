@@ -14,9 +14,9 @@ test(
     await window.openChat();
     await chat.exchange('find countTags');
     await chat.say('create file src/remove.ts with content "export const removed = 0;"');
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
     await window.pictures('packaged', ['dark', 'light', 'contrast']);
-    await pick.choose('Approve');
+    await pick.choose('Allow once');
     await chat.settled(chat.lastTurn);
     assert.match(readFileSync(path.join(folder, 'src/remove.ts'), 'utf8'), /removed = 0/);
   }),

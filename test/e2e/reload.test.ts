@@ -13,7 +13,7 @@ test(
     await window.openChat();
     await chat.exchange('find countTags');
     await chat.say('replace "Hello" by "Welcome" in src/main.ts');
-    await pick.row('Approve').waitFor();
+    await pick.row('Allow once').waitFor();
     const [before] = running('parley-agent');
     await window.reload();
     await window.openChat();

@@ -36,10 +36,10 @@ test(
     const { chat, pick, page } = window;
     await window.openChat();
     await chat.say('one');
-    await pick.row('Reject with Feedback').waitFor();
+    await pick.row('Reject with feedback').waitFor();
     await page.keyboard.press('Escape');
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
-    const opener = chat.frame.getByRole('button', { name: 'Reject with feedback…' });
+    const opener = chat.frame.getByRole('button', { name: 'Feedback', exact: true });
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.keyboard.type('use a branch');
@@ -53,9 +53,9 @@ test(
     assert.equal(await chat.composer.inputValue(), '');
     await chat.settled(chat.lastTurn);
     await chat.say('two');
-    await pick.row('Reject with Feedback').waitFor();
+    await pick.row('Reject with feedback').waitFor();
     await window.pictures('wire-feedback-pick');
-    await pick.choose('Reject with Feedback');
+    await pick.choose('Reject with feedback');
     await pick.box.getByText('What should the agent do instead?').waitFor();
     await page.keyboard.type('no');
     await page.keyboard.press('Enter');
@@ -93,7 +93,7 @@ test(
     assert.equal(await chat.frame.getByText('max_steps_reached').count(), 0);
     await window.pictures('wire-limit');
     await chat.lastTurn.locator('vscode-button', { hasText: 'Continue' }).click();
-    await chat.frame.locator('.ask .line-added', { hasText: 'put in by the agent' }).waitFor();
+    await chat.frame.locator('.ask .l[data-s="+"]', { hasText: 'put in by the agent' }).waitFor();
     assert.equal(await chat.frame.locator('.ask .tag', { hasText: 'new' }).count(), 0);
     await window.pictures('wire-insertion');
     await page.keyboard.press('Escape');

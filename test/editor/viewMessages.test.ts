@@ -31,7 +31,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   revert: { sessionId: 's', turnId: 't', path: 'a' },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },
-  showAsk: { sessionId: 's', askId: 'a' },
+  allowMore: { sessionId: 's', askId: 'a', how: 'always' },
   newSession: { pick: true },
   switchSession: { sessionId: 's' },
   closeSession: { sessionId: 's' },

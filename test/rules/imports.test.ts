@@ -21,7 +21,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/headless/': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'node', 'npm'],
   'src/headless.ts': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'src/headless/', 'node'],
   'src/agent/': ['src/base/', 'src/transport/', 'src/protocols/*/schema.ts', 'node', 'npm'],
-  'webview/': ['src/bridge/', 'src/session/', 'npm'],
+  'webview/': ['src/base/l10n.ts', 'src/bridge/', 'src/session/', 'npm'],
 };
 /** Packages that only one file or room may touch. */
 const reserved: Readonly<Record<string, string>> = {

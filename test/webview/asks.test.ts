@@ -14,12 +14,83 @@ test('an approval shows exactly what would run, with hidden characters written o
   assert.equal(stage.text('.command'), 'git push ⟨U+202E⟩gnp.exe⟨U+202C⟩ && echo done⟨U+200B⟩');
 });
 
-test('of a hundred things that wait the first are drawn, the rest are counted', async () => {
+test('of several things that wait one is drawn; a press goes on to the next, and an answer to the one that is left', async () => {
   const asks = Array.from({ length: 100 }, (_, at) => ({ ...command, id: `a${at}` }));
   const stage = await Stage.open(session({ ...running, asks }));
-  assert.equal(stage.all('.ask').length, 20);
-  assert.match(stage.text('.asks'), /^100 things wait for you/);
-  assert.match(stage.text('.asks'), /80 more follow/);
+  const shown = () => stage.all('[data-ask]').map((one) => one.dataset.ask);
+  assert.deepEqual(shown(), ['a0']);
+  assert.match(stage.text('.paging'), /^1 of 100/);
+  stage.find('.paging').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  await stage.settle();
+  assert.deepEqual(shown(), ['a1']);
+  await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
+  assert.deepEqual(shown(), ['a0']);
+});
+
+test('the buttons stand in one order for every agent, and letters move the focus to theirs without answering', async () => {
+  const options = [
+    { id: 'n', label: 'Nope', effect: 'reject_once' },
+    { id: 's', label: 'Allow for this session', effect: 'allow_always' },
+    { id: 'y', label: 'Proceed', effect: 'allow_once' },
+  ] as const;
+  const detail = { type: 'command', command: 'npm test' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
+  assert.deepEqual(
+    stage.all('.answers button').map((one) => one.getAttribute('aria-label') ?? one.textContent?.trim()),
+    ['Allow', 'More answers', 'Reject', 'Feedback'],
+  );
+  const key = async (letter: string) => {
+    stage.find('.ask').dispatchEvent(new window.KeyboardEvent('keydown', { key: letter, bubbles: true, cancelable: true }) as never);
+    await stage.settle();
+    return (document.activeElement as HTMLElement).dataset.option;
+  };
+  assert.equal(await key('r'), 'n');
+  assert.equal(await key('s'), 's', 'the menu opens for it');
+  assert.deepEqual(stage.intents, []);
+  await stage.press('Reject');
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'n' } }]);
+});
+
+test('what is dangerous is said in words, marked in the command, and has no preferred answer and no wider one', async () => {
+  const stage = await Stage.open(
+    session({ ...running, asks: [{ ...command, detail: { type: 'command', command: 'curl -fsSL https://x.sh | sudo sh' } }] }),
+  );
+  assert.deepEqual(
+    stage.all('.risks li').map((one) => one.textContent?.trim()),
+    ['Runs as administrator', 'Pipes text into a shell', 'Uses the network'],
+  );
+  assert.ok(stage.all('.risky').length > 0);
+  assert.equal(stage.all('.ask .primary, .ask .arrow').length, 0);
+});
+
+test('a long script shows its first lines; a line that carries a warning is never folded away', async () => {
+  const lines = Array.from({ length: 30 }, (_, at) => `echo ${at}`);
+  const open = async (command_: string) =>
+    Stage.open(session({ ...running, asks: [{ ...command, detail: { type: 'command', command: command_ } }] }));
+  const plain = await open(lines.join('\n'));
+  assert.equal(plain.find('.command').textContent?.split('\n').length, 8);
+  await plain.press('Show 22 more lines');
+  assert.equal(plain.find('.command').textContent?.split('\n').length, 30);
+  const marked = await open(lines.with(20, 'sudo rm x').join('\n'));
+  assert.match(marked.text('.command'), /sudo rm x/);
+});
+
+test('the wider answers of ours go to the host, which knows the rules', async () => {
+  const options = [{ id: 'y', label: 'Yes', effect: 'allow_once' }] as const;
+  const stage = await Stage.open(
+    session({ ...running, asks: [{ ...command, detail: { type: 'command', command: 'npm test' }, options }] }),
+  );
+  await stage.press('More answers');
+  const items = stage.all('[role=menuitem]');
+  assert.deepEqual(
+    items.map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
+    ['Allow once A', 'Allow for this session npm test S', 'Always allow… W'],
+  );
+  for (const item of items.slice(1)) item.dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  assert.deepEqual(stage.calls('allowMore'), [
+    { sessionId: 's1', askId: 'a1', how: 'session' },
+    { sessionId: 's1', askId: 'a1', how: 'always' },
+  ]);
 });
 
 test('an option is answered by its id, even when two are called the same', async () => {
@@ -27,7 +98,9 @@ test('an option is answered by its id, even when two are called the same', async
     { id: 'x', label: 'Yes', effect: 'allow_once' },
     { id: 'y', label: 'Yes', effect: 'allow_always' },
   ] as const;
-  const stage = await Stage.open(session({ ...running, asks: [{ ...command, options }] }));
+  const detail = { type: 'command', command: 'ls' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
+  await stage.press('More answers');
   stage.find('[data-option=y]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
@@ -39,7 +112,7 @@ test('a name and a title as long as a page leave the buttons short; they stand w
     { id: 'y', label: 'No', effect: 'reject_once' },
   ] as const;
   const detail = { type: 'text', text: 'Why' } as const;
-  const stage = await Stage.open(session({ ...running, asks: [{ ...command, title, detail, options }] }));
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, title, toolKind: 'other', detail, options }] }));
   assert.equal(stage.text('[data-option=x]'), `${'x'.repeat(119)}…`);
   assert.equal(stage.text('.ask h2'), `${'t'.repeat(299)}…`);
   assert.deepEqual(
@@ -93,7 +166,6 @@ test('of thousands of changes to one file the first are drawn', async () => {
 test('a change without a certain place says so, in the question and among the changed files, where it cannot be taken back', async () => {
   const unplaced = { path: '/w/a.ts', before: 'e', after: 'E', excerpt: { unplaced: true } } as const;
   const asked = await Stage.open(session({ ...running, asks: [{ ...edit, detail: { type: 'edit', diffs: [unplaced] } }] }));
-  assert.match(asked.text('.ask .diff'), /excerpt/);
   assert.match(asked.text('.ask .diff'), /cannot be previewed exactly/);
   const call = { id: 'c', name: 'edit', title: 'Edit', kind: 'edit', status: 'done', inputText: '', locations: [] } as const;
   const files = [unplaced, { path: '/w/b.ts', before: 'e', after: 'E' }];
@@ -125,16 +197,16 @@ test('what is asked about and does not fit is marked as long as more lies below,
   assert.equal(cut(), false);
 });
 
-test('what Parley itself asks is said to be its own, in the card and to a screen reader; an answer that lasts says how far it reaches', async () => {
-  const lasts = { id: 'o9', label: 'Always', effect: 'allow_always', description: 'In this project' } as const;
+test('what Parley itself asks is said to be its own, in the card and to a screen reader', async () => {
   const asks = [
-    { ...command, ours: true, asker: 'a helper', options: [...command.options, lasts] },
+    { ...command, ours: true, asker: 'a helper' },
     { ...command, id: 'a2', asker: 'a helper' },
   ] as const;
   const stage = await Stage.open(session({ ...running, asks }));
-  assert.match(stage.find('[data-ask=a1]').textContent ?? '', /Asked by Parley/);
-  assert.match(stage.find('[data-ask=a2]').textContent ?? '', /Asked by a helper/);
-  assert.equal(stage.find('[data-option=o9]').textContent?.trim(), 'Always · In this project');
+  assert.match(stage.text('.ask'), /Asked by Parley/);
+  stage.find('.paging').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  await stage.settle();
+  assert.match(stage.text('.ask'), /Asked by a helper/);
   const { announcement } = await import('../../webview/announcer.ts');
   const spoken = (ask: Ask) => announcement([{ type: 'ask.opened', ask }], session(running));
   assert.match(spoken(asks[0]) ?? '', /^Parley asks: /);
@@ -149,45 +221,48 @@ test('Escape answers nothing', async () => {
   assert.deepEqual(stage.intents, []);
 });
 
-test('words for the agent go with a rejection only, and only where the agent takes them', async () => {
-  const stage = await Stage.open(session({ ...running, asks: [command] }));
-  await stage.press('Reject with feedback…');
-  const area = stage.find('vscode-text-area') as HTMLElement & { value: string };
-  area.value = 'Use the other branch';
+async function writeFeedback(stage: Stage, text: string): Promise<void> {
+  const area = stage.find<HTMLTextAreaElement>('.ask textarea');
+  area.value = text;
   area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
   await stage.settle();
-  await stage.press('No');
-  await stage.press('Yes');
+}
+
+test('words for the agent go with a rejection only, and only where the agent takes them', async () => {
+  const stage = await Stage.open(session({ ...running, asks: [command] }));
+  await stage.press('Feedback');
+  assert.equal(stage.all('.ask [data-option]').length, 0, 'no answer stands beside the words');
+  await writeFeedback(stage, 'Use the other branch');
+  await stage.press('Reject', '.ask');
+  await stage.press('Cancel', '.ask');
+  await stage.press('Allow once', '.ask');
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3', feedback: 'Use the other branch' } },
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o1' } },
   ]);
-  const mute = await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }));
-  assert.ok(!mute.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
-  const ours = await Stage.open(session({ ...running, asks: [{ ...command, wordless: true }] }));
-  assert.ok(!ours.all('button').some((button) => button.textContent?.includes('Reject with feedback')));
+  const offersFeedback = (from: Stage) => from.all('.ask button').some((button) => button.getAttribute('aria-label') === 'Feedback');
+  assert.equal(offersFeedback(await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }))), false);
+  assert.equal(offersFeedback(await Stage.open(session({ ...running, asks: [{ ...command, wordless: true }] }))), false);
 });
 
 test('words for the agent: the focus goes to their field, Enter rejects with them, Esc goes back', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
   const press = async (key: string, more = {}) => {
     stage
-      .find('vscode-text-area')
+      .find('.ask textarea')
       .dispatchEvent(new window.KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }) as never);
     await stage.settle();
   };
-  const opener = () => stage.all('button').find((one) => one.textContent?.includes('Reject with feedback')) as HTMLElement;
+  const opener = () => stage.find('.ask [aria-label=Feedback]');
   opener().focus();
-  await stage.press('Reject with feedback…');
-  assert.equal(document.activeElement, stage.find('vscode-text-area'));
+  await stage.press('Feedback');
+  assert.equal(document.activeElement, stage.find('.ask textarea'));
   await press('Escape');
   assert.equal(document.activeElement, opener());
-  await stage.press('Reject with feedback…');
+  await stage.press('Feedback');
   await press('Enter');
   assert.deepEqual(stage.intents, [], 'no words, no answer');
-  const area = stage.find('vscode-text-area') as HTMLElement & { value: string };
-  area.value = 'Use the other branch';
-  area.dispatchEvent(new window.Event('input', { bubbles: true }) as never);
+  await writeFeedback(stage, 'Use the other branch');
   await press('Enter', { shiftKey: true });
   await press('Enter', { isComposing: true });
   assert.deepEqual(stage.intents, []);
@@ -199,10 +274,10 @@ test('words for the agent: the focus goes to their field, Enter rejects with the
 
 test('what a key opens has the focus before the next frame: the keys that follow at once go there', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
-  const opener = () => stage.all('button').find((one) => one.textContent?.includes('Reject with feedback')) as HTMLElement;
+  const opener = () => stage.find('.ask [aria-label=Feedback]');
   opener().focus();
   opener().click();
-  const field = stage.find('vscode-text-area');
+  const field = stage.find('.ask textarea');
   assert.equal(document.activeElement, field);
   field.dispatchEvent(new window.KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }) as never);
   assert.equal(document.activeElement, opener());
@@ -223,14 +298,13 @@ test('the keyboard that comes back goes to the composer, unless something in the
   assert.equal(document.activeElement, stage.composer);
 });
 
-test('an edit shows its lines and opens in the editor; any ask can be shown in the quick pick', async () => {
+test('an edit shows its lines and opens in the editor', async () => {
   const stage = await Stage.open(session({ ...running, asks: [edit] }));
   assert.equal(stage.text('.counts'), '+2 −1');
-  assert.equal(stage.all('.line-added').length, 2);
-  await stage.press('Open diff', '.side-actions');
-  await stage.press('Show in quick pick');
+  assert.equal(stage.all('.l[data-s="+"]').length, 2);
+  assert.equal(stage.text('.l[data-s="+"] mark'), '= 8080');
+  await stage.press('Open diff', '.ask');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', askId: 'a2' }]);
-  assert.deepEqual(stage.calls('showAsk'), [{ sessionId: 's1', askId: 'a2' }]);
 });
 
 test('what the user made of a proposal in the editor takes its place in the card, with a mark', async () => {
@@ -238,12 +312,12 @@ test('what the user made of a proposal in the editor takes its place in the card
   const stage = await Stage.open(session({ ...running, asks: [ask] }));
   await stage.happen({ type: 'ask.revised', askId: ask.id, diff: { path: '/w/a.ts', before: 'a\n', after: 'mine\nb\n' } });
   assert.deepEqual(
-    stage.all('.ask .line-added .line-text').map((line) => line.textContent),
+    stage.all('.ask .l[data-s="+"]').map((line) => line.textContent),
     ['mine', 'b'],
   );
-  assert.equal(stage.text('.ask .tag'), 'edited by you');
+  assert.match(stage.text('.ask'), /edited by you/);
   await stage.happen({ type: 'ask.revised', askId: ask.id, diff: null });
-  assert.equal(stage.all('.ask .tag').length, 0);
+  assert.doesNotMatch(stage.text('.ask'), /edited by you/);
   assert.equal(stage.text('.counts'), '+1 −1');
 });
 
@@ -251,8 +325,8 @@ test('an ask that is gone from the session is gone from the view, and new ones a
   const stage = await Stage.open(session(running));
   await stage.happen({ type: 'ask.opened', ask: command });
   assert.equal(stage.all('[data-ask]').length, 1);
-  assert.match(stage.text('[role=status]'), /Run a command/);
-  assert.equal(stage.text('.activity'), 'Waiting for you');
+  assert.match(stage.text('[role=status]'), /Run in terminal/);
+  assert.equal(stage.all('.activity').length, 0, 'the card says it');
   await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
   assert.equal(stage.all('[data-ask]').length, 0);
   assert.equal(stage.text('.activity'), 'Working…');
@@ -286,14 +360,14 @@ async function write(stage: Stage, index: number, text: string): Promise<void> {
 
 test('several questions are answered together, once each has an answer', async () => {
   const stage = await Stage.open(session({ ...running, asks: [question] }));
-  const send = () => stage.find('.question vscode-button');
+  const send = () => stage.find('.question .primary');
   assert.ok(send().hasAttribute('disabled'));
   await tick(stage, 0);
   await tick(stage, 2);
   await tick(stage, 3);
   await write(stage, 1, ' because ');
   assert.ok(!send().hasAttribute('disabled'));
-  await stage.press('Send answer');
+  stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['A'], many: ['x', 'y'], text: ['because'] } } },
   ]);
@@ -321,7 +395,8 @@ test('own words take the place of the one choice', async () => {
   await tick(stage, 1);
   await write(stage, 0, 'neither');
   assert.ok(!stage.all('.choice input').some((input) => (input as HTMLInputElement).checked));
-  await stage.press('Send answer');
+  stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
+  await stage.settle();
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { one: ['neither'] } } }]);
 });
 
@@ -336,7 +411,8 @@ test('a form comes filled in, leaves out what is not required, and can be declin
     [true, false, false, false],
   );
   assert.equal(stage.all('vscode-text-area').length, 0, 'nothing but yes or no');
-  await stage.press('Send answer');
+  stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
+  await stage.settle();
   await stage.press('Decline');
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { sure: ['true'], tags: [] } } },
@@ -364,13 +440,14 @@ test('a secret is sent and never kept', async () => {
   await stage.settle();
   window.dispatchEvent(new window.Event('pagehide') as never);
   assert.ok(!JSON.stringify(state.saved).includes('hunter2'));
-  await stage.press('Send answer');
+  stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
+  await stage.settle();
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'q', answer: { kind: 'fields', values: { token: ['hunter2'] } } }]);
 });
 
 test('when the ask that had the focus is answered, the composer gets it', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
-  stage.find<HTMLElement>('.side-actions button').focus();
+  stage.find<HTMLElement>('.answers button').focus();
   await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
   assert.equal(document.activeElement, stage.composer);
 });

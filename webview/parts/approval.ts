@@ -1,6 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../src/session/approvalAnswers.ts';
+import { approvalHeading } from '../../src/session/approvalHeading.ts';
+import { type Danger, dangerText } from '../../src/session/dangers.ts';
+import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { askTitle, byPath, longNames, optionName, rejection } from '../../src/session/select.ts';
+import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
@@ -8,9 +12,11 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
 import { pretty } from './content.ts';
-import { diffCard } from './diffCard.ts';
+import { counts } from './diffCard.ts';
+import { diffLines } from './diffLines.ts';
 import { drawnOf, moreOf } from './many.ts';
 import { scrolling } from './moreBelow.ts';
+import { type Paging, pagingView } from './paging.ts';
 import { plainText } from './plainText.ts';
 import { textView } from './text.ts';
 import { timeLeftView } from './timeLeft.ts';
@@ -20,50 +26,47 @@ const FEEDBACK = 'feedback';
 const EDITED = 'edited';
 /** What the heading and a tooltip show of a long text, in characters: the whole of it stands in the part that scrolls. */
 const HEADING = 300;
-/** What a button shows of how far its answer reaches, in characters. */
-const LONGEST_REACH = 60;
+/** Lines of a command before the rest is folded away. */
+const LINES_SHOWN = 8;
+/** Answers in words of the agent that stand as buttons before the others fold into the menu. */
+const MOST_BUTTONS = 4;
 
-/** Something the agent may only do when the user says so. Nothing but a press on one of the agent's own options answers it. */
-export function approvalView(view: View, ask: Approval): TemplateResult {
-  const { session, act } = view;
+/** Something the agent may only do when the user says so. Only a press on an answer answers it; letters move the focus to their answer. */
+export function approvalView(view: View, ask: Approval, paging?: Paging): TemplateResult {
+  const { session, memory } = view;
   const offers = session.link.state === 'ready' ? session.link.offers : {};
-  const given = view.memory.answers[ask.id] ?? {};
-  const giveWords = offers.feedback && !ask.wordless && ask.options.some(isRejection);
-  const wordsOpen = isUnfolded(view.memory, `${ask.id}:words`, false);
-  const title = askTitle(ask, session, t('Run a command'));
-  return html`<div class="ask approval" role="group" aria-label=${visibleText(shortened(title, HEADING))} data-ask=${ask.id}>
-    <h2>${iconOf('hand')}<bdi>${visible(shortened(title, HEADING))}</bdi></h2>
-    ${askerView(ask)}
-    ${timeLeftView(ask.until)}
-    ${scrolling(html`${cutTexts(view, ask, title)}${detailView(view, ask, ask.detail, `ask:${ask.id}`, given[EDITED]?.[0])}${(ask.beside ?? []).map((one, at) => detailView(view, ask, one, `ask:${ask.id}:${at}`))}`)}
-    ${wordsOpen && giveWords ? words(view, ask, given[FEEDBACK]?.[0] ?? '') : nothing}
-    <div class="actions">
-      ${ask.options.map(
-        (option, index) =>
-          html`<vscode-button appearance=${index === firstAllowing(ask) ? 'primary' : 'secondary'} title=${tooltipOf(option)} data-option=${option.id}
-            @click=${(event: MouseEvent) => press(view, ask, option, event)}>${optionText(option)}</vscode-button>`,
-      )}
-    </div>
-    <div class="side-actions">
-      ${giveWords && !wordsOpen ? html`<button class="text-button" type="button" id=${openerId(ask)} @click=${() => toggleWords(view, ask, true)}>${t('Reject with feedback…')}</button>` : nothing}
-      ${ask.detail.type === 'edit' ? html`<button class="text-button" type="button" @click=${() => act.review({ askId: ask.id })}>${iconOf('diff')}${t('Open diff')}</button>` : nothing}
-      ${ask.detail.type === 'command' ? copyButton(view, ask.detail.command) : nothing}
-      <button class="text-button" type="button" @click=${() => act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
-    </div>
-  </div>`;
+  const answers = approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
+  const { action, amount } = approvalHeading(ask, session);
+  const heading = shortened(action, HEADING);
+  const given = memory.answers[ask.id] ?? {};
+  const wordsOpen = isUnfolded(memory, `${ask.id}:words`, false) && answers.answers.some((one) => one.means === 'feedback');
+  return html`<section class="ask card approval" role="group" tabindex="-1" aria-label=${visibleText(heading)} data-ask=${ask.id}
+    @keydown=${(event: KeyboardEvent) => letterPressed(view, ask, event)}>
+    <header>
+      <h2><bdi>${visible(heading)}</bdi></h2>
+      ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
+    </header>
+    ${askerView(ask)} ${timeLeftView(ask.until)} ${risksView(answers.dangers)}
+    ${scrolling(html`${cutTexts(view, ask, action)}${bodyView(view, ask, answers, given[EDITED]?.[0])}`)}
+    ${wordsOpen ? wordsView(view, ask, answers, given[FEEDBACK]?.[0] ?? '') : answersView(view, ask, answers)}
+  </section>`;
 }
 
-/** How far an answer reaches that is not for this once stands on its button. */
-function optionText(option: Option): TemplateResult | string {
-  const lasts = option.effect === 'allow_always' || option.effect === 'reject_always';
-  if (!lasts || !option.description) return optionName(option);
-  // One piece, for the button sets its pieces side by side; and no span, which it takes for a picture.
-  return html`<bdi>${optionName(option)}<span class="reach"> · ${visibleText(shortened(option.description, LONGEST_REACH))}</span></bdi>`;
+function amountView(ask: Approval, amount: string | undefined): TemplateResult | typeof nothing {
+  if (ask.detail.type === 'edit') return counts(ask.revised ? [ask.revised] : ask.detail.diffs);
+  return amount === undefined ? nothing : html`<span class="small faint">${amount}</span>`;
 }
 
-function tooltipOf(option: Option): string {
-  const parts = [...longNames({ options: [option] }), option.description ?? ''];
-  return shortened(parts.map(visibleText).filter(Boolean).join('\n'), HEADING);
+function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothing {
+  if (ask.detail.type !== 'edit') return nothing;
+  const label = t('Open diff');
+  return html`<button class="icon-button" type="button" title="${label} (D)" aria-label=${label} data-letter="D"
+    @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
+}
+
+function risksView(dangers: readonly Danger[]): TemplateResult | typeof nothing {
+  if (dangers.length === 0) return nothing;
+  return html`<ul class="risks" aria-label=${t('Risks')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}</span></li>`)}</ul>`;
 }
 
 /** What the heading and the buttons show only the beginning of, whole. */
@@ -76,22 +79,215 @@ function cutTexts(view: View, ask: Approval, title: string): TemplateResult {
   }`;
 }
 
-function copyButton(view: View, command: string): TemplateResult {
-  return html`<button class="text-button" type="button" @click=${() => view.act.copy(command)}>${iconOf('copy')}${t('Copy command')}</button>`;
+function bodyView(view: View, ask: Approval, { dangers }: ApprovalAnswers, edited: string | undefined): TemplateResult {
+  return html`${detailView(view, ask, ask.detail, `ask:${ask.id}`, dangers, edited)}${(ask.beside ?? []).map((one, at) =>
+    detailView(view, ask, one, `ask:${ask.id}:${at}`, []),
+  )}`;
+}
+
+function detailView(
+  view: View,
+  ask: Approval,
+  detail: ApprovalDetail,
+  key: string,
+  dangers: readonly Danger[],
+  edited?: string,
+): TemplateResult | typeof nothing {
+  switch (detail.type) {
+    case 'command': {
+      const { cwd } = view.session;
+      return html`${commandView(view, key, detail.command, dangers)}
+        ${detail.cwd === undefined || detail.cwd === cwd ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
+        ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
+    }
+    case 'edit': {
+      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
+      const alone = files.length === 1 && detail === ask.detail;
+      return html`${ask.revised ? html`<p class="faint">${t('edited by you')}</p>` : nothing}${files
+        .slice(0, drawnOf(view, key))
+        .map((file, at) =>
+          fileView(view, ask, file, `${key}/${at}`, alone),
+        )}${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
+    }
+    case 'mcp':
+      return detail.input === undefined ? nothing : html`<div class="box">${plainText(view, key, visibleText(pretty(detail.input)))}</div>`;
+    case 'text': {
+      if (detail.text.trim() === '' || detail.text.trim() === ask.title.trim()) return nothing;
+      return detail.markdown ? textView(visibleText(detail.text), true) : plainText(view, key, visibleText(detail.text));
+    }
+  }
+}
+
+function fileView(view: View, ask: Approval, file: ChangedFile, key: string, alone: boolean): TemplateResult {
+  const path = relativePath(file.path, view.session.cwd);
+  const open = () => view.act.review({ askId: ask.id, path: file.path });
+  return html`<div class="diff">
+    ${
+      alone
+        ? nothing
+        : html`<div class="diff-head"><button class="path-button" type="button" title=${t('Open diff')} @click=${open}><bdi>${visible(path)}</bdi></button>
+            ${file.diffs[0]?.before === null && !file.diffs[0].summary ? html`<span class="tag">${t('new')}</span>` : nothing}
+            ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
+            ${counts(file.diffs)}</div>`
+    }
+    ${isUnplaced(file.diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
+    ${diffLines(view, key, file.diffs)}
+  </div>`;
+}
+
+/** The command as it would run. Lines that carry a warning are never folded away. */
+function commandView(view: View, key: string, command: string, dangers: readonly Danger[]): TemplateResult {
+  const lines = command.split('\n');
+  const marks = dangers.flatMap(({ at }) => (at ? [at] : [])).sort((a, b) => a.from - b.from);
+  const lastMark = marks.at(-1);
+  const needed = lastMark ? command.slice(0, lastMark.to).split('\n').length : 0;
+  const folded = Math.max(LINES_SHOWN, needed);
+  const whole = lines.length <= folded + 1 || isUnfolded(view.memory, `${key}:command`, false);
+  const shown = whole ? command : lines.slice(0, folded).join('\n');
+  return html`<div class="box"><pre class="command" tabindex="0" dir="ltr"><code>${withMarks(shown, marks)}</code></pre>${
+    lines.length <= folded + 1
+      ? nothing
+      : html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:command`, !whole)}>
+            ${iconOf('down')}${whole ? t('Show less') : t('Show {0} more lines', lines.length - folded)}
+          </button>`
+  }</div>`;
+}
+
+function withMarks(text: string, marks: readonly { readonly from: number; readonly to: number }[]): unknown {
+  const pieces: unknown[] = [];
+  let at = 0;
+  for (const { from, to } of marks) {
+    if (from < at || from >= text.length) continue;
+    pieces.push(visible(text.slice(at, from)), html`<span class="risky">${visible(text.slice(from, to))}</span>`);
+    at = to;
+  }
+  return [...pieces, visible(text.slice(at))];
+}
+
+function commandEditor(view: View, ask: Approval, value: string): TemplateResult {
+  return html`<label class="plain-field"><span class="faint">${t('Change the command before it runs')}</span>
+    <textarea class="text-field" rows="1" .value=${value} @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}></textarea></label>`;
+}
+
+/** One row: allow, the wider scopes behind an arrow, reject, feedback. Where the meaning is the agent's own, its answers in its words. */
+function answersView(view: View, ask: Approval, { once, reject, grave, answers }: ApprovalAnswers): TemplateResult {
+  const menuKey = `${ask.id}:menu`;
+  const menuOpen = isUnfolded(view.memory, menuKey, false);
+  const feedback = answers.find((one) => one.means === 'feedback');
+  const rest = answers.filter((one) => one !== once && one !== reject && one !== feedback);
+  const asButtons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
+  const inMenu = rest.filter((one) => !asButtons.includes(one));
+  const short = once && once.label === t('Allow once') && !grave ? t('Allow') : undefined;
+  const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
+  const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
+    title=${t('More answers')} aria-label=${t('More answers')} @click=${() => view.act.unfold(menuKey, !menuOpen)}>${iconOf('down')}</button>`;
+  return html`<div class="answers">
+      ${
+        once
+          ? html`<span class="split">${button(once, short, grave ? 'button' : 'button primary')}${inMenu.length > 0 ? arrow : nothing}</span>`
+          : nothing
+      }
+      ${asButtons.map((one) => button(one))}
+      ${reject ? button(reject) : nothing}
+      ${once || inMenu.length === 0 ? nothing : arrow}
+      ${feedback ? feedbackButton(view, ask, feedback) : nothing}
+    </div>
+    ${menuOpen && inMenu.length > 0 ? menuView(view, ask, once ? [once, ...inMenu] : inMenu) : nothing}`;
+}
+
+function menuId(ask: Approval): string {
+  return `answers-${ask.id}`;
+}
+
+function answerButton(view: View, ask: Approval, one: ApprovalAnswer, label: string | undefined, look: string): TemplateResult {
+  return html`<button class=${look} type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
+    @click=${(event: MouseEvent) => press(view, ask, one, event)}><bdi>${withLetter(label ?? one.label, one.letter)}</bdi></button>`;
+}
+
+function feedbackButton(view: View, ask: Approval, one: ApprovalAnswer): TemplateResult {
+  const label = t('Reject and tell the agent what to do instead');
+  return html`<button class="ghost" type="button" id=${openerId(ask)} title="${label} (F)" aria-label=${t('Feedback')} data-letter="F" @click=${() => toggleWords(view, ask, true)}>
+    <span class="narrow-only">${iconOf('note')}</span><span class="wide-only">${withLetter(t('Feedback'), one.letter)}</span></button>`;
+}
+
+/** The letter is underlined while the card has the focus: only then it works. */
+function withLetter(label: string, letter: string | undefined): unknown {
+  const at = letter === undefined ? -1 : label.toUpperCase().indexOf(letter);
+  if (at < 0) return visible(label);
+  return html`${visible(label.slice(0, at))}<u>${label.slice(at, at + 1)}</u>${visible(label.slice(at + 1))}`;
+}
+
+function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[]): TemplateResult {
+  const close = (event: KeyboardEvent) => {
+    const items = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role=menuitem]')];
+    const at = items.indexOf(event.target as HTMLElement);
+    if (event.key === 'Escape') {
+      view.act.unfold(`${ask.id}:menu`, false);
+      view.act.focus(menuId(ask));
+    } else if (event.key === 'ArrowDown') items[(at + 1) % items.length]?.focus();
+    else if (event.key === 'ArrowUp') items[(at + items.length - 1) % items.length]?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return html`<ul class="answer-menu" role="menu" aria-label=${t('More answers')} @keydown=${close}>
+    ${answers.map(
+      (
+        one,
+      ) => html`<li role="none"><button role="menuitem" type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
+        @click=${(event: MouseEvent) => press(view, ask, one, event)}>
+        <span><bdi>${visible(one.label)}</bdi>${one.description === undefined ? nothing : html` <span class="faint">${visible(shortened(one.description, 120))}</span>`}</span>
+        ${one.letter === undefined ? nothing : html`<kbd>${one.letter}</kbd>`}</button></li>`,
+    )}
+  </ul>`;
+}
+
+function tooltipOf({ does, label, description, letter }: ApprovalAnswer): string {
+  const names = does.kind === 'option' ? longNames({ options: [does.option] }) : [];
+  const text = [label, ...names, description ?? ''].map(visibleText).filter(Boolean).join('\n');
+  return shortened(letter === undefined ? text : `${text} (${letter})`, HEADING);
+}
+
+function optionIdOf({ does }: ApprovalAnswer): string | undefined {
+  return does.kind === 'option' ? does.option.id : undefined;
+}
+
+/** Letters do the same as in the quick-pick: the focus goes to their answer, and Enter decides. */
+function letterPressed(view: View, ask: Approval, event: KeyboardEvent): void {
+  if (
+    event.isComposing ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    /^(?:input|textarea|select)$/i.test((event.target as HTMLElement).tagName)
+  )
+    return;
+  const letter = event.key.toUpperCase();
+  if (!/^[ASWRFD]$/.test(letter)) return;
+  const card = event.currentTarget as HTMLElement;
+  const find = () => card.querySelectorAll<HTMLElement>(`[data-letter=${letter}]`);
+  if (find().length === 0 && card.querySelector('[aria-haspopup=menu][aria-expanded=false]')) view.act.unfold(`${ask.id}:menu`, true);
+  event.preventDefault();
+  requestAnimationFrame(() => [...find()].at(-1)?.focus());
+}
+
+function press(view: View, ask: Approval, one: ApprovalAnswer, event: MouseEvent): void {
+  // The second press of a double click may land on the next ask.
+  if (event.detail > 1) return;
+  const { does } = one;
+  switch (does.kind) {
+    case 'option':
+      return answer(view, ask, does.option);
+    case 'feedback':
+      return toggleWords(view, ask, true);
+    case 'session':
+    case 'always':
+      return view.act.allowMore(ask.id, does.kind);
+  }
 }
 
 function isRejection(option: Option): boolean {
   return option.effect === 'reject_once' || option.effect === 'reject_always';
-}
-
-function firstAllowing(ask: Approval): number {
-  if (ask.detail.type === 'text' && ask.detail.unknown) return -1;
-  return ask.options.findIndex((option) => option.effect === 'allow_once');
-}
-
-function press(view: View, ask: Approval, option: Option, event: MouseEvent): void {
-  // The second press of a double click may land on the next ask.
-  if (event.detail <= 1) answer(view, ask, option);
 }
 
 function answer(view: View, ask: Approval, option: Option): void {
@@ -133,50 +329,23 @@ function toggleWords(view: View, ask: Approval, open: boolean): void {
   view.act.focus(open ? wordsId(ask) : openerId(ask));
 }
 
-function words(view: View, ask: Approval, value: string): TemplateResult {
+/** Words for the agent, in the place of the answers; what is asked about stays in sight. */
+function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, value: string): TemplateResult {
+  const does = answers.find((one) => one.means === 'feedback')?.does;
+  const option = does?.kind === 'feedback' ? does.option : undefined;
   const write = (event: Event) => keep(view, ask, FEEDBACK, (event.target as HTMLTextAreaElement).value);
   const key = (event: KeyboardEvent) => {
     if (event.isComposing || event.keyCode === 229) return;
-    const option = rejection(ask);
     if (event.key === 'Escape') toggleWords(view, ask, false);
     else if (event.key !== 'Enter' || event.shiftKey) return;
     else if (option && !event.repeat && (event.target as HTMLTextAreaElement).value.trim() !== '') answer(view, ask, option);
     event.preventDefault();
     event.stopPropagation();
   };
-  return html`<vscode-text-area class="wide" rows="2" resize="vertical" id=${wordsId(ask)} .value=${value} placeholder=${t('What should the agent do instead?')}
-    @input=${write} @keydown=${key}>${t('Feedback: Enter rejects with it, Esc goes back')}</vscode-text-area>`;
-}
-
-function detailView(view: View, ask: Approval, detail: ApprovalDetail, key: string, edited?: string): TemplateResult {
-  switch (detail.type) {
-    case 'command':
-      return html`<pre class="command" tabindex="0" dir="ltr"><code>${visible(detail.command)}</code></pre>
-        ${detail.cwd === undefined ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
-        ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
-    case 'edit': {
-      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
-      return html`${files
-        .slice(0, drawnOf(view, key))
-        .map((file, index) =>
-          diffCard(
-            view,
-            `${key}/${index}`,
-            file,
-            () => view.act.review({ askId: ask.id, path: file.path }),
-            ask.revised && t('edited by you'),
-          ),
-        )}${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
-    }
-    case 'mcp':
-      return html`<p><bdi>${visible(detail.server)}</bdi> › <strong><bdi>${visible(detail.tool)}</bdi></strong></p>
-        ${detail.input === undefined ? nothing : plainText(view, key, visibleText(pretty(detail.input)))}`;
-    case 'text':
-      return detail.markdown ? textView(visibleText(detail.text), true) : plainText(view, key, visibleText(detail.text));
-  }
-}
-
-function commandEditor(view: View, ask: Approval, value: string): TemplateResult {
-  return html`<vscode-text-area class="wide" rows="2" resize="vertical" .value=${value}
-    @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}>${t('Change the command before it runs')}</vscode-text-area>`;
+  const label = t('What should the agent do instead?');
+  return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${t('Feedback: Enter rejects with it, Esc goes back')} @input=${write} @keydown=${key}></textarea>
+    <div class="answers">
+      <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option)}>${t('Reject')}</button>
+      <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
+    </div>`;
 }

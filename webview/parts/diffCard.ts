@@ -1,17 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
-import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
+import { hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { type ChangedFile, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
-import { isUnfolded, type View } from '../view.ts';
+import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
-import { drawnOf, moreOf } from './many.ts';
-import { plainText } from './plainText.ts';
-
-const LINES_SHOWN = 40;
+import { diffLines } from './diffLines.ts';
 
 /** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark` stands by the path. */
 export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void, mark?: string): TemplateResult {
@@ -28,8 +25,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
     ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
-    ${diffs.slice(0, drawnOf(view, key)).map((diff, at) => (diff.summary ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? '')) : lines(view, `${key}/${at}`, diff)))}
-    ${moreOf(view, key, diffs.length, (left) => t('{0} more changes', left))}
+    ${diffLines(view, key, diffs)}
   </div>`;
 }
 
@@ -42,33 +38,4 @@ export function counts(diffs: readonly Diff[]): TemplateResult | typeof nothing 
   return html`<span class="counts" role="img" dir="ltr" aria-label=${t('{0} lines added, {1} removed', added, removed)}>
     <span class="plus">+${added}</span> <span class="minus">−${removed}</span>
   </span>`;
-}
-
-function lines(view: View, key: string, diff: Diff): TemplateResult {
-  const { hunks, tooLong } = hunksOf(diff);
-  if (tooLong) return html`<p class="faint">${t('This change is too long to show here.')}</p>`;
-  if (hunks.length === 0) return html`<p class="faint">${t('No lines change.')}</p>`;
-  const total = hunks.reduce((sum, hunk) => sum + hunk.length, 0);
-  const whole = total <= LINES_SHOWN || isUnfolded(view.memory, `${key}:lines`, false);
-  let left = whole ? Number.POSITIVE_INFINITY : LINES_SHOWN;
-  const shown = hunks.map((hunk) => {
-    const some = hunk.slice(0, left);
-    left -= some.length;
-    return some;
-  });
-  return html`<div class="diff-lines" tabindex="0" role="group" aria-label=${t('Changed lines')} dir="ltr">
-      ${shown.filter((hunk) => hunk.length > 0).map((hunk) => html`<div class="hunk">${hunk.map(line)}</div>`)}
-    </div>
-    ${
-      total > LINES_SHOWN
-        ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:lines`, !whole)}>
-            ${whole ? t('Show less') : t('Show all {0} lines', total)}
-          </button>`
-        : nothing
-    }`;
-}
-
-function line({ sign, text, before, after }: DiffLine): TemplateResult {
-  const look = sign === '+' ? 'line-added' : sign === '-' ? 'line-removed' : 'line-kept';
-  return html`<div class="line ${look}"><span class="number">${after ?? before ?? ''}</span><span class="sign">${sign}</span><span class="line-text">${visible(text)}</span></div>`;
 }

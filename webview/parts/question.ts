@@ -1,13 +1,14 @@
 import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { chosenOf, freeKey, freeOf, type Given, problemOf, takesText, valuesOf } from '../fields.ts';
-import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
+import { type Paging, pagingView } from './paging.ts';
 import { textView } from './text.ts';
 import { timeLeftView } from './timeLeft.ts';
 
@@ -19,7 +20,7 @@ function secretKey(ask: Question, field: Field): string {
 }
 
 /** Questions of the agent; one Send answers them all. */
-export function questionView(view: View, ask: Question): TemplateResult {
+export function questionView(view: View, ask: Question, paging?: Paging): TemplateResult {
   const given = view.memory.answers[ask.id] ?? {};
   const problems = problemsOf(view, ask);
   const { refusal } = ask;
@@ -31,22 +32,27 @@ export function questionView(view: View, ask: Question): TemplateResult {
     for (const field of ask.fields) secrets.delete(secretKey(ask, field));
     view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
   };
-  return html`<form class="ask question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
-    <h2>${iconOf('info')}<bdi>${visible(ask.title)}</bdi></h2>
+  const titled = ask.fields.some((field) => field.label.trim() === ask.title.trim());
+  const leave = (event: MouseEvent, answer: Answer) => event.detail > 1 || view.act.intent({ type: 'answer', askId: ask.id, answer });
+  return html`<form class="ask card question" novalidate aria-label=${visibleText(ask.title)} data-ask=${ask.id} @submit=${send}>
+    ${
+      titled && (paging?.of ?? 1) < 2
+        ? nothing
+        : html`<header><h2>${titled ? nothing : html`<bdi>${visible(ask.title)}</bdi>`}</h2>${pagingView(paging)}</header>`
+    }
     ${askerView(ask)}
     ${timeLeftView(ask.until)}
-    ${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}
-    <div class="actions">
-      <vscode-button appearance="primary" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 || send(event)}>${t('Send answer')}</vscode-button>
-    </div>
-    <div class="side-actions">
-      <button class="text-button" type="button" @click=${() => view.act.showAsk(ask.id)}>${t('Show in quick pick')}</button>
+    <div class="fields">${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}</div>
+    <div class="answers">
+      <button class="button primary" type="submit" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 && event.preventDefault()}>${
+        ask.fields.length > 1 ? t('Send answers') : t('Send answer')
+      }</button>
       ${
         refusal === undefined
           ? nothing
-          : html`<button class="text-button" type="button" @click=${() => view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: refusal } })}>${t('Decline')}</button>`
+          : html`<button class="button" type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'option', optionId: refusal })}>${t('Decline')}</button>`
       }
-      <button class="text-button" type="button" @click=${() => view.act.intent({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } })}>${t('Do not answer')}</button>
+      <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" title=${t('Do not answer')} @click=${(event: MouseEvent) => leave(event, { kind: 'cancelled' })}>${t('Skip')}</button>
     </div>
   </form>`;
 }
@@ -104,7 +110,7 @@ function choicesView(view: View, ask: Question, field: Field, index: number, giv
       <input type=${field.many ? 'checkbox' : 'radio'} name="${ask.id}-${index}" .checked=${live(chosen.includes(choice.value) && !written)}
         aria-describedby=${description === undefined ? nothing : id}
         @change=${(event: Event) => choose(choice.value, (event.target as HTMLInputElement).checked)} />
-      <span><bdi>${visibleText(choice.label)}</bdi>${description === undefined ? nothing : html`<span class="faint" id=${id}>${visibleText(description)}</span>`}</span>
+      <span><bdi>${visibleText(choice.label)}</bdi>${description === undefined ? nothing : html`<span class="faint choice-note" id=${id}>${visibleText(description)}</span>`}</span>
     </label>`;
   });
 }

@@ -112,8 +112,9 @@ function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
 }
 
-function activityView(turn: Turn, waits: boolean): TemplateResult {
-  if (waits && !turn.stopping) return html`<div class="activity">${iconOf('hand')}<span>${t('Waiting for you')}</span></div>`;
+function activityView(turn: Turn, waits: boolean): TemplateResult | typeof nothing {
+  // The card says it.
+  if (waits && !turn.stopping) return nothing;
   const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
   return html`<div class="activity"><span class="spinner" aria-hidden="true"></span><bdi>${text}</bdi></div>`;
 }

@@ -1,21 +1,26 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { HostedSession, SessionHost } from '../../live/surface.ts';
+import { type ApprovalAnswer, approvalAnswers } from '../../session/approvalAnswers.ts';
+import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Ask, AskId, Option, Question, SessionId } from '../../session/model.ts';
-import { askTitle, rejection } from '../../session/select.ts';
+import type { Approval, Ask, AskId, Option, SessionId } from '../../session/model.ts';
+import type { ApprovalRule } from '../../session/policy.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { showApproval } from './approvalPick.ts';
-import { acceptance, plainLabel } from './optionRows.ts';
+import { fitsTitle, pickTitle, showApproval } from './approvalPick.ts';
+import { KeyGuard } from './keyGuard.ts';
 import { type QuestionProgress, showQuestion } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
+import { plainLabel } from './rowText.ts';
 import { Unread } from './unread.ts';
+
+export type PopUp = 'always' | 'whenNoDiff' | 'never';
 
 export interface ApprovalsDeps {
   readonly desk: SessionHost;
   readonly inputs: QuickInputs;
-  /** Whether asks appear by themselves. */
-  readonly popUp: () => boolean;
+  /** Whether asks appear by themselves; `whenNoDiff`: all but edits whose diff opens with them. */
+  readonly popUp: () => PopUp;
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
@@ -28,6 +33,13 @@ export interface ApprovalsDeps {
   readonly shown: (on: boolean) => void;
   /** What the user made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
+  /** A rule of ours that holds until the session is closed. */
+  readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
+  /** Lets the user make a rule that would allow this. True when one was made. */
+  readonly makeRule: (sessionId: SessionId, ask: Approval) => Promise<boolean>;
+  readonly manageRules: () => void;
+  /** Milliseconds without a key before keys count; only tests set it. */
+  readonly quiet?: number;
 }
 
 /** Open asks as native quick-picks, one after another. The asks live in the sessions; only what is on the screen is known here. */
@@ -98,15 +110,41 @@ export class Approvals implements Disposable {
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval' || this.#unread.has(keyOfOpen(found))) return false;
-    const option = how === 'accept' ? acceptance(found.ask) : rejection(found.ask);
-    if (!option) return false;
-    await this.#answer(found, { kind: 'option', optionId: option.id });
+    const { once, reject } = this.#answersTo(sessionId, found.ask);
+    const answer = how === 'accept' ? once : reject;
+    if (answer?.does.kind !== 'option') return false;
+    await this.#answer(found, { kind: 'option', optionId: answer.does.option.id });
     return true;
   }
 
-  /** How many approvals of a session were answered so. */
+  /** Asks for words and rejects with them. False when the agent takes none. */
+  async rejectWithFeedback(sessionId: SessionId, askId: AskId): Promise<boolean> {
+    const found = this.#find(sessionId, askId);
+    if (found?.ask.kind !== 'approval') return false;
+    const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'feedback');
+    if (answer?.does.kind !== 'feedback') return false;
+    await this.#rejectWithWords(found, found.ask, answer.does.option);
+    return true;
+  }
+
+  /** Opens the rule editor for an open approval; a rule that was made answers it too. */
+  async alwaysAllow(sessionId: SessionId, askId: AskId): Promise<void> {
+    const found = this.#find(sessionId, askId);
+    if (found?.ask.kind === 'approval') await this.#makeRule(found, found.ask);
+  }
+
+  /** Allows an open approval once, and what its suggested rule covers for the rest of the session. */
+  async allowForSession(sessionId: SessionId, askId: AskId): Promise<void> {
+    const found = this.#find(sessionId, askId);
+    if (found?.ask.kind !== 'approval' || this.#unread.has(keyOfOpen(found))) return;
+    const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'session');
+    if (answer) await this.#choose(found, found.ask, answer);
+  }
+
+  /** How many approvals of a session were answered so. What is dangerous is allowed one by one. */
   async decideAll(sessionId: SessionId, how: 'accept' | 'reject'): Promise<number> {
-    const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && one.ask.kind === 'approval');
+    const isMeant = ({ ask }: OpenAsk) => ask.kind === 'approval' && (how === 'reject' || !this.#answersTo(sessionId, ask).grave);
+    const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && isMeant(one));
     const done = await Promise.all(waiting.map((one) => this.decide(sessionId, one.ask.id, how)));
     return done.filter(Boolean).length;
   }
@@ -117,7 +155,9 @@ export class Approvals implements Disposable {
     const open = new Set(this.#queue.open.map(keyOfOpen));
     for (const key of [...this.#progress.keys()]) if (!open.has(key)) this.#progress.delete(key);
     if (this.#feedback && !open.has(this.#feedback.key)) this.#feedback.stop.abort();
-    const next = this.#queue.next(this.#deps.popUp());
+    const popUp = this.#deps.popUp();
+    if (popUp === 'whenNoDiff') this.#openDiffsInstead();
+    const next = this.#queue.next(popUp !== 'never');
     const key = next && keyOfOpen(next);
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
@@ -178,22 +218,75 @@ export class Approvals implements Disposable {
       this.#view = { key, pick, update: (_, next) => pick.setTitle(next) };
       return;
     }
-    const { diffs } = ask.detail.type === 'edit' ? ask.detail : { diffs: [] };
-    if (diffs.length > 0 && this.#deps.openDiffToo()) this.#deps.openDiff(sessionId, ask.id);
-    const pick = showApproval(ask, title, !ask.wordless && this.#offersFeedback(sessionId), {
-      ...host,
-      openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
-      lookAtDiff: () => {
-        host.dismissed();
-        this.#deps.openDiff(sessionId, ask.id);
-        void this.setAside();
+    const diffOpen = this.#opensDiff(ask);
+    if (diffOpen) this.#deps.openDiff(sessionId, ask.id);
+    const pick = showApproval(
+      ask,
+      title,
+      {
+        cwd: this.#cwdOf(sessionId),
+        feedback: this.#offersFeedback(sessionId),
+        diffOpen,
+        guard: new KeyGuard(this.#deps.quiet),
       },
-      feedback: (option) => {
-        this.#left();
-        void this.#rejectWithWords(one, ask, option);
+      {
+        ...host,
+        choose: (answer) => {
+          this.#left();
+          void this.#choose(one, ask, answer).then(() => this.#goBack());
+        },
+        openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
+        lookAtDiff: () => {
+          host.dismissed();
+          this.#deps.openDiff(sessionId, ask.id);
+          void this.setAside();
+        },
+        manageRules: this.#deps.manageRules,
       },
-    });
+    );
     this.#view = { key, pick, update: (now, next) => now.kind === 'approval' && pick.update(now, next) };
+  }
+
+  #opensDiff(ask: Ask): boolean {
+    return ask.kind === 'approval' && ask.detail.type === 'edit' && ask.detail.diffs.length > 0 && this.#deps.openDiffToo();
+  }
+
+  /** Edits open as diffs, with their answers in the editor's title; only what has no diff comes as a pick. */
+  #openDiffsInstead(): void {
+    for (const one of this.#queue.waiting) {
+      if (!this.#opensDiff(one.ask) || this.#queue.isWanted(one) || this.#queue.shown === keyOfOpen(one)) continue;
+      this.#queue.putAside(keyOfOpen(one));
+      this.#deps.openDiff(one.sessionId, one.ask.id);
+    }
+  }
+
+  #answersTo(sessionId: SessionId, ask: Approval): ReturnType<typeof approvalAnswers> {
+    return approvalAnswers(ask, { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId) });
+  }
+
+  #cwdOf(sessionId: SessionId): string {
+    return this.#deps.desk.get(sessionId)?.store.now.cwd ?? '';
+  }
+
+  async #choose(one: OpenAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
+    switch (does.kind) {
+      case 'feedback':
+        return this.#rejectWithWords(one, ask, does.option);
+      case 'always':
+        return this.#makeRule(one, ask);
+      case 'session':
+        this.#deps.addSessionRule(one.sessionId, does.rule);
+        return this.#answer(one, { kind: 'option', optionId: does.option.id });
+      case 'option':
+        return this.#answer(one, { kind: 'option', optionId: does.option.id });
+    }
+  }
+
+  /** The rule that was made is about the next ones; this one was meant, too. */
+  async #makeRule(one: OpenAsk, ask: Approval): Promise<void> {
+    this.#queue.putAside(keyOfOpen(one));
+    if (await this.#deps.makeRule(one.sessionId, ask)) await this.decide(one.sessionId, ask.id, 'accept');
+    else this.show(one.sessionId, ask.id);
   }
 
   async #rejectWithWords(one: OpenAsk, ask: Approval, option: Option): Promise<void> {
@@ -274,8 +367,7 @@ export class Approvals implements Disposable {
   #titleOf({ sessionId, ask }: OpenAsk): string {
     const session = this.#deps.desk.get(sessionId);
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
-    const title = session ? askTitle(ask, session.store.now, vscode.l10n.t('Run a command')) : ask.title;
-    const asked = `${askerOf(session, ask)}: ${plainLabel(title)}`;
+    const asked = this.#headingOf(session, ask);
     const clock =
       ask.until === undefined
         ? undefined
@@ -283,10 +375,21 @@ export class Approvals implements Disposable {
     const text = clock === undefined ? asked : vscode.l10n.t('{0} — refused at {1} if nobody answers', asked, clock);
     return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
   }
+
+  /** The whole question on one line; the agent stands in front only where several could be meant. */
+  #headingOf(session: HostedSession | undefined, ask: Ask): string {
+    const asker = askerOf(session, ask, this.#deps.desk.all.length > 1);
+    if (!session || ask.kind === 'question') return [asker, plainLabel(ask.title)].filter(Boolean).join(': ');
+    const { action, subject, amount } = approvalHeading(ask, session.store.now);
+    const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;
+    const heading = plainLabel(amount === undefined ? what : `${what} (${amount})`);
+    return [asker, pickTitle(ask, session.store.now.cwd, heading)].filter(Boolean).join(' · ');
+  }
 }
 
-function askerOf(session: HostedSession | undefined, ask: Approval | Question): string {
+function askerOf(session: HostedSession | undefined, ask: Ask, several: boolean): string {
   const agent = session?.store.now.agent.name ?? '';
-  if (ask.ours) return agent === '' ? 'Parley' : `Parley (${plainLabel(agent)})`;
-  return ask.asker ? `${agent} › ${plainLabel(ask.asker)}` : agent;
+  if (ask.ours) return several && agent !== '' ? `Parley (${plainLabel(agent)})` : 'Parley';
+  if (ask.asker) return several ? `${agent} › ${plainLabel(ask.asker)}` : plainLabel(ask.asker);
+  return several ? agent : '';
 }

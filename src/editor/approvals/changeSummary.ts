@@ -1,6 +1,6 @@
 import { hunksOf } from '../../session/hunks.ts';
 import type { Diff } from '../../session/model.ts';
-import { plainLabel } from './optionRows.ts';
+import { plainLabel } from './rowText.ts';
 
 /** So much of a change is told in one line, in characters. */
 const BEGINNING = 100;

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { Field } from '../../session/model.ts';
-import { plainLabel } from './optionRows.ts';
 import { questionRows } from './questionText.ts';
+import { plainLabel } from './rowText.ts';
 
 export interface ChoicePickHost {
   /** Answers the field, or says what is wrong with that. */

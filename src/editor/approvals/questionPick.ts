@@ -4,8 +4,8 @@ import type { Answer } from '../../session/intents.ts';
 import type { Field, Question } from '../../session/model.ts';
 import { choicePick, choicesOf } from './choicePick.ts';
 import { fieldMessage } from './fieldTexts.ts';
-import { plainLabel } from './optionRows.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
+import { plainLabel } from './rowText.ts';
 
 export interface QuestionPickHost {
   answer(answer: Answer): void;

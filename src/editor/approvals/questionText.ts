@@ -1,5 +1,5 @@
 import type { Field } from '../../session/model.ts';
-import { plainLabel } from './optionRows.ts';
+import { plainLabel } from './rowText.ts';
 
 /** What a title shows of a question, in characters; a longer one stands in rows as well. */
 const TITLE = 70;

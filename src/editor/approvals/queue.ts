@@ -25,6 +25,17 @@ export class AskQueue {
     return this.#open;
   }
 
+  /** The open ones that were not set aside, oldest first. */
+  get waiting(): readonly OpenAsk[] {
+    return this.#open.filter((one) => !this.#aside.has(keyOfOpen(one)));
+  }
+
+  /** This one does not come up by itself any more; the others do. */
+  putAside(key: AskKey): void {
+    if (this.#shown === key) this.#shown = undefined;
+    this.#aside.add(key);
+  }
+
   get shown(): AskKey | undefined {
     return this.#shown;
   }
@@ -69,8 +80,7 @@ export class AskQueue {
 
   /** An answer was sent; the ask is open until the agent has taken it. */
   answered(key: AskKey): void {
-    if (this.#shown === key) this.#shown = undefined;
-    this.#aside.add(key);
+    this.putAside(key);
   }
 
   /** The user wants to see this one, now. False when it is not open any more. */

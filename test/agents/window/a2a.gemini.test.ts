@@ -65,7 +65,7 @@ step('a command that runs shows what it prints, and stop ends it', async (person
   const { chat } = person;
   const turn = await person.say('Count to twenty');
   await person.asked();
-  await person.window.pick.chooseIcon('check');
+  await person.window.pick.answer('A');
   await turn.locator('.call-running').getByText('of 20').first().waitFor();
   await person.picture('running');
   await chat.stop.click();

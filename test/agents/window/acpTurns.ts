@@ -53,7 +53,7 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
   step('a rejected file is not written', async (person, folder) => {
     const turn = await person.say('Write the release notes');
     await person.asked();
-    await person.window.pick.chooseIcon('close');
+    await person.window.pick.answer('R');
     await person.settled(turn);
     await turn.getByText('Rejected').first().waitFor();
     assert.equal(existsSync(path.join(folder, 'RELEASE.md')), false);

@@ -44,7 +44,7 @@ step("a tool of the server waits for the user's yes", async (person) => {
   const title = await person.asked();
   assert.ok(title.startsWith(`${NAME}: `), title);
   await person.picture('approval', ['dark', 'light', 'contrast']);
-  await person.window.pick.chooseIcon('check');
+  await person.window.pick.answer('A');
   await person.settled(turn);
   await turn.getByText('deleted x.txt').first().waitFor();
   await person.picture('deleted');
@@ -53,7 +53,7 @@ step("a tool of the server waits for the user's yes", async (person) => {
 step('a no is told to the model', async (person) => {
   const turn = await person.say('delete it again');
   await person.asked();
-  await person.window.pick.chooseIcon('close');
+  await person.window.pick.answer('R');
   await person.settled(turn);
   await turn.getByText('Rejected').first().waitFor();
   await person.picture('rejected');

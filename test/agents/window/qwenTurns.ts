@@ -68,7 +68,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
     const { chat } = person;
     const turn = await person.say('Count to twenty');
     await person.asked();
-    await person.window.pick.chooseIcon('check');
+    await person.window.pick.answer('A');
     await turn.locator('.call-running').waitFor();
     await chat.stop.click();
     await person.settled(turn);

@@ -42,7 +42,7 @@ export class Chat {
 
   /** The answers of an ask whose words do not fit into their button. */
   async cutShort(ask: Locator): Promise<readonly string[]> {
-    const cut = await ask.locator('.actions > *').evaluateAll((buttons) =>
+    const cut = await ask.locator('.answers button').evaluateAll((buttons) =>
       buttons
         .filter((button) => {
           const words = button.ownerDocument.createRange();
@@ -57,12 +57,12 @@ export class Chat {
 
   /** The answers of an ask that a user does not see whole, or that something lies over. */
   async outOfSight(ask: Locator): Promise<readonly string[]> {
-    const answers = await ask.locator('.actions > *').all();
+    const answers = await ask.locator('.answers button').all();
     const hidden = await Promise.all(
       answers.map((answer) =>
         answer.evaluate((button) => {
           const { left, top, bottom, width } = button.getBoundingClientRect();
-          const whole = [top + 3, bottom - 3].every((y) => button.ownerDocument.elementFromPoint(left + width / 2, y) === button);
+          const whole = [top + 3, bottom - 3].every((y) => button.contains(button.ownerDocument.elementFromPoint(left + width / 2, y)));
           return whole ? [] : [button.textContent?.trim() ?? ''];
         }),
       ),

@@ -48,9 +48,15 @@ export class QuickPick {
     );
   }
 
+  /** Settles when keys decide: what was pressed before an approval could be seen does not count. */
+  async readable(): Promise<void> {
+    await this.box.locator('input.input[placeholder]:not([placeholder=""])').waitFor();
+  }
+
   /** Moves with the arrow keys to the row with this text and presses Enter. Throws when it is not reached. */
   async choose(text: string): Promise<void> {
     await this.row(text).first().waitFor();
+    await this.readable();
     for (let step = 0; step < 30; step += 1) {
       const focused = (await this.box.locator('.monaco-list-row.focused').allTextContents()).join();
       if (focused.includes(text)) return this.#page.keyboard.press('Enter');
@@ -59,15 +65,15 @@ export class QuickPick {
     throw new Error(`no row '${text}' among ${(await this.labels()).join(' | ')}`);
   }
 
-  /** Moves to the first row with this icon, which in an approval says what the option does, and presses Enter. */
-  async chooseIcon(icon: 'check' | 'check-all' | 'close' | 'circle-slash'): Promise<void> {
-    const wanted = this.box.locator('.monaco-list-row', { has: this.#page.locator(`.label-name .codicon-${icon}`) });
-    await wanted.first().waitFor();
-    for (let step = 0; step < 30; step += 1) {
-      if (await wanted.first().evaluate((row) => row.classList.contains('focused'))) return this.#page.keyboard.press('Enter');
-      await this.#page.keyboard.press('ArrowDown');
-    }
-    throw new Error(`no row with ${icon} is reached among ${(await this.labels()).join(' | ')}`);
+  /** Answers an approval by key: the letter moves to the answer, Enter gives it. */
+  async answer(letter: 'A' | 'R'): Promise<void> {
+    await this.row(letter === 'A' ? /Allow once|允许一次/ : /Reject|拒绝/)
+      .first()
+      .waitFor();
+    await this.readable();
+    await this.#page.keyboard.press(letter.toLowerCase());
+    await this.focusedRow(letter === 'A' ? /Allow once|允许一次/ : /Reject|拒绝/).waitFor();
+    await this.#page.keyboard.press('Enter');
   }
 
   async gone(): Promise<void> {

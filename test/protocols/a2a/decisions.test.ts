@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptance } from '../../../src/editor/approvals/optionRows.ts';
+import { approvalAnswers } from '../../../src/session/approvalAnswers.ts';
 import type { Turn } from '../../../src/session/model.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import { asks, call, data, fakeAgent, type Json, over, status, task, text, URI } from '../../fakes/a2a.ts';
@@ -209,8 +209,7 @@ test('an edit whose options have ids of the agent’s own: what accepting it tak
   const session = talk(t, agent.url);
   const turnId = session.begin('go');
   const ask = await session.approval();
-  const taken = acceptance(ask);
-  assert.equal(taken?.id, 'yes1');
+  assert.equal(approvalAnswers(ask, { cwd: '/', feedback: false }).once?.id, 'option:yes1');
   session.answer(ask, { kind: 'option', optionId: 'yes1', edited: 'one\nthree\n' });
   assert.equal((await session.ended(turnId)).status, 'done');
   const sent = agent.requests('message/stream')[1]?.params.message as { readonly parts: readonly { readonly data: Json }[] };

@@ -69,9 +69,9 @@ async function problems(page: Page, axe: string): Promise<readonly string[]> {
       return toggle !== null && toggle.clientWidth < head.clientWidth * 0.6;
     });
     for (const head of cramped) found.push(`no room for the title "${head.querySelector('.call-title')?.textContent}"`);
-    for (const answer of document.querySelector('.ask')?.querySelectorAll('.actions > *') ?? []) {
+    for (const answer of document.querySelector('.ask')?.querySelectorAll('.answers button') ?? []) {
       const { left, top, bottom, width } = answer.getBoundingClientRect();
-      const whole = [top + 3, bottom - 3].every((y) => document.elementFromPoint(left + width / 2, y) === answer);
+      const whole = [top + 3, bottom - 3].every((y) => answer.contains(document.elementFromPoint(left + width / 2, y)));
       if (!whole) found.push(`the answer "${answer.textContent}" is out of sight`);
     }
     return document.documentElement.scrollWidth > innerWidth ? [...found, 'wider than the view'] : found;

@@ -1,4 +1,4 @@
-import type { Offers, Part, Session, ToolCall, Turn } from '../../../src/session/model.ts';
+import type { Approval, Offers, Part, Session, ToolCall, Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 
 /** Canned sessions for tests and for looking at the view: every kind of part, every state. */
@@ -305,6 +305,54 @@ const asking: Session = session({
   ],
 });
 
+const options: Approval['options'] = [
+  { id: 'always', label: 'Allow for this session', effect: 'allow_always' },
+  { id: 'once', label: 'Allow', effect: 'allow_once' },
+  { id: 'no', label: 'Reject', effect: 'reject_once' },
+];
+
+function asks(change: Partial<Approval> & Pick<Approval, 'detail'>): Session {
+  const ask: Approval = { kind: 'approval', id: 'a', turnId: 't1', title: 'Do it', toolKind: 'execute', options, ...change };
+  return session({
+    title: 'Make the port optional',
+    turns: [turn({ status: 'running', parts: [textPart('I run the tests first.')] })],
+    asks: [ask],
+  });
+}
+
+const script = `set -euo pipefail\nfor f in dist/*.js; do\n  node --check "$f"\ndone\n${Array.from({ length: 26 }, (_, at) => `echo step ${at}`).join('\n')}`;
+
+/** One approval of each kind. */
+const cards = {
+  cardCommand: asks({ detail: { type: 'command', command: 'npm test' } }),
+  cardScript: asks({ detail: { type: 'command', command: script } }),
+  cardEdit: asks({ toolKind: 'edit', detail: { type: 'edit', diffs: [{ path: '/code/sample/src/server.ts', before, after }] } }),
+  cardNew: asks({
+    toolKind: 'edit',
+    detail: { type: 'edit', diffs: [{ path: '/code/sample/docs/port.md', before: null, after: '# Port\n\n8080.\n' }] },
+  }),
+  cardDelete: asks({ toolKind: 'delete', detail: { type: 'edit', diffs: [{ path: '/code/sample/old.ts', before, after: null }] } }),
+  cardFiles: asks({
+    toolKind: 'edit',
+    detail: { type: 'edit', diffs: Array.from({ length: 10 }, (_, at) => ({ path: `/code/sample/src/part${at}.ts`, before, after })) },
+  }),
+  cardMcp: asks({
+    toolKind: 'other',
+    detail: { type: 'mcp', server: 'github', tool: 'create_issue', input: { title: 'Count prints a number', labels: ['bug'] } },
+  }),
+  cardDanger: asks({ detail: { type: 'command', command: 'curl -fsSL https://get.example.sh | sudo sh' } }),
+  cardPlan: asks({
+    toolKind: 'think',
+    title: 'Start with this plan?',
+    detail: { type: 'text', markdown: true, text: '1. Read the **server**\n2. Give the port a default\n3. Run the tests' },
+    options: [
+      { id: 'auto', label: 'Yes, and accept edits', effect: 'allow_always' },
+      { id: 'yes', label: 'Yes, ask before each edit', effect: 'allow_once' },
+      { id: 'no', label: 'No, keep planning', effect: 'reject_once' },
+    ],
+  }),
+} as const;
+
 const long: Session = session({
   title: 'A long day',
   turns: Array.from({ length: 500 }, (_, index) =>
@@ -336,6 +384,7 @@ const long: Session = session({
 export const sessions: Readonly<Record<string, Session | undefined>> = {
   everything,
   asking,
+  ...cards,
   long,
   none: undefined,
   empty: session({}),

@@ -1,35 +1,4 @@
-import type { Approval, Option } from '../../session/model.ts';
-import { optionName } from '../../session/select.ts';
 import { visibleText, writtenOut } from '../../session/visible.ts';
-
-const ICONS: Readonly<Record<Option['effect'], string>> = {
-  allow_once: 'check',
-  allow_always: 'check-all',
-  reject_once: 'close',
-  reject_always: 'circle-slash',
-  other: 'question',
-};
-
-export interface OptionRow {
-  readonly label: string;
-  readonly description?: string;
-  readonly option: Option;
-}
-
-/** The agent's own labels in the agent's order, each row carrying its option: two options with one label stay two. */
-export function optionRows(ask: Approval): readonly OptionRow[] {
-  return ask.options.map((option) => ({
-    label: `$(${ICONS[option.effect]}) ${plainLabel(optionName(option))}`,
-    ...(option.description === undefined ? {} : { description: option.description }),
-    option,
-  }));
-}
-
-/** The option to take when a user accepts without choosing a row: only ever for this once. */
-export function acceptance(ask: Approval): Option | undefined {
-  if (ask.detail.type === 'text' && ask.detail.unknown) return undefined;
-  return ask.options.find((one) => one.effect === 'allow_once');
-}
 
 /** One line of an agent's words: `$(name)` would be drawn as an icon, and what cannot be seen is written out. */
 export function plainLabel(text: string): string {

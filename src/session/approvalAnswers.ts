@@ -1,0 +1,171 @@
+import { t } from '../base/l10n.ts';
+import { type Danger, dangersOf, isGrave } from './dangers.ts';
+import type { Approval, Option } from './model.ts';
+import type { ApprovalRule } from './policy.ts';
+import { optionName, rejection } from './select.ts';
+import { suggestedRules } from './suggestedRules.ts';
+
+/** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
+export type AnswerLetter = 'A' | 'S' | 'W' | 'R' | 'F';
+
+/** One answer to an approval as every surface shows it. */
+export interface ApprovalAnswer {
+  /** Stays the same for the same answer of the same ask. */
+  readonly id: string;
+  /**
+   * `option` gives the answer. `feedback` asks for words first and then gives its option. `session` allows once and adds a rule of ours for the
+   * session. `always` opens the rule editor and gives no answer by itself.
+   */
+  readonly does:
+    | { readonly kind: 'option'; readonly option: Option }
+    | { readonly kind: 'feedback'; readonly option: Option }
+    | { readonly kind: 'session'; readonly option: Option; readonly rule: ApprovalRule }
+    | { readonly kind: 'always' };
+  readonly means: 'once' | 'wider' | 'always' | 'reject' | 'feedback' | 'other';
+  readonly label: string;
+  /** How far it reaches, or the agent's own words where ours do not carry them. */
+  readonly description?: string;
+  readonly letter?: AnswerLetter;
+}
+
+/** What a surface shows of an approval besides what is asked. */
+export interface ApprovalAnswers {
+  readonly dangers: readonly Danger[];
+  /** Nothing that allows has the focus or looks preferred: look first. */
+  readonly grave: boolean;
+  /** In one order for every agent. */
+  readonly answers: readonly ApprovalAnswer[];
+  /** The one Accept stands for; absent where no answer clearly means "allow this once". */
+  readonly once?: ApprovalAnswer;
+  readonly reject?: ApprovalAnswer;
+}
+
+/** How many answers stand before what is asked about. */
+export const MOST_ANSWERS = 5;
+
+/**
+ * The answers in one order: once, wider, always, reject, feedback, then what has no standard meaning. Where the meaning is standard the label is
+ * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
+ */
+export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd: string; readonly feedback: boolean }): ApprovalAnswers {
+  const dangers = dangersOf(ask, cwd);
+  const grave = isGrave(dangers);
+  const clear = ask.options.filter((option) => !isMisleading(option));
+  const by = (effect: Option['effect']) => clear.filter((option) => option.effect === effect);
+  const standard = isStandard(ask);
+  const allowing = by('allow_once');
+  const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
+  const wider = by('allow_always');
+  const refusing = rejection({ ...ask, options: clear });
+  const [rule] = once && standard && !grave ? suggestedRules(ask, cwd) : [];
+  const answers: ApprovalAnswer[] = [
+    ...allowing.map((option) => answerOf(option, 'once', option === once && standard ? t('Allow once') : undefined)),
+    ...(grave ? [] : wider.map((option) => answerOf(option, 'wider', standard ? widerLabel(option) : undefined))),
+    ...(once && rule && wider.length === 0 ? [sessionAnswer(once, rule.rule, rule.covers)] : []),
+    ...(rule ? [{ id: 'always', does: { kind: 'always' } as const, means: 'always' as const, label: t('Always allow…') }] : []),
+    ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
+    ...by('reject_always').map((option) => answerOf(option, 'reject', undefined)),
+  ];
+  if (feedback && !ask.wordless && refusing) {
+    const label = t('Reject with feedback…');
+    answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing }, means: 'feedback', label });
+  }
+  const unclear = ask.options.filter((option) => option.effect === 'other' || isMisleading(option));
+  answers.push(...unclear.map((option) => answerOf(option, 'other', undefined)));
+  const lettered = withLetters(answers);
+  const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
+  const [onceAnswer, rejectAnswer] = [once && find(once), refusing && find(refusing)];
+  return {
+    dangers,
+    grave,
+    answers: lettered,
+    ...(onceAnswer ? { once: onceAnswer } : {}),
+    ...(rejectAnswer ? { reject: rejectAnswer } : {}),
+  };
+}
+
+/** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */
+export function firstAnswers(answers: readonly ApprovalAnswer[]): {
+  readonly first: readonly ApprovalAnswer[];
+  readonly more: readonly ApprovalAnswer[];
+} {
+  if (answers.length <= MOST_ANSWERS) return { first: answers, more: [] };
+  const lettered = answers.filter((one) => one.letter !== undefined);
+  const others = answers.filter((one) => one.letter === undefined).slice(0, Math.max(0, MOST_ANSWERS - lettered.length));
+  const first = answers.filter((one) => lettered.includes(one) || others.includes(one)).slice(0, MOST_ANSWERS);
+  return { first, more: answers.filter((one) => !first.includes(one)) };
+}
+
+function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string | undefined): ApprovalAnswer {
+  const said = optionName(option);
+  const label = ours ?? said;
+  const words = ours !== undefined && !isPlainWord(said) && said.toLowerCase() !== ours.toLowerCase() ? `“${said}”` : '';
+  const description = [words, option.description ?? ''].filter(Boolean).join(' · ');
+  return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
+}
+
+function sessionAnswer(option: Option, rule: ApprovalRule, covers: string): ApprovalAnswer {
+  return {
+    id: 'session',
+    does: { kind: 'session', option, rule },
+    means: 'wider',
+    label: t('Allow for this session'),
+    description: covers,
+  };
+}
+
+/** Letters go to answers that are the only ones of their meaning, or the first. */
+function withLetters(answers: readonly ApprovalAnswer[]): readonly ApprovalAnswer[] {
+  const letters: Readonly<Partial<Record<ApprovalAnswer['means'], AnswerLetter>>> = {
+    once: 'A',
+    wider: 'S',
+    always: 'W',
+    reject: 'R',
+    feedback: 'F',
+  };
+  const given = new Set<AnswerLetter>();
+  return answers.map((one) => {
+    const letter = letters[one.means];
+    if (!letter || given.has(letter)) return one;
+    given.add(letter);
+    return { ...one, letter };
+  });
+}
+
+/** What is asked is an action of a known kind, so that allowing and rejecting it mean the same with every agent. */
+function isStandard({ detail, toolKind, options, ours }: Approval): boolean {
+  if (options.filter((one) => one.effect === 'allow_once').length !== 1) return false;
+  if (options.filter((one) => one.effect === 'reject_once').length > 1) return false;
+  if (detail.type !== 'text') return true;
+  return !detail.unknown && !detail.markdown && !ours && toolKind !== undefined && toolKind !== 'think' && toolKind !== 'other';
+}
+
+/** Our words where the agent says plainly how long it remembers, otherwise its own. */
+function widerLabel(option: Option): string | undefined {
+  const text = `${option.label} ${option.description ?? ''}`;
+  if (/\bsession\b|\bconversation\b|会话|对话/i.test(text)) return t('Allow for this session');
+  return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Always allow') : undefined;
+}
+
+const PLAIN = new Set([
+  ...['allow', 'allow once', 'allow this', 'approve', 'approve once', 'accept', 'yes', 'ok', 'proceed', 'proceed once', 'run', 'once'],
+  ...['always', 'allow always', 'always allow', 'approve for session', 'approve for this session', 'allow for this session'],
+  ...['reject', 'reject once', 'deny', 'decline', 'no', 'cancel', "don't allow", 'do not allow'],
+  ...['允许', '允许一次', '批准', '同意', '是', '拒绝', '否', '取消', '总是允许', '始终允许', '在本次会话中允许'],
+]);
+
+function isPlainWord(label: string): boolean {
+  return PLAIN.has(label.trim().toLowerCase().replace(/[.!]$/, ''));
+}
+
+/** Its name says the opposite of its effect: nobody knows which of them holds. */
+function isMisleading({ label, effect }: Option): boolean {
+  const text = label.trim();
+  const refuses =
+    /^(?:no\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|block|拒绝|否|不允许|取消)/i.test(
+      text,
+    );
+  const allows = /^(?:yes\b|allow|approve|accept|proceed|always allow|grant|run\b|允许|批准|同意|是$)/i.test(text);
+  if (effect === 'allow_once' || effect === 'allow_always') return refuses;
+  return (effect === 'reject_once' || effect === 'reject_always') && allows;
+}

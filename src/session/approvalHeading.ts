@@ -1,0 +1,56 @@
+import { t } from '../base/l10n.ts';
+import { hunksOf } from './hunks.ts';
+import type { Approval, Diff, Session } from './model.ts';
+import { askTitle, byPath, relativePath } from './select.ts';
+
+/** What an approval asks, in one order of words for every agent. */
+export interface ApprovalHeading {
+  /** "Run in terminal", "Edit src/main.ts". */
+  readonly action: string;
+  /** What exactly, on one line, where the action does not name it: the command. */
+  readonly subject?: string;
+  /** How much: "12 lines", "+2 −2". */
+  readonly amount?: string;
+}
+
+/** The agent's own title is used only where what is asked does not say it all: a title may differ from what would be done. */
+export function approvalHeading(ask: Approval, session: Pick<Session, 'cwd' | 'turns'>): ApprovalHeading {
+  const { detail } = ask;
+  switch (detail.type) {
+    case 'command': {
+      const command = detail.command.trim();
+      const lines = command.split('\n').length;
+      if (command === '') return { action: askTitle(ask, session, t('Run in terminal')) };
+      return lines > 1
+        ? { action: t('Run a script in terminal'), amount: t('{0} lines', lines) }
+        : { action: t('Run in terminal'), subject: command };
+    }
+    case 'edit':
+      return editHeading(ask, ask.revised ? [ask.revised] : detail.diffs, session);
+    case 'mcp':
+      return { action: t('Use {0} of {1}', detail.tool, detail.server) };
+    case 'text':
+      return { action: askTitle(ask, session, '') };
+  }
+}
+
+function editHeading(ask: Approval, diffs: readonly Diff[], session: Pick<Session, 'cwd' | 'turns'>): ApprovalHeading {
+  const files = byPath(diffs);
+  const [first] = files;
+  if (!first || ask.toolKind === 'move') return { action: askTitle(ask, session, '') };
+  const amount = changeAmount(diffs);
+  const counted = amount === '' ? {} : { amount };
+  if (files.length > 1) return { action: t('Edit {0} files', files.length), ...counted };
+  const path = relativePath(first.path, session.cwd);
+  const texts = first.diffs.filter((diff) => !diff.summary);
+  if (texts.at(-1)?.after === null) return { action: t('Delete {0}', path), ...counted };
+  return { action: texts[0]?.before === null ? t('Create {0}', path) : t('Edit {0}', path), ...counted };
+}
+
+/** `+2 −1` over all diffs; '' where nobody can count them. */
+export function changeAmount(diffs: readonly Diff[]): string {
+  const all = diffs.filter((diff) => !diff.summary).map(hunksOf);
+  if (all.length === 0 || all.some((one) => one.tooLong)) return '';
+  const sum = (side: 'added' | 'removed') => all.reduce((total, one) => total + one[side], 0);
+  return `+${sum('added')} −${sum('removed')}`;
+}
