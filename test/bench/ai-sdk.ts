@@ -6,11 +6,13 @@
 import { gzipSync } from 'node:zlib';
 import { AbstractChat, type ChatState, DefaultChatTransport, type UIMessage } from 'ai';
 import { build } from 'esbuild';
-import { Assembly } from '../../src/protocols/ai-sdk/assembly.ts';
-import { decodeChunk } from '../../src/protocols/ai-sdk/chunk.ts';
-import { Telling } from '../../src/protocols/ai-sdk/codec.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { aiSdkMachine } from '../../src/protocols/ai-sdk/machine.ts';
+import { readEvents } from '../../src/protocols/ai-sdk/server.ts';
+import { drive } from '../../src/protocols/driver.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
-import { SseReader } from '../../src/transport/sse.ts';
+import type { LinkEvents } from '../../src/transport/link.ts';
+import { newState } from '../protocols/ai-sdk/state.ts';
 
 const PIECE = 16 * 1024;
 /** Milliseconds. */
@@ -60,22 +62,41 @@ function bytesOf(chunks: readonly Chunk[]): Buffer[] {
 }
 
 async function ours(pieces: readonly Buffer[]): Promise<number> {
-  let session = reduce(newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/'), { type: 'turn.started', turnId: 't', at: 0, prompt: [] });
-  const telling = new Telling('t', (event) => {
-    session = reduce(session, event);
+  let session = newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/');
+  const state = newState();
+  const opened = new Promise<LinkEvents>((resolve) => {
+    const link = { request: () => Promise.reject(new Error('none')), notify() {}, answer() {}, close() {} };
+    const driver = drive(aiSdkMachine, state, {
+      now: () => 0,
+      emit: (event) => {
+        session = reduce(session, event);
+      },
+      log: silentLog,
+      links: {
+        chat: (_, events) => {
+          queueMicrotask(() => resolve(events));
+          return link;
+        },
+      },
+      ports: { server: async () => ({}) },
+    });
+    driver.feed({ on: 'start' });
+    driver.feed({ on: 'intent', intent: { type: 'prompt', turnId: 't', content: [] } });
   });
-  const assembly = new Assembly({ id: 'x', role: 'assistant', parts: [] }, telling, () => {});
-  const reader = new SseReader(({ data }) => {
-    if (data === '[DONE]') return;
-    const decoded = decodeChunk(JSON.parse(data));
-    if (decoded.kind === 'chunk') assembly.apply(decoded.chunk);
-  });
-  for (const piece of pieces) {
-    reader.push(piece);
-    telling.flush();
-  }
-  reader.end();
-  return (session.turns[0]?.parts.length ?? 0) + assembly.message.parts.length;
+  const events = await opened;
+  events.message('opened', { resumableId: null, runId: null, stopUrl: null, replay: false });
+  // The body arrives in pieces, as from a socket.
+  const body = {
+    read: async (take: (chunk: Buffer) => void) => {
+      for (const piece of pieces) {
+        take(piece);
+        await Promise.resolve();
+      }
+    },
+  };
+  await readEvents({ trace: () => {} }, body, events);
+  events.closed({ reason: '' });
+  return (session.turns[0]?.parts.length ?? 0) + (state.messages.at(-1)?.parts.length ?? 0);
 }
 
 class Chat extends AbstractChat<UIMessage> {}

@@ -1,150 +1,372 @@
-import type { CallChange, SessionEvent } from '../../session/events.ts';
-import type { ToolAnswer } from '../ports.ts';
-import type { Watcher } from './assembly.ts';
-import type { ReasoningPart, TextPart, ToolPart, UiPart } from './schema.ts';
-import { callOf, changeOf, contentOf, contentsOf, usageOf } from './shown.ts';
-import { isTool } from './toolParts.ts';
+import * as z from 'zod/mini';
+import { parseJson } from '../../base/json.ts';
+import { t } from '../../base/l10n.ts';
+import type { CallChange } from '../../session/events.ts';
+import type { Answer } from '../../session/intents.ts';
+import type { Approval, Content, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import { toolNameOf } from './message.ts';
+import {
+  type Chunk,
+  chunkShapes,
+  type FilePart,
+  ID_LIMIT,
+  isRecord,
+  type OtherPart,
+  type Settings,
+  type ToolApproval,
+  type ToolPart,
+  type UiPart,
+} from './schema.ts';
 
-/** What the session has been told of one part. */
-interface Told {
-  readonly id: string;
-  /** UTF-16 units of its text, or of its input. */
-  text: number;
-  /** The user saw our own result; what the server makes of it changes nothing (ai-sdk.md §6.4). */
-  own?: true;
+/* Words of the wire to ours and back. Pure functions; servers use them from the other end. */
+
+// --- Chunks
+
+export type Decoded =
+  | { readonly kind: 'chunk'; readonly chunk: Chunk }
+  /** A type this build does not know. */
+  | { readonly kind: 'unknown'; readonly type: string }
+  | { readonly kind: 'malformed'; readonly why: string };
+
+/** Values nested deeper than this are refused, because they could not be written back. */
+const DEPTH = 200;
+
+/** Checks one parsed event against the catalogue. Never throws. */
+export function decodeChunk(value: unknown): Decoded {
+  if (typeof value !== 'object' || value === null || !('type' in value) || typeof value.type !== 'string') {
+    return { kind: 'malformed', why: 'an event without a type' };
+  }
+  const { type } = value;
+  if (isPlainDelta(value)) return { kind: 'chunk', chunk: value };
+  if (type.startsWith('data-')) return checked('data', { ...value, type: 'data', name: type.slice('data-'.length) });
+  // Some servers announce a call under the name of the model's own event.
+  if (type === 'tool-call')
+    return checked('tool-input-available', { input: (value as { args?: unknown }).args, ...value, type: 'tool-input-available' });
+  return isKnown(type) && type !== 'data' ? checked(type, value) : { kind: 'unknown', type };
 }
 
-/** Tells a session what happens to the assistant message of one turn, however many responses it takes. */
-export class Telling implements Watcher {
-  readonly #turnId: string;
-  readonly #emit: (event: SessionEvent) => void;
-  readonly #told = new Map<UiPart, Told>();
-  readonly #ids = new Set<string>();
-  #count = 0;
-  /** Growth that has not been told: pieces of one part that come together are told together. */
-  #grown: { readonly part: TextPart | ReasoningPart | ToolPart; text: string } | undefined;
+/** One chunk as JSON. */
+export function encodeChunk(chunk: Chunk): string {
+  if (chunk.type !== 'data') return JSON.stringify(chunk);
+  const { name, ...rest } = chunk;
+  return JSON.stringify({ ...rest, type: `data-${name}` });
+}
 
-  constructor(turnId: string, emit: (event: SessionEvent) => void) {
-    this.#turnId = turnId;
-    this.#emit = (event) => {
-      this.flush();
-      emit(event);
-    };
-    this.#emitGrowth = emit;
+type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta' }>;
+
+/** Nearly all chunks are deltas, so they are checked by hand. */
+function isPlainDelta(value: { readonly type?: unknown }): value is Delta {
+  const { type, id, delta, toolCallId, inputTextDelta } = value as Readonly<Record<string, unknown>>;
+  if (type === 'tool-input-delta') return typeof inputTextDelta === 'string' && isId(toolCallId);
+  return (type === 'text-delta' || type === 'reasoning-delta') && typeof delta === 'string' && isId(id);
+}
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= ID_LIMIT;
+}
+function isKnown(type: string): type is keyof typeof chunkShapes {
+  return Object.hasOwn(chunkShapes, type);
+}
+
+function checked(type: keyof typeof chunkShapes, value: object): Decoded {
+  const read = chunkShapes[type].safeParse(value);
+  if (!read.success) {
+    const issue = read.error.issues[0];
+    return { kind: 'malformed', why: `${type}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(' ')}` };
   }
-  readonly #emitGrowth: (event: SessionEvent) => void;
+  const chunk = read.data as Chunk;
+  if (!type.endsWith('-delta') && !isShallow(chunk, DEPTH)) return { kind: 'malformed', why: `${type}: nested too deeply` };
+  return { kind: 'chunk', chunk };
+}
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === 0) return false;
+  for (const inner of Object.values(value)) if (!isShallow(inner, depth - 1)) return false;
+  return true;
+}
 
-  /** Tells what has grown. */
-  flush(): void {
-    const grown = this.#grown;
-    if (!grown) return;
-    this.#grown = undefined;
-    const { part, text } = grown;
-    const { id } = this.#tell(part);
-    if (isTool(part)) this.#emitGrowth({ type: 'call.inputDelta', turnId: this.#turnId, callId: id, text });
-    else this.#emitGrowth({ type: 'text.delta', turnId: this.#turnId, kind: part.type === 'text' ? 'text' : 'thought', partId: id, text });
-  }
+export function otherProtocol(): string {
+  return t(
+    'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.',
+  );
+}
 
-  /** The session's name for a call. */
-  idOf(part: ToolPart): string {
-    return this.#told.get(part)?.id ?? part.toolCallId;
-  }
+// --- Parts as the session shows them
 
-  added(part: UiPart): void {
-    const told = this.#tell(part);
-    const turnId = this.#turnId;
-    if (isTool(part)) {
-      this.#emit({ type: 'part.added', turnId, part: { kind: 'call', id: told.id, call: callOf(told.id, part) } });
-    } else if (part.type === 'steering-message') {
-      this.#emit({ type: 'part.added', turnId, part: { kind: 'prompt', id: told.id, content: contentsOf(part.parts) } });
-    } else if (part.type === 'data-usage') {
-      this.#usage(part.data);
-    } else {
-      const content = contentOf(part);
-      if (content) this.#emit({ type: 'part.added', turnId, part: { kind: 'content', id: told.id, content } });
+/** What the session keeps of one output, in UTF-16 units. The server still gets the whole. */
+const OUTPUT_LIMIT = 200_000;
+
+/** The content of parts that are shown as they came; undefined for those that are not shown. */
+export function contentOf(part: UiPart): Content | undefined {
+  switch (part.type) {
+    case 'file':
+    case 'reasoning-file':
+      return fileContent(part as FilePart);
+    case 'source-url':
+      return linkContent(String((part as OtherPart).url), (part as OtherPart).title);
+    case 'source-document': {
+      const { title, filename, mediaType } = part as OtherPart;
+      return { type: 'raw', label: String(title ?? filename ?? mediaType), value: part };
     }
+    default:
+      return undefined;
   }
+}
 
-  grew(part: TextPart | ReasoningPart | ToolPart, text: string): void {
-    this.#tell(part).text += text.length;
-    if (this.#grown?.part === part) {
-      this.#grown.text += text;
-      return;
-    }
-    this.flush();
-    this.#grown = { part, text };
-  }
+/** The content of a user message that the server inserted into the run. */
+export function contentsOf(parts: unknown): readonly Content[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: unknown): readonly Content[] => {
+    if (!isRecord(part)) return [];
+    if (part.type === 'text' && typeof part.text === 'string') return [{ type: 'text', text: part.text }];
+    if (part.type !== 'file' || typeof part.url !== 'string') return [];
+    return [fileContent({ type: 'file', url: part.url, mediaType: typeof part.mediaType === 'string' ? part.mediaType : '' })];
+  });
+}
 
-  changed(part: ToolPart): void {
-    const told = this.#tell(part);
-    if (told.own) return;
-    this.#emit({ type: 'call.changed', turnId: this.#turnId, callId: told.id, change: changeOf(part, told.text > 0) });
-  }
+function fileContent(part: FilePart): Content {
+  const inline = /^data:[^,]*;base64,/.exec(part.url.slice(0, 300));
+  const label = part.filename ?? part.mediaType;
+  if (!inline) return part.url.startsWith('data:') ? { type: 'raw', label, value: part.mediaType } : linkContent(part.url, part.filename);
+  const data = part.url.slice(inline[0].length);
+  if (part.mediaType.startsWith('image/')) return { type: 'image', mime: part.mediaType, data };
+  if (part.mediaType.startsWith('audio/')) return { type: 'audio', mime: part.mediaType, data };
+  return { type: 'raw', label, value: `${part.mediaType}, ${bytesIn(data)} bytes` };
+}
+function bytesIn(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return Math.floor(((base64.length - padding) * 3) / 4);
+}
+function linkContent(url: string, title: unknown): Content {
+  // Any other scheme could run or open something here.
+  if (!/^https?:\/\//i.test(url)) return { type: 'raw', label: typeof title === 'string' ? title : 'link', value: url.slice(0, 2000) };
+  return { type: 'link', uri: url, ...(typeof title === 'string' ? { title } : {}) };
+}
 
-  removed(parts: readonly UiPart[]): void {
-    this.flush();
-    const ids = parts.flatMap((part) => this.#told.get(part)?.id ?? []);
-    for (const part of parts) this.#told.delete(part);
-    if (ids.length > 0) this.#emit({ type: 'parts.removed', turnId: this.#turnId, partIds: ids });
-  }
+export function callOf(id: string, part: ToolPart): ToolCall {
+  const name = toolNameOf(part);
+  return { id, name, title: part.title ?? name, kind: 'other', status: 'pending', inputText: '', output: [], locations: [] };
+}
 
-  metadata(metadata: unknown): void {
-    this.#usage(metadata);
-  }
+/** Everything the session shows of a call, as its part stands now. */
+export function changeOf(part: ToolPart, hasInputText: boolean): CallChange {
+  const error = errorOf(part);
+  return {
+    status: statusOf(part),
+    ...(part.title === undefined ? {} : { title: part.title }),
+    ...(part.input === undefined ? {} : { input: part.input, ...(hasInputText ? {} : { inputText: pretty(part.input) }) }),
+    ...(part.state === 'output-available' ? { output: outputsOf(part.output) } : {}),
+    ...(error === undefined ? {} : { error: { message: error } }),
+  };
+}
 
-  /** One of our tools has begun, or has answered. */
-  running(part: ToolPart, look: CallChange): void {
-    this.#emit({ type: 'call.changed', turnId: this.#turnId, callId: this.idOf(part), change: { status: 'running', ...look } });
+function statusOf(part: ToolPart): ToolCall['status'] {
+  switch (part.state) {
+    case 'input-streaming':
+    case 'input-available':
+      return 'pending';
+    case 'approval-requested':
+      return part.approval?.isAutomatic ? 'pending' : 'waiting';
+    case 'approval-responded':
+      return part.approval?.approved ? 'running' : 'rejected';
+    case 'output-available':
+      return part.preliminary ? 'running' : 'done';
+    case 'output-error':
+      return 'failed';
+    case 'output-denied':
+      return 'rejected';
   }
-  answered(part: ToolPart, answer: ToolAnswer): void {
-    this.#tell(part).own = true;
-    const text = answer.ok && answer.text !== '' ? [{ kind: 'content', content: { type: 'text', text: answer.text } } as const] : [];
-    const output = answer.shown ?? text;
-    this.#emit({
-      type: 'call.changed',
-      turnId: this.#turnId,
-      callId: this.idOf(part),
-      change: { status: answer.ok ? 'done' : 'failed', output, ...(answer.ok ? {} : { error: { message: answer.text } }) },
-    });
-  }
+}
 
-  /** Parts that say the same take the place of those told before; only what they have more is told. */
-  adopt(before: readonly UiPart[], after: readonly UiPart[]): void {
-    this.flush();
-    after.forEach((part, at) => {
-      const old = before[at];
-      const told = old && this.#told.get(old);
-      if (told && old) {
-        this.#told.delete(old);
-        this.#told.set(part, told);
-      } else {
-        this.added(part);
-      }
-      const text = isTool(part) ? part.rawInput : 'text' in part ? part.text : undefined;
-      const known = this.#told.get(part)?.text ?? 0;
-      if (typeof text === 'string' && text.length > known) this.grew(part as TextPart | ReasoningPart | ToolPart, text.slice(known));
-      if (isTool(part) && part.state !== 'input-streaming') this.changed(part);
-    });
-  }
+function errorOf(part: ToolPart): string | undefined {
+  if (part.state === 'output-error') return part.errorText || t('The tool failed.');
+  const refused = part.state === 'output-denied' || (part.state === 'approval-responded' && part.approval?.approved === false);
+  return refused ? part.approval?.reason : undefined;
+}
 
-  #tell(part: UiPart): Told {
-    const known = this.#told.get(part);
-    if (known) return known;
-    const told: Told = { id: isTool(part) ? this.#unused(part.toolCallId) : `part:${this.#count++}`, text: 0 };
-    this.#told.set(part, told);
-    this.#ids.add(told.id);
-    return told;
-  }
+function outputsOf(output: unknown): readonly Output[] {
+  // assistant-ui keeps what the model reads apart from what the user sees.
+  const value = isRecord(output) && '__aui_modelContent' in output ? output.value : output;
+  if (value == null) return [];
+  if (typeof value === 'string') return [textOutput(value)];
+  const texts = textsOf(value);
+  if (texts) return texts.map(textOutput);
+  const json = pretty(value);
+  return [json.length > OUTPUT_LIMIT ? textOutput(json) : { kind: 'json', value }];
+}
 
-  /** A model may use the id of a call again. */
-  #unused(id: string): string {
-    let free = id;
-    for (let n = 2; this.#ids.has(free); n++) free = `${id}#${n}`;
-    return free;
-  }
+/** `[{type: 'text', text}]`, alone or as `content`, is how many servers wrap the text of a tool. */
+function textsOf(value: unknown): readonly string[] | undefined {
+  const list = isRecord(value) ? value.content : value;
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const texts = list.map((one: unknown) => (isRecord(one) && one.type === 'text' && typeof one.text === 'string' ? one.text : undefined));
+  return texts.every((one) => one !== undefined) ? texts : undefined;
+}
 
-  #usage(value: unknown): void {
-    const usage = usageOf(value);
-    if (usage) this.#emit({ type: 'usage.set', usage });
+function textOutput(value: string): Output {
+  return { kind: 'content', content: { type: 'text', text: cutAt(value, OUTPUT_LIMIT) } };
+}
+/** A text of at most so many UTF-16 units, and how many more there were. */
+export function cutAt(value: string, limit: number): string {
+  const missing = value.length - limit;
+  return missing > 0 ? `${value.slice(0, limit)}\n… (${missing} more characters)` : value;
+}
+function pretty(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
+}
+
+/** Token counts of metadata or a `data-usage` part, in the spellings of the SDK's versions and of servers in other languages. */
+export function usageOf(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined;
+  const counts = isRecord(value.usage) ? value.usage : value;
+  const usage: Usage = {
+    ...count('input', counts.inputTokens ?? counts.promptTokens ?? counts.input_tokens ?? counts.prompt_tokens),
+    ...count('output', counts.outputTokens ?? counts.completionTokens ?? counts.output_tokens ?? counts.completion_tokens),
+    ...count('used', counts.totalTokens ?? value.totalTokens ?? counts.total_tokens ?? value.total_tokens),
+  };
+  return Object.keys(usage).length === 0 ? undefined : usage;
+}
+function count<K extends string>(name: K, value: unknown): { readonly [P in K]?: number } {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? ({ [name]: value } as { [P in K]: number }) : {};
+}
+
+// --- Tools of the editor
+
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** Our tools in the form the server wants, sorted by name so that the body is the same each time. */
+export function declareTools(tools: readonly OfferedTool[], form: Settings['tools']): Readonly<Record<string, unknown>> {
+  const named = tools.filter((tool) => /^[A-Za-z0-9_-]{1,64}$/.test(tool.name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (form === 'none' || named.length === 0) return {};
+  switch (form) {
+    case 'record':
+      return { tools: Object.fromEntries(named.map(({ name, description, parameters }) => [name, { description, parameters }])) };
+    case 'mastra':
+      return {
+        clientTools: Object.fromEntries(
+          named.map(({ name, description, parameters }) => [name, { id: name, description, inputSchema: parameters }]),
+        ),
+      };
+    case 'array':
+      return {
+        tools: named.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } })),
+      };
+  }
+}
+
+/** A tool that consists of one question to the user. The answer goes back as `{"answer": …}`. */
+export const QUESTION_TOOL: OfferedTool = {
+  name: 'ask_person',
+  description: 'Ask the user in front of the editor a question and wait for the answer. Offer options when there are obvious ones.',
+  parameters: {
+    type: 'object',
+    properties: {
+      question: { type: 'string', description: 'The question, in plain words.' },
+      options: { type: 'array', items: { type: 'string' }, description: 'Answers to choose from; any other text may be typed as well.' },
+      multiple: { type: 'boolean', description: 'More than one option may be chosen.' },
+    },
+    required: ['question'],
+    additionalProperties: false,
+  },
+};
+const questionInput = z.object({
+  question: z.string().check(z.minLength(1), z.maxLength(4_000)),
+  options: z.optional(z.array(z.string().check(z.maxLength(1_000))).check(z.maxLength(50))),
+  multiple: z.optional(z.boolean()),
+});
+
+/** The field to show for a call of the question tool, or what is wrong with its input. */
+export function questionField(input: unknown): Field | { readonly wrong: string } {
+  const read = questionInput.safeParse(input ?? {});
+  if (!read.success) {
+    const issue = read.error.issues[0];
+    return { wrong: `Wrong arguments for ${QUESTION_TOOL.name}: /${issue?.path.join('/') ?? ''} ${issue?.message ?? ''}.` };
+  }
+  const { question, options, multiple } = read.data;
+  return {
+    id: 'answer',
+    label: question,
+    free: true,
+    ...(options === undefined || options.length === 0 ? {} : { choices: options.map((label) => ({ label })) }),
+    ...(multiple === true ? { many: true } : {}),
+  };
+}
+
+// --- Approvals
+
+const ALLOW = 'allow';
+const ALWAYS = 'always';
+const REJECT = 'reject';
+/** The server may ask about as many calls as it wants; the user reads one at a time. */
+export function approvalAsk(part: ToolPart, at: { readonly askId: string; readonly turnId: string; readonly callId: string }): Approval {
+  const name = toolNameOf(part);
+  return {
+    kind: 'approval',
+    id: at.askId,
+    turnId: at.turnId,
+    callId: at.callId,
+    title: part.title ?? name,
+    detail: { type: 'text', text: approvalText(part) },
+    options: [
+      { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
+      { id: ALWAYS, label: t('Always allow {0} in this conversation', name), effect: 'allow_always' },
+      { id: REJECT, label: t('Reject'), effect: 'reject_once' },
+    ],
+  };
+}
+
+function approvalText(part: ToolPart): string {
+  const { approval } = part;
+  const lines = [pretty(part.input)];
+  if (approval && 'inputSchemaInput' in approval && pretty(approval.inputSchemaInput) !== lines[0]) {
+    lines.unshift(t('What will run:'));
+    lines.push(t('What the model wrote:'), pretty(approval.inputSchemaInput));
+  }
+  return [...(approval?.requestReason ? [approval.requestReason] : []), ...lines].join('\n\n');
+}
+
+export interface Verdict {
+  readonly approved: boolean;
+  readonly always: boolean;
+  readonly reason?: string;
+}
+/** Everything that is not one of our two allowing options counts as a refusal. */
+export function verdictOf(answer: Answer): Verdict {
+  const chosen = answer.kind === 'option' ? answer.optionId : REJECT;
+  const approved = chosen === ALLOW || chosen === ALWAYS;
+  const reason = answer.kind === 'option' && !approved ? answer.feedback : undefined;
+  return { approved, always: chosen === ALWAYS, ...(reason ? { reason } : {}) };
+}
+export function answeredApproval(approval: ToolApproval, { approved, reason }: Verdict): ToolApproval {
+  return { ...approval, approved, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Asked after many requests in a row without an action of the user. */
+export function continueAsk(askId: string, turnId: string, requests: number): Approval {
+  return {
+    kind: 'approval',
+    id: askId,
+    turnId,
+    title: t('Continue?'),
+    wordless: true,
+    ours: true,
+    detail: { type: 'text', text: t('The agent has gone on by itself {0} times in this turn.', requests) },
+    options: [
+      { id: ALLOW, label: t('Continue'), effect: 'allow_once' },
+      { id: REJECT, label: t('Stop here'), effect: 'reject_once' },
+    ],
+  };
+}
+
+/** The result of one of our tools as a JSON value: objects and lists as such, everything else as text. */
+export function resultValue(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
   }
 }

@@ -1,23 +1,38 @@
 import { parseJson } from '../../base/json.ts';
-import type { Content, Turn } from '../../session/model.ts';
-import { kept } from './keep.ts';
-import { isRecord } from './metadata.ts';
-import type { TextPart, ToolPart, UiMessage, UiPart } from './schema.ts';
-import { isTerminal, isTool, setError, toolNameOf } from './toolParts.ts';
+import { put, type Table } from '../../conversation/state.ts';
+import type { Content, ToolCall, Turn } from '../../session/model.ts';
+import { isTerminal, isTool, setError, toolNameOf } from './message.ts';
+import {
+  isRecord,
+  type Post,
+  type SavedTurn,
+  type Settings,
+  savedTurn,
+  type TextPart,
+  type ToolPart,
+  type UiMessage,
+  type UiPart,
+} from './schema.ts';
+
+/* The messages that are posted: what has to be closed, left out or rewritten before, and how a conversation is restored from its session. */
 
 const CANCELLED_BY_MESSAGE = 'Cancelled: the user sent a new message.';
-/** Files from the assistant stay whole this many turns. */
-const FILES_KEPT = 3;
+/** Files of the assistant are posted for so many turns. */
+const FILE_TURNS = 3;
+/** Larger turns are restored from what the session shows. UTF-16 units of JSON. */
+const SAVED_LIMIT = 4 * 1024 * 1024;
 const STEP: UiPart = { type: 'step-start' };
 
-/** Closes what an earlier response left open: the only form of an unanswered call that every version accepts (ai-sdk.md §4.4). */
+// --- What is posted
+
+/** Closes what an earlier response left open: an error is the only form of an unanswered call that every version accepts. */
 export function closeOpenCalls(messages: readonly UiMessage[], why = CANCELLED_BY_MESSAGE): void {
   for (const message of messages) {
     if (message.role !== 'assistant') continue;
-    closeTexts(message);
     for (const part of message.parts) {
+      if ((part.type === 'text' || part.type === 'reasoning') && part.state === 'streaming') (part as TextPart).state = 'done';
       if (!isTool(part) || isTerminal(part)) continue;
-      if (part.state === 'input-streaming') part.input = parsedOr(part.rawInput, {});
+      if (part.state === 'input-streaming') part.input = objectIn(part.rawInput);
       delete part.rawInput;
       delete part.inputEncoding;
       delete part.approval;
@@ -26,39 +41,38 @@ export function closeOpenCalls(messages: readonly UiMessage[], why = CANCELLED_B
   }
 }
 
-export function closeTexts(message: UiMessage): void {
-  for (const part of message.parts) {
-    if ((part.type === 'text' || part.type === 'reasoning') && part.state === 'streaming') (part as TextPart).state = 'done';
+function objectIn(text: unknown): unknown {
+  const value = typeof text === 'string' ? parsed(text) : undefined;
+  return isRecord(value) ? value : {};
+}
+/** undefined for text that is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
   }
 }
 
-/** What never became a call is not posted and not waited for. */
-export function dropUnfinishedInputs(message: UiMessage): readonly ToolPart[] {
-  const dropped = message.parts.filter((part): part is ToolPart => isTool(part) && part.state === 'input-streaming');
-  if (dropped.length > 0) message.parts = message.parts.filter((part) => !dropped.includes(part as ToolPart));
-  return dropped;
-}
-
-/** Nothing but marks and texts without a word. */
-export function saysNothing(message: UiMessage): boolean {
+/** True of a message that holds only marks and empty texts. */
+export function isEmpty(message: UiMessage): boolean {
   return message.parts.every(
     (part) => part.type === 'step-start' || ((part.type === 'text' || part.type === 'reasoning') && part.text === ''),
   );
 }
 
-/** The messages as they are posted. Copies are made only of what has to differ. */
+/** The messages as they are posted. Only messages that have to differ are copied. */
 export function posted(
   messages: readonly UiMessage[],
   how: { readonly v5: boolean; readonly errorsAsOutput: boolean },
 ): readonly UiMessage[] {
   const userAt = messages.flatMap((message, at) => (message.role === 'user' ? [at] : []));
-  const keepFilesFrom = userAt.at(-FILES_KEPT) ?? 0;
+  const filesFrom = userAt.at(-FILE_TURNS) ?? 0;
   return messages
     .map((message, at) => {
       if (message.role !== 'assistant') return message;
       let { parts } = message;
-      if (at < keepFilesFrom)
-        parts = parts.filter((part) => !('url' in part && typeof part.url === 'string' && part.url.startsWith('data:')));
+      if (at < filesFrom) parts = parts.filter((part) => !('url' in part && typeof part.url === 'string' && part.url.startsWith('data:')));
       if (how.v5) parts = parts.map(asVersion5);
       if (how.errorsAsOutput) parts = parts.map(errorAsOutput);
       return { ...message, parts };
@@ -87,14 +101,26 @@ function errorAsOutput(part: UiPart): UiPart {
   return { ...rest, state: 'output-available', output: { error: errorText ?? '' } };
 }
 
-function parsedOr(text: unknown, otherwise: unknown): unknown {
-  if (typeof text !== 'string') return otherwise;
-  try {
-    const value = parseJson(text);
-    return isRecord(value) ? value : otherwise;
-  } catch {
-    return otherwise;
-  }
+/** The body of one chat request. */
+export function requestBody(
+  chatId: string,
+  post: Post,
+  messages: readonly UiMessage[],
+  how: { readonly settings: Settings; readonly v5: boolean; readonly tools: Readonly<Record<string, unknown>> },
+): Readonly<Record<string, unknown>> {
+  const { body, history, system, errorsAsOutput } = how.settings;
+  const all = posted(messages, { v5: how.v5, errorsAsOutput });
+  return {
+    ...body,
+    ...how.tools,
+    ...(system === null ? {} : { system }),
+    ...post.extra,
+    id: chatId,
+    sessionId: chatId,
+    ...(history === 'last' ? { message: all.at(-1) } : { messages: all }),
+    trigger: post.trigger,
+    ...(post.messageId === undefined ? {} : { messageId: post.messageId }),
+  };
 }
 
 export function userMessage(id: string, content: readonly Content[]): UiMessage {
@@ -119,34 +145,49 @@ function userPart(content: Content): readonly UiPart[] {
   }
 }
 
+// --- What the next window restores
+
+/** A copy that later changes of the messages do not reach; null when there is nothing to save, or too much. */
+export function toSave(user: string | undefined, messages: readonly UiMessage[], unsent?: Post): SavedTurn | null {
+  if (messages.length === 0) return null;
+  const text = JSON.stringify({ ...(user === undefined ? {} : { user }), messages, unsent });
+  return text.length > SAVED_LIMIT ? null : (JSON.parse(text) as SavedTurn);
+}
+
+/** undefined when the journal holds nothing usable. */
+export function savedIn(value: unknown): SavedTurn | undefined {
+  const read = savedTurn.safeParse(value);
+  return read.success ? (JSON.parse(JSON.stringify(read.data)) as SavedTurn) : undefined;
+}
+
 /**
- * A conversation as its turns left it behind; `users` learns which turn each message of the user's began. A turn that left nothing, because
- * the window closed in the middle of it, is made up from what the session shows, without thoughts: models refuse them without signatures.
+ * The messages of earlier turns; `users` gets the user's message of each turn. A turn that saved nothing, because the window closed in the middle
+ * of it, is rebuilt from what the session shows, without thoughts: models refuse thoughts without signatures.
  */
-export function fromTurns(turns: readonly Turn[], newId: () => string, users: Map<string, string> = new Map()): UiMessage[] {
+export function fromTurns(turns: readonly Turn[], newId: () => string, users: Table<string> = {}): UiMessage[] {
   const messages: UiMessage[] = [];
   for (const turn of turns) {
-    const before = kept(turn.adapterState);
+    const saved = savedIn(turn.adapterState);
     if (turn.prompt.length > 0) {
-      const message = userMessage(before?.user ?? newId(), turn.prompt);
-      users.set(turn.id, message.id);
+      const message = userMessage(saved?.user ?? newId(), turn.prompt);
+      put(users, turn.id, message.id);
       messages.push(message);
     }
-    messages.push(...(before?.messages ?? []));
-    if (before) continue;
+    messages.push(...(saved?.messages ?? []));
+    if (saved) continue;
     const parts: UiPart[] = [];
     for (const part of turn.parts) {
-      // What is said after a call belongs to the next step: in the same one it would stand before the call's result.
+      // Text behind a call belongs to the next step: in the same one it would stand before the result of the call.
       if (part.kind === 'text' && isTool(parts.at(-1) ?? STEP)) parts.push(STEP);
       if (part.kind === 'text') parts.push({ type: 'text', text: part.text, state: 'done' });
-      if (part.kind === 'call') parts.push(...rememberedCall(part.call));
+      if (part.kind === 'call') parts.push(...callParts(part.call));
     }
     if (parts.length > 0) messages.push({ id: newId(), role: 'assistant', parts });
   }
   return messages;
 }
 
-function rememberedCall(call: Extract<Turn['parts'][number], { kind: 'call' }>['call']): readonly UiPart[] {
+function callParts(call: ToolCall): readonly UiPart[] {
   if (call.input === undefined) return [];
   const part: ToolPart = { type: `tool-${call.name}`, toolCallId: call.id, state: 'output-error', input: call.input };
   if (call.status !== 'done') return [STEP, { ...part, errorText: call.error?.message ?? 'Cancelled.' }];

@@ -1,6 +1,11 @@
-import type { Protocol } from '../adapter.ts';
-import { openAiSdk } from './adapter.ts';
-import type { Memory } from './server.ts';
+import { randomUUID } from 'node:crypto';
+import type { Adapter, AdapterContext, Protocol } from '../adapter.ts';
+import { drive } from '../driver.ts';
+import type { Tool } from '../ports.ts';
+import type { OfferedTool } from './codec.ts';
+import { aiSdkMachine } from './machine.ts';
+import { ChatServer, type HttpLaunch, type Memory } from './server.ts';
+import { newAiSdk, type Setup, TIMING, type Timing } from './state.ts';
 
 const memory: Memory = new Map();
 
@@ -8,8 +13,52 @@ const memory: Memory = new Map();
 export const aiSdk: Protocol = {
   title: 'AI SDK',
   launch: 'http',
-  open(launch, scene) {
+  open(launch, context) {
     if (launch.kind !== 'http') throw new Error('An AI SDK server is reached by an address.');
-    return openAiSdk(launch, scene, memory);
+    return openAiSdk(launch, context, memory);
   },
 };
+
+/** A conversation with one server. Tests give a memory and a timing of their own. */
+export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Memory = new Map(), timing: Timing = TIMING): Adapter {
+  const server = new ChatServer(launch, context, known);
+  const { past = [] } = context;
+  const last = context.resume ? past.at(-1) : undefined;
+  // What fails here has a code: a turn without one ended with its window.
+  const wasInterrupted = last?.status === 'failed' && last.error?.code === undefined;
+  const setup: Setup = {
+    name: context.name ?? null,
+    tools: context.ports.tools.map(offered),
+    fileTools: (context.ports.remoteFileTools ?? []).map(offered),
+    timing,
+    problems: server.problems,
+    interrupted:
+      last && wasInterrupted ? { id: last.id, prompt: last.prompt, hasCalls: last.parts.some((part) => part.kind === 'call') } : null,
+  };
+  const chatId = context.resume?.key ?? randomUUID();
+  const { settings, mayHaveKey, learned } = server;
+  const state = newAiSdk(randomUUID(), { chatId, setup, settings, mayHaveKey, learned: { ...learned }, past });
+  const driver = drive(aiSdkMachine, state, {
+    now: context.now,
+    emit: context.emit,
+    log: context.log,
+    links: { chat: server.openChat },
+    ports: { server: server.port, secret: server.keepKey, tool: server.runTool },
+  });
+  const dispose = () => driver.feed({ on: 'leave' });
+  context.signal.addEventListener('abort', dispose, { once: true });
+  // The caller does not have the adapter yet.
+  queueMicrotask(() => driver.feed({ on: 'start' }));
+  return {
+    ended: driver.ended.then(() => {
+      context.signal.removeEventListener('abort', dispose);
+      server.dispose();
+    }),
+    send: (intent) => driver.feed({ on: 'intent', intent }),
+    dispose,
+  };
+}
+
+function offered({ name, description, parameters }: Tool): OfferedTool {
+  return { name, description, parameters };
+}

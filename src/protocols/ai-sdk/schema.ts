@@ -1,7 +1,12 @@
 import * as z from 'zod/mini';
-import { isRecord } from './metadata.ts';
 
-// The chunks of AI SDK 5, 6 and 7 (ai-sdk.md §3). Optional fields may be null: servers in other languages write them so.
+/* Everything that crosses the wire of the UI message stream, versions 5 to 7, and the JSON that is kept of it (docs/protocols/ai-sdk.md). */
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+// --- Chunks, server to client. Optional fields may be null, because servers in other languages write them so.
 
 export const ID_LIMIT = 1024;
 const id = z.string().check(z.maxLength(ID_LIMIT));
@@ -9,7 +14,7 @@ const toolName = z.string().check(z.minLength(1), z.maxLength(256));
 const text = z.nullish(z.string());
 const flag = z.nullish(z.boolean());
 const kept = z.optional(z.unknown());
-/** Words are wanted; what is sent in their place is told as it is. */
+/** Should be text. Other values are shown as JSON. */
 const errorText = z.pipe(kept, z.transform(wordsIn));
 const call = {
   toolCallId: id,
@@ -19,7 +24,7 @@ const call = {
   title: text,
   toolMetadata: kept,
   providerMetadata: kept,
-  /** `requires-action` marks a call whose result is awaited while the response stays open (ai-sdk.md §8.2). */
+  /** `requires-action` marks a call whose result the server awaits while the response stays open. */
   state: text,
 };
 const outcome = { toolCallId: id, providerExecuted: flag, dynamic: flag, toolMetadata: kept, providerMetadata: kept };
@@ -101,7 +106,7 @@ export const chunkShapes = {
 
 export type Chunk = { readonly [K in keyof typeof chunkShapes]: z.infer<(typeof chunkShapes)[K]> }[keyof typeof chunkShapes];
 
-/** `data` of `data-tool-call-approval` (ai-sdk.md §9.9). */
+/** `data` of `data-tool-call-approval`, by which Mastra's version 5 format asks for approval. */
 export const dataApproval = z.object({
   state: kept,
   runId: z.nullish(id),
@@ -112,7 +117,7 @@ export const dataApproval = z.object({
 });
 export type DataApproval = z.infer<typeof dataApproval>;
 
-// The messages that are posted back (ai-sdk.md §4). They are ours to change while a response is assembled.
+// --- Messages, which the client posts back. They are changed in place while a response is assembled.
 
 export interface UiMessage {
   id: string;
@@ -177,7 +182,7 @@ export interface ToolPart {
   resultProviderMetadata?: unknown;
   approval?: ToolApproval;
 }
-/** Everything but the answer goes back exactly as it came: a server that signs refuses a changed one. */
+/** Everything but the answer goes back as it came: servers that sign approvals refuse changed ones. */
 export interface ToolApproval {
   id: string;
   approved?: boolean;
@@ -187,4 +192,101 @@ export interface ToolApproval {
   descriptor?: unknown;
   inputSchemaInput?: unknown;
   signature?: string;
+}
+
+// --- Requests of the client
+
+/** One chat request: why it is made, and what its answer settles. */
+export interface Post {
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  readonly messageId?: string;
+  /** Ids of calls and approvals whose outcome it tells. Each is told once. */
+  readonly tells?: readonly string[];
+  /** Extra top-level fields. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /** The response continues the last assistant message. Otherwise it begins a new one. */
+  readonly continues: boolean;
+}
+
+/** What a turn leaves behind for the next window: more than the session shows, because servers and models check signatures in the history. */
+export interface SavedTurn {
+  /** Id of the user's message. Its content is in the session. */
+  readonly user?: string;
+  /** The messages behind it. */
+  readonly messages: UiMessage[];
+  /** The request that did not get through. A retry sends it again, so that nothing runs twice. */
+  readonly unsent?: Post;
+}
+export const savedTurn = z.object({
+  user: z.optional(z.string()),
+  messages: z.array(
+    z.looseObject({
+      id: z.string(),
+      role: z.enum(['user', 'assistant']),
+      parts: z.array(z.looseObject({ type: z.string() })),
+    }),
+  ),
+  unsent: z.optional(
+    z.object({
+      trigger: z.enum(['submit-message', 'regenerate-message']),
+      messageId: z.optional(z.string()),
+      tells: z.optional(z.array(z.string())),
+      extra: z.optional(z.record(z.string(), z.unknown())),
+      continues: z.boolean(),
+    }),
+  ),
+});
+
+// --- Settings of one server
+
+/** A profile, without its headers: they hold secrets and stay outside the state. Addresses are absolute. */
+export interface Settings {
+  readonly url: string;
+  readonly host: string;
+  readonly isLocal: boolean;
+  readonly isEncrypted: boolean;
+  /** Extra top-level fields of every chat request. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly toolFlow: 'auto' | 'repost' | 'held' | 'user-message';
+  /** Addresses that may take results of held calls, in the order they are tried. */
+  readonly resultUrls: readonly string[];
+  /** How tools of the editor are declared. */
+  readonly tools: 'record' | 'mastra' | 'array' | 'none';
+  /** `last`: the server keeps the conversation and wants only the newest message. */
+  readonly history: 'full' | 'last';
+  /** Where a cut response continues: `{chatId}`, `{resumableId}`, `{runId}` and `{received}` are filled in. `none` switches it off. */
+  readonly resumeUrl: string | null;
+  /** The server replays a resumed response from its beginning. Otherwise it sends only the rest. */
+  readonly replay: boolean;
+  /** `{chatId}` is filled in. */
+  readonly stopUrl: string | null;
+  readonly compat: 'auto' | 'v5';
+  /** Requests in one turn without an action of the user. */
+  readonly maxAutoPosts: number;
+  /** For servers that lose results which are errors. */
+  readonly errorsAsOutput: boolean;
+  /** The server gets tools that read and change files and run commands. */
+  readonly fileTools: boolean;
+  readonly system: string | null;
+}
+
+/** What conversations have found out about one server. */
+export interface Learned {
+  /** How it takes results. */
+  flow: 'unknown' | 'repost' | 'held';
+  /** It refuses what version 5 does not know. */
+  v5: boolean;
+  /** The address that took a result. */
+  resultUrl: string | null;
+  /** The user was told which data goes there. */
+  told: boolean;
+}
+
+/** What a response said about where it can be resumed. */
+export interface ResumePoint {
+  readonly chatId: string;
+  readonly resumableId: string | null;
+  readonly runId: string | null;
+  /** How many chunks have arrived. */
+  readonly received: number;
 }

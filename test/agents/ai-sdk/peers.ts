@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { LaunchOptions } from '../../../src/protocols/adapter.ts';
-import { TIMING } from '../../../src/protocols/ai-sdk/pause.ts';
+import { TIMING } from '../../../src/protocols/ai-sdk/state.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 import { open, person } from '../../protocols/ai-sdk/talk.ts';

@@ -1,35 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Assembly } from '../../../src/protocols/ai-sdk/assembly.ts';
-import { decodeChunk } from '../../../src/protocols/ai-sdk/chunk.ts';
-import { Telling } from '../../../src/protocols/ai-sdk/codec.ts';
+import type { Input } from '../../../src/conversation/machine.ts';
+import { aiSdkMachine } from '../../../src/protocols/ai-sdk/machine.ts';
+import { endAssembly, newAssembly } from '../../../src/protocols/ai-sdk/message.ts';
 import type { UiMessage } from '../../../src/protocols/ai-sdk/schema.ts';
+import type { AiSdkState } from '../../../src/protocols/ai-sdk/state.ts';
 import type { Part, Session } from '../../../src/session/model.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
 import { called, finish, output, said, start, step, stepEnd, type WireChunk } from '../../fakes/aiSdk.ts';
+import { newState } from './state.ts';
 
 /** The message and the session after these chunks. */
 function assembled(chunks: readonly WireChunk[], message: UiMessage = { id: 'x', role: 'assistant', parts: [] }) {
-  let session: Session = reduce(newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w'), {
-    type: 'turn.started',
-    turnId: 't',
-    at: 0,
-    prompt: [],
-  });
+  const state: AiSdkState = newState();
+  let session: Session = newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w');
   const logged: string[] = [];
-  const telling = new Telling('t', (event) => {
-    session = reduce(session, event);
-  });
-  const assembly = new Assembly(message, telling, (text) => logged.push(text));
-  for (const chunk of chunks) {
-    const decoded = decodeChunk(chunk);
-    if (decoded.kind === 'chunk') assembly.apply(decoded.chunk);
-    else logged.push(decoded.kind === 'bad' ? decoded.why : `unknown ${decoded.type}`);
-  }
-  assembly.end();
-  telling.flush();
+  const feed = (input: Input) => {
+    for (const effect of aiSdkMachine(state, input, 0)) {
+      if (effect.do === 'emit') session = reduce(session, effect.event);
+      if (effect.do === 'log') logged.push(effect.text.replace(/^The server sent chunks of the unknown type "(.*)"\.$/, 'unknown $1'));
+    }
+  };
+  const tell = (method: string, params: unknown) => feed({ on: 'message', link: 'chat 1', method, params });
+  feed({ on: 'start' });
+  feed({ on: 'intent', intent: { type: 'prompt', turnId: 't', content: [] } });
+  feed({ on: 'reply', call: 'settings', result: {} });
+  tell('opened', { resumableId: null, runId: null, stopUrl: null, replay: false });
+  state.messages.splice(-1, 1, message);
+  const { turn } = state;
+  const response = turn?.response ?? assert.fail('no response');
+  response.assembly = newAssembly(message.parts.length);
+  for (const chunk of chunks) tell('chunk', chunk);
+  const { assembly } = response;
+  endAssembly(message, assembly);
   const parts: readonly Part[] = session.turns[0]?.parts ?? [];
-  return { assembly, message: assembly.message, parts, session, logged };
+  return { assembly, message, parts, session, logged };
 }
 const callIn = (parts: readonly Part[], at = 0) => {
   const part = parts.filter((one) => one.kind === 'call')[at];
