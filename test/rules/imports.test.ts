@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type Source, sourcesUnder } from './sources.ts';
 
 /**
- * Who may import whom (ARCHITECTURE.md §4). `node` stands for any `node:` module, `npm` for any package under `dependencies`; other words are
+ * Who may import whom (ARCHITECTURE.md §3). `node` stands for any `node:` module, `npm` for any package under `dependencies`; other words are
  * rooms or single packages. A room is the longest entry its files begin with. Every room may import its own files and `zod/mini`.
  */
 const table: Readonly<Record<string, readonly string[]>> = {
