@@ -45,7 +45,8 @@ export const RESTART = 'restart';
  */
 export abstract class Step<S extends Conversation> {
   readonly state: S;
-  readonly effects: Effect[] = [];
+  /** What the step wants done so far. */
+  effects: Effect[] = [];
   readonly now: number;
   constructor(state: S, now: number) {
     this.state = state;
@@ -54,17 +55,20 @@ export abstract class Step<S extends Conversation> {
   abstract take(input: Input): void;
 
   do(effect: Effect): void {
-    this.effects.push(effect);
+    // Most steps have one effect. An empty list would make room for seventeen at its first push, for every piece of text.
+    if (this.effects.length === 0) this.effects = [effect];
+    else this.effects.push(effect);
   }
   emit(event: SessionEvent): void {
-    if (this.state.phase !== 'left' && this.state.phase !== 'over') this.effects.push({ do: 'emit', event });
+    const { phase } = this.state;
+    if (phase !== 'left' && phase !== 'over') this.do({ do: 'emit', event });
   }
   log(level: 'trace' | 'info' | 'warn' | 'error', text: string): void {
-    this.effects.push({ do: 'log', level, text });
+    this.do({ do: 'log', level, text });
   }
   /** Starts a timer again under its name; null cancels it. */
   timer(timer: string, after: number | null): void {
-    this.effects.push({ do: 'timer', timer, after });
+    this.do({ do: 'timer', timer, after });
   }
   newId(): string {
     return `${this.state.seed}${++this.state.ids}`;
@@ -152,9 +156,8 @@ export abstract class Step<S extends Conversation> {
   addPart(turn: TurnState, lane: Lane, part: NewPart, id = `${turn.id}.${++turn.parts}`): string {
     lane.open = null;
     lane.parts.push(id);
-    const { kind, ...rest } = part;
-    const shown = { kind, id, ...(lane.parent === null ? {} : { parent: lane.parent }), ...rest } as Part;
-    this.emit({ type: 'part.added', turnId: turn.id, part: shown });
+    const { parent } = lane;
+    this.emit({ type: 'part.added', turnId: turn.id, part: { ...(parent === null ? { id } : { id, parent }), ...part } as Part });
     return id;
   }
   /** In a lane of the turn that runs, or else for the whole session. */
@@ -165,7 +168,12 @@ export abstract class Step<S extends Conversation> {
   }
   addCall<L extends Lane, C extends Call>(turn: TurnState<L, C>, lane: Lane, call: C, shown: Omit<ToolCall, 'id'>): C {
     put(turn.calls, call.id, call);
-    this.addPart(turn, lane, { kind: 'call', call: { id: call.id, ...shown } }, call.id);
+    const { id } = call;
+    const { parent } = lane;
+    lane.open = null;
+    lane.parts.push(id);
+    const part: Part = { kind: 'call', id, ...(parent === null ? {} : { parent }), call: { id, ...shown } };
+    this.emit({ type: 'part.added', turnId: turn.id, part });
     return call;
   }
   changeCall(turn: TurnState, callId: string, change: Partial<Omit<ToolCall, 'id' | 'carriedOut'>>): void {
@@ -187,21 +195,21 @@ export abstract class Step<S extends Conversation> {
     return undefined;
   }
   answer(id: string, result: unknown): void {
-    const request = this.#takeRequest(id);
+    const request = this.settleRequest(id);
     if (request) this.do({ do: 'answer', link: request.link, id, result });
   }
   decline({ id, link, decline }: OpenRequest): void {
-    if (this.#takeRequest(id)) this.do({ do: 'answer', link, id, ...decline });
+    if (this.settleRequest(id)) this.do({ do: 'answer', link, id, ...decline });
   }
   /** The agent has settled its request itself: nothing is sent. */
   closeRequest(id: string): void {
-    const request = this.#takeRequest(id);
+    const request = this.settleRequest(id);
     if (request) this.do({ do: 'answer', link: request.link, id, none: true });
   }
   /** Answers a request that was not opened, or was, with an error. */
   refuse(link: string, id: string, code: number, message: string, data?: unknown): void {
     const error: Refusal = { code, message, ...(data === undefined ? {} : { data }) };
-    this.#takeRequest(id);
+    this.settleRequest(id);
     this.do({ do: 'answer', link, id, error });
   }
   /** Has a port work; for a request of the agent it is dropped when that is settled otherwise. */
@@ -214,7 +222,7 @@ export abstract class Step<S extends Conversation> {
     const at = request.ports.indexOf(call);
     if (at >= 0) request.ports.splice(at, 1);
   }
-  #takeRequest(id: string): OpenRequest | undefined {
+  private settleRequest(id: string): OpenRequest | undefined {
     const request = find(this.state.requests, id);
     if (!request) return undefined;
     remove(this.state.requests, id);

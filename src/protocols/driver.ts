@@ -56,8 +56,10 @@ export function drive<S extends Conversation>(machine: Machine<S>, state: S, opt
     }
     isRunning = true;
     step(input);
-    for (let at = 0; at < inbox.length; at++) step(inbox[at] as Input);
-    inbox.length = 0;
+    if (inbox.length > 0) {
+      for (let at = 0; at < inbox.length; at++) step(inbox[at] as Input);
+      inbox.length = 0;
+    }
     isRunning = false;
     options.afterStep?.();
     if (state.phase === 'over') dispose();

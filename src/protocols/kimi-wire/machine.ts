@@ -164,8 +164,8 @@ interface Steer {
   at: 'sent' | 'accepted' | 'gone';
 }
 interface WireTurn extends TurnState<WireLane, WireCall> {
-  /** The calls of each of the agent's ids, oldest first: a model may use one id twice in a turn. */
-  readonly callsById: Table<string[]>;
+  /** The lane of the agent itself; `lanes` holds those of sub-agents. */
+  readonly main: WireLane;
   /** The call that each approval is about. */
   readonly approvals: Table<string>;
   /** Cards made for sub-agents that no call started. */
@@ -183,6 +183,8 @@ interface WireLane extends Lane {
   stepFrom: number;
 }
 interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
+  /** How many later calls of the turn have the same id of the agent: a model may use one twice. Theirs are `id#2`, `id#3`, … here. */
+  repeats: number;
   readonly name: string;
   inputText: string;
   input: unknown;
@@ -656,7 +658,7 @@ class WireStep extends Step<WireState> {
     steers.splice(steers.indexOf(steer), 1);
     if (isPending) this.removePending(steer);
     if (!failed) {
-      if (isPending && turn) this.addPart(turn, this.lane(turn), { kind: 'prompt', content: prompt.content });
+      if (isPending && turn) this.addPart(turn, turn.main, { kind: 'prompt', content: prompt.content });
       return;
     }
     if (failed.kind !== 'refused') return;
@@ -680,14 +682,11 @@ class WireStep extends Step<WireState> {
 
   // --- turns
 
-  lane(turn: WireTurn): WireLane {
-    return find(turn.lanes, '') ?? put(turn.lanes, '', newWireLane('', null));
-  }
   beginTurn(id: string, by: WireTurn['by'], prompt: Prompt['content']): void {
     const command = by === 'user' ? this.commandIn(prompt) : null;
     const turn: WireTurn = {
       ...newTurn<WireLane, WireCall>(id, by),
-      callsById: {},
+      main: newWireLane('', null),
       approvals: {},
       agents: [],
       tokens: { input: 0, output: 0 },
@@ -845,8 +844,8 @@ class WireStep extends Step<WireState> {
 
   message(method: string, params: unknown): void {
     const said = envelopeOf(params);
-    if (method === 'event' && said) return this.event(said.type, said.payload);
-    if (method === 'event') return this.log('warn', 'Left out an event without a type or payload');
+    if (method === 'event')
+      return said ? this.event(said.type, said.payload) : this.log('warn', 'Left out an event without a type or payload');
     if (method === 'request' && said) return this.pastRequest(said.type, said.payload);
     this.log('trace', `Left out an unknown notification: ${method.slice(0, 100)}`);
   }
@@ -855,7 +854,7 @@ class WireStep extends Step<WireState> {
     const { turn } = state;
     if (type === 'TurnBegin' && turn?.by !== 'user' && (state.replaying || state.agent)) return this.agentBegins(payload);
     if (type === 'SteerInput') this.steerTakenUp();
-    if (turn) this.eventIn(type, payload, turn, this.lane(turn), 0);
+    if (turn) this.eventIn(type, payload, turn, turn.main, 0);
     else this.eventOutside(type, payload);
     if (type !== 'TurnEnd' || !turn || turn.by === 'user') return;
     state.recordsEnds = true;
@@ -988,16 +987,23 @@ class WireStep extends Step<WireState> {
     lane: WireLane,
     shown: Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'inputText'>,
   ): WireCall {
-    const known = find(turn.callsById, theirId) ?? put<string[]>(turn.callsById, theirId, []);
-    const id = known.length === 0 ? theirId : `${theirId}#${known.length + 1}`;
-    known.push(id);
-    const { name, inputText } = shown;
-    const call: WireCall = { id, decision: 'none', ended: false, name, inputText, input: null, inputIsWhole: false };
-    return this.addCall(turn, lane, call, { ...shown, output: [], locations: [] });
+    const first = find(turn.calls, theirId);
+    if (first) first.repeats += 1;
+    const id = first ? repeatedId(theirId, first.repeats) : theirId;
+    const { name, title, kind, status, inputText } = shown;
+    const call: WireCall = { id, decision: 'none', ended: false, repeats: 0, name, inputText, input: null, inputIsWhole: false };
+    return this.addCall(turn, lane, call, { name, title, kind, status, inputText, output: [], locations: [] });
   }
   lastCall(turn: WireTurn | null, theirId: string): WireCall | undefined {
-    const id = turn ? find(turn.callsById, theirId)?.at(-1) : undefined;
-    return turn && id !== undefined ? find(turn.calls, id) : undefined;
+    const first = turn ? find(turn.calls, theirId) : undefined;
+    return first && turn && first.repeats > 0 ? find(turn.calls, repeatedId(theirId, first.repeats)) : first;
+  }
+  /** Two calls of one id get their results in their order. */
+  callOfResult(turn: WireTurn, theirId: string): WireCall | undefined {
+    const first = find(turn.calls, theirId);
+    let call = first;
+    for (let n = 1; first && call?.ended && n <= first.repeats; n++) call = find(turn.calls, repeatedId(theirId, n));
+    return call;
   }
   toolCall({ id, function: { name, arguments: args } }: EventPayload['ToolCall'], turn: WireTurn, lane: WireLane): void {
     this.clearActivity(turn);
@@ -1028,12 +1034,11 @@ class WireStep extends Step<WireState> {
       input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input, this.state.setup.cwd) };
     this.changeCall(turn, call.id, { status: 'running', ...known });
   }
-  /** Two calls of one id get their results in their order. A result without a call gets a card of its own. */
+  /** A result without a call gets a card of its own. */
   toolResult(payload: EventPayload['ToolResult'], turn: WireTurn, lane: WireLane): void {
     const { is_error: isError, message, output, display } = payload.return_value;
     const blocks = display ?? [];
-    const known = (find(turn.callsById, payload.tool_call_id) ?? []).flatMap((id) => find(turn.calls, id) ?? []);
-    const own = known.find((call) => !call.ended) ?? known.at(-1);
+    const own = this.callOfResult(turn, payload.tool_call_id);
     if (own && lane.call === own.id) this.closeInput(turn, lane);
     const call = own ?? this.unannouncedCall(payload.tool_call_id, turn, lane);
     call.ended = true;
@@ -1146,7 +1151,7 @@ class WireStep extends Step<WireState> {
     const turn = ask.turnId === null ? null : this.state.turn;
     // It holds for more than what was asked, and nothing else says so afterwards (wire.md §13).
     if (given.response === 'approve_for_session') {
-      this.notice('info', t('Every later "{0}" of this session runs without asking', request.action), turn ? this.lane(turn) : undefined);
+      this.notice('info', t('Every later "{0}" of this session runs without asking', request.action), turn ? turn.main : undefined);
     }
     const call = this.lastCall(turn, request.tool_call_id);
     if (call && turn) this.showDecision(turn, call, given.response === 'reject');
@@ -1175,7 +1180,7 @@ class WireStep extends Step<WireState> {
     const parsed = type === 'QuestionRequest' ? requests.QuestionRequest.safeParse(payload) : undefined;
     if (!turn || turn.by === 'user' || !parsed?.success) return;
     const questions = parsed.data.questions.map((item) => item.question).join('\n');
-    this.notice('info', t('The agent asked: {0}', questions), this.lane(turn));
+    this.notice('info', t('The agent asked: {0}', questions), turn.main);
   }
 
   // --- beside the turns
@@ -1310,6 +1315,9 @@ const WITHOUT_HANDSHAKE: Agent = {
 interface ToolReply {
   readonly ok: boolean;
   readonly text: string;
+}
+function repeatedId(theirId: string, repeats: number): string {
+  return `${theirId}#${repeats + 1}`;
 }
 function newWireLane(name: string, parent: string | null): WireLane {
   return { ...newLane(name, parent), call: null, stepFrom: 0 };
