@@ -1,9 +1,9 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { find, keys, put, remove } from '../../conversation/state.ts';
+import { clear, find, keys, put, remove } from '../../conversation/state.ts';
 import type { TurnEnd } from '../../conversation/step.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { CallId, Notice, Output, Remedy, TurnId } from '../../session/model.ts';
+import type { CallId, Fault, Notice, Output, Remedy, TurnId } from '../../session/model.ts';
 import { argumentsIn, type Line } from './control.ts';
 import {
   annotationsIn,
@@ -38,10 +38,14 @@ const LIMITS = {
   trail: 1_000,
   /** Without another line, a message that says "stop" was the last one. Chunks say it once. */
   settle: { 'stream-json': 600, 'stream-chunk-json': 120 },
+  /** An error without an end: the agent may go on all the same. */
+  refused: 5_000,
   /** How long a submitted prompt may take to show that it runs. */
   submit: 2_000,
   /** How long a tool may wait for the user before somebody should have been asked. */
   confirm: 5_000,
+  /** How long an agent that uses our tools as a server may take to run a call of one so. */
+  ours: 2_000,
   /** Until the names of commands are there. */
   names: 10_000,
 };
@@ -57,7 +61,9 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     prompt: '',
     version: null,
     cancelledAt: null,
-    stopped: false,
+    ending: 'none',
+    cancelledCalls: [],
+    awaited: {},
     text: null,
     thought: null,
     terminal: null,
@@ -290,7 +296,7 @@ export class EnvelopeStep extends QwenStep {
       }
       default:
         if (!type.startsWith('x-qwen-')) return this.log('info', `A line of an unknown type "${type.slice(0, 100)}" is ignored`);
-        if (this.isLate()) return;
+        if (this.isLate() || this.isEarlier(typeof line.prompt_id === 'string' ? line.prompt_id : null)) return;
         this.onAnnotation(line, '');
         return this.active(false);
     }
@@ -312,7 +318,7 @@ export class EnvelopeStep extends QwenStep {
       const { prompt_tokens: input, completion_tokens: output, total_tokens: used } = line.usage;
       this.emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
     }
-    if (this.isLate()) return;
+    if (this.isLate() || this.isEarlier(told?.prompt_id)) return;
     const { anything, anew, finish, whole } = this.onChoices(line);
     if (anew && this.state.turn) this.state.turn.spoke = true;
     if (anything) this.active(anew);
@@ -324,6 +330,10 @@ export class EnvelopeStep extends QwenStep {
         const error = { message: fault.message, ...(fault.code ? { code: fault.code } : {}), next: ['retry'] as const };
         return this.finish('failed', { error });
       }
+      const { unsupported: _unsupported, ...shown } = fault;
+      // Nothing else says that the turn is over when an agent refuses a prompt so.
+      if (finish === undefined && !anew && this.state.turn && this.state.turn.phase === 'running')
+        return this.finishes({ next: ['retry'], ...shown });
       this.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent failed.'), next: ['retry'] } });
     if (finish === 'length') this.note('warn', t('The answer was cut off: it became too long.'), undefined, ['continue']);
@@ -438,8 +448,10 @@ export class EnvelopeStep extends QwenStep {
   /** A display makes the call known; an older one than shown is dropped, an end stands. */
   onDisplay(display: schema.ToolDisplay | undefined): void {
     if (!display) return;
-    const turnId = this.turnId();
     const id = display.tool_call_id;
+    // It trickled in after a stop, and the next turn runs already.
+    if (this.isTrailing && !this.call(id) && this.talk.cancelledCalls.includes(id)) return;
+    const turnId = this.turnId();
     this.ensureCall(id, undefined, undefined, turnId);
     const call = this.call(id);
     const wasWaiting = call?.status === 'waiting';
@@ -477,17 +489,43 @@ export class EnvelopeStep extends QwenStep {
   // --- our tools as ordinary calls: ours to run. Those of other names are the agent's own
 
   runOurs(calls: readonly WholeCall[]): void {
-    const { turn } = this.state;
-    if (!turn || this.agent.mcp) return;
+    if (!this.state.turn) return;
     for (const { id, name, input } of calls) {
       const tool = name.replace(/^(ide\.|mcp__ide__)/, '');
-      const call = this.call(id);
-      if (!call?.shown || !this.offersTool(tool)) continue;
-      call.shown.watched = true;
-      call.status = 'running';
-      this.changeCall(turn, id, { status: 'running' });
-      this.runTool({ for: 'call', callId: id, name, promptId: this.talk.prompt, turnId: turn.id }, tool, input);
+      if (!this.offersTool(tool)) continue;
+      if (!this.agent.mcp) this.runOne(id, name, tool, input);
+      else {
+        // It most often runs them as a server, by a message that follows.
+        put(this.talk.awaited, id, { tool, name, input });
+        this.timer(`ours ${id}`, LIMITS.ours);
+      }
     }
+  }
+  runOne(id: CallId, name: string, tool: string, input: unknown): void {
+    const { turn } = this.state;
+    const call = this.call(id);
+    if (!turn || turn.phase === 'stopping' || !call?.shown) return;
+    call.shown.watched = true;
+    call.status = 'running';
+    this.changeCall(turn, id, { status: 'running' });
+    this.runTool({ for: 'call', callId: id, name, promptId: this.talk.prompt, turnId: turn.id }, tool, input);
+  }
+  /** No message followed: the call is ours to run, unless the agent shows that it runs it. */
+  oursIsLate(id: CallId): void {
+    const awaited = find(this.talk.awaited, id);
+    remove(this.talk.awaited, id);
+    const call = this.call(id);
+    if (awaited && call && isOpen(call) && !call.shown?.watched) this.runOne(id, awaited.name, awaited.tool, awaited.input);
+  }
+  override runTool(run: ToolRun, name: string, input: unknown): void {
+    if (run.for === 'mcp') {
+      const id = keys(this.talk.awaited).find((one) => find(this.talk.awaited, one)?.tool === name);
+      if (id !== undefined) {
+        remove(this.talk.awaited, id);
+        this.timer(`ours ${id}`, null);
+      }
+    }
+    super.runTool(run, name, input);
   }
   /** The answer goes back as a continuation of the prompt that the call belongs to. */
   callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, { ok, text }: { readonly ok: boolean; readonly text: string }): void {
@@ -744,7 +782,7 @@ export class EnvelopeStep extends QwenStep {
 
   /** A call or an approval is open. */
   get isBusy(): boolean {
-    return this.isAsking || this.toolsBusy || this.openCalls().some((call) => call.shown?.watched);
+    return this.isAsking || this.toolsBusy || keys(this.talk.awaited).length > 0 || this.openCalls().some((call) => call.shown?.watched);
   }
   get isAsking(): boolean {
     return this.waitsForUser || keys(this.state.asks).length > 0;
@@ -756,22 +794,31 @@ export class EnvelopeStep extends QwenStep {
   /** Something of the turn came. What the model says `anew` takes back that it was done; after anything else a finish said before still counts. */
   active(anew: boolean): void {
     const { talk } = this;
-    if (!talk.stopped) return;
-    if (anew) talk.stopped = false;
-    this.timer('settle', talk.stopped && !this.isBusy ? this.settleTime : null);
+    const { ending } = talk;
+    if (ending === 'none') return;
+    if (anew) talk.ending = 'none';
+    // The turn goes on after the error that it would have ended with.
+    if (anew && ending !== 'done') this.note('error', ending.message, undefined, ending.next);
+    this.timer('settle', talk.ending !== 'none' && !this.isBusy ? this.settleTime : null);
   }
   settled(): void {
     this.active(false);
   }
-  /** A message said that it was the last one, or that calls follow. */
-  finishes(reason: string): void {
+  /** A message said that it was the last one, that calls follow, or (a fault) that it goes no further. */
+  finishes(reason: string | Fault): void {
     const { talk } = this;
-    const before = talk.stopped;
-    talk.stopped = reason !== 'tool_calls';
-    if (before || talk.stopped) this.timer('settle', talk.stopped && !this.isBusy ? this.settleTime : null);
+    const before = talk.ending;
+    talk.ending = typeof reason !== 'string' ? reason : reason === 'tool_calls' ? 'none' : 'done';
+    if (before !== 'none' || talk.ending !== 'none') this.timer('settle', talk.ending !== 'none' && !this.isBusy ? this.settleTime : null);
+  }
+  nothingFollows(): void {
+    const { ending } = this.talk;
+    if (this.isBusy || ending === 'none') return;
+    if (ending === 'done') this.finish('done');
+    else this.finish('failed', { error: ending });
   }
   get settleTime(): number {
-    return LIMITS.settle[this.state.setup.options.format];
+    return typeof this.talk.ending === 'object' ? LIMITS.refused : LIMITS.settle[this.state.setup.options.format];
   }
   finish(status: 'done' | 'cancelled' | 'failed', more: TurnEnd = {}): void {
     const { talk } = this;
@@ -780,8 +827,11 @@ export class EnvelopeStep extends QwenStep {
     this.requestsAreDead();
     this.refuseAll('The turn is over.');
     this.cancelQuestions();
-    if (talk.stopped) this.timer('settle', null);
-    talk.stopped = false;
+    if (talk.ending !== 'none') this.timer('settle', null);
+    talk.ending = 'none';
+    for (const id of keys(talk.awaited)) this.timer(`ours ${id}`, null);
+    clear(talk.awaited);
+    if (turn && status === 'cancelled') talk.cancelledCalls = keys(this.agent.calls);
     talk.text = null;
     talk.thought = null;
     this.closeTerminal();
@@ -873,15 +923,15 @@ export class EnvelopeStep extends QwenStep {
       case 'heartbeat':
         return this.beat();
       case 'settle':
-        if (!this.isBusy) this.finish('done');
-        return;
+        return this.nothingFollows();
       case 'submit':
         return this.submit();
       case 'names':
         this.talk.commandNames = null;
         return;
       default:
-        if (timer.startsWith('confirm ')) this.confirmIsLate(timer.slice(8));
+        if (timer.startsWith('ours ')) this.oursIsLate(timer.slice(5));
+        else if (timer.startsWith('confirm ')) this.confirmIsLate(timer.slice(8));
         else super.elapsed(timer);
     }
   }

@@ -142,7 +142,8 @@ export function explain(stderr: string): string {
 
 /** An end in a sentence or two for a user: who ended and how, and what it said about that last. */
 export function sentenceOf(closed: Ending): string {
-  const said = reasonIn(closed.stderr ?? '') ?? (closed.code === undefined ? undefined : CODES[closed.code]?.());
+  const said =
+    reasonIn(closed.stderr ?? '', closed.signal !== undefined) ?? (closed.code === undefined ? undefined : CODES[closed.code]?.());
   return said === undefined ? closed.reason : `${closed.reason} ${said}`;
 }
 
@@ -161,14 +162,20 @@ export function detailOf(
   return [[spec.command, ...spec.args].join(' '), said].filter((text) => text !== '').join('\n\n');
 }
 
-/** The line that says why: the first before a usage text, the one that names an error, or the last. */
-function reasonIn(stderr: string): string | undefined {
+/**
+ * The line that says why: the first before a usage text, the one that names an error, or the last. A program that was killed had no time to say
+ * why, so its last line is about something else, as a warning is.
+ */
+function reasonIn(stderr: string, killed: boolean): string | undefined {
   const lines = explain(stderr)
     .split('\n')
-    .flatMap((line) => plain(line) || []);
-  const found = /^Usage:/m.test(stderr) ? lines[0] : (lines.findLast(namesError) ?? lines.at(-1));
+    .flatMap((line) => plain(line) || [])
+    .filter((line) => !WARNING.test(line));
+  const found = /^Usage:/m.test(stderr) ? lines[0] : (lines.findLast(namesError) ?? (killed ? undefined : lines.at(-1)));
   return found !== undefined && found.length > LONGEST ? `${found.slice(0, LONGEST)}…` : found;
 }
+
+const WARNING = /^(?:\(node:\d+\) |\w*warning\b|ripgrep (?:is )?not (?:available|found))/i;
 
 function namesError(line: string): boolean {
   return /^(\w*(Error|Exception)|error|fatal|panic)\b.*:/i.test(line);

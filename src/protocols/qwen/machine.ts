@@ -105,10 +105,7 @@ class ProcessStep extends Step<QwenState> {
       if (event.type === 'turn.started') this.state.firstTurn ??= event.turnId;
       this.emit(event);
     }
-    if (events.length === 0) {
-      const text = t('{0} goes on with this conversation but does not repeat what was said before.', setup.called);
-      this.emit({ type: 'notice', notice: { level: 'info', text } });
-    }
+    this.state.unrecorded = events.length === 0;
     this.openProcess({ plain: false });
   }
   /** Starts a process. Everything that belonged to an earlier one is emptied with it. */
@@ -213,8 +210,9 @@ class ProcessStep extends Step<QwenState> {
     const words = explain(stderr);
     const { ending } = agent;
     if (ending) {
-      this.settleDialect(ending.reason);
+      if (ending.kind !== 'anew') this.settleDialect(ending.reason);
       if (ending.kind === 'restart') return this.restart(agent, ending.reason, words);
+      if (ending.kind === 'anew') return this.beginAnew();
       if (ending.kind === 'close') return this.end(agent, ending.reason, { words, next: ending.next, code: why.code });
       this.state.held = ending.prompt;
       // Before the very first message there is nothing to resume.
@@ -249,6 +247,7 @@ class ProcessStep extends Step<QwenState> {
     this.settleDialect('');
     this.state.key = null;
     this.state.brokeOff = false;
+    this.state.unrecorded = false;
     const text = t(
       '{0} does not keep this conversation any more. What you see above is not known to it; a new conversation begins.',
       called,

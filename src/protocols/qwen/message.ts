@@ -5,7 +5,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { CallId, Command, Fault, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
 import { errorText, type Line, type Reply, readReply } from './control.ts';
-import { modeIn } from './launch.ts';
+import { knowsNoSuch, modeIn } from './launch.ts';
 import {
   clearsIn,
   commandIn,
@@ -14,6 +14,7 @@ import {
   deltaIn,
   describedCommands,
   type Entry,
+  flatten,
   INITIALIZE,
   initializeRequest,
   isInterruption,
@@ -45,7 +46,7 @@ import {
   type QwenState,
   type ToolRun,
 } from './state.ts';
-import { isOpen, QwenStep } from './step.ts';
+import { AGENT, isOpen, QwenStep } from './step.ts';
 import { isRecord, shown, toolUse } from './tools.ts';
 
 /** Milliseconds. */
@@ -412,7 +413,7 @@ export class MessageStep extends QwenStep {
     if (turnId === this.state.firstTurn) this.state.firstTurn = null;
     this.emit({ type: 'turns.removed', from: turnId });
     this.emit({ type: 'link.opening', note: reason });
-    this.close('agent');
+    this.close(AGENT);
   }
 
   // --- what can be chosen: mode, model, effort. The agent's reply decides what is shown
@@ -547,7 +548,7 @@ export class MessageStep extends QwenStep {
       }
       case 'system': {
         const read = this.read(schema.systemLine, line);
-        return read && this.onSystem(read);
+        return read && this.onSystem(flatten(read));
       }
       case 'result': {
         const read = this.read(schema.resultLine, line);
@@ -675,13 +676,15 @@ export class MessageStep extends QwenStep {
   }
   /** A line the agent wrote to itself in the user's name. */
   remark(text: string): void {
+    // The card of the task says it already.
+    if (text.trimStart().startsWith('<task-notification')) return;
     const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
     if (plain !== '' && !isInterruption(plain)) this.note('info', plain.slice(0, 4000));
   }
   onResult(line: schema.ResultLine): void {
     const { turn } = this.state;
     if (!turn) {
-      if (!this.talk.ready) return this.giveUp(errorText(line.error), { again: false, next: ['openSettings', 'showLog', 'restart'] });
+      if (!this.talk.ready) return this.didNotStart(line.error?.message ?? line.errors?.[0] ?? line.result ?? undefined);
       return this.log('info', 'A result came while no turn was running');
     }
     const subAgent = this.openCalls().find((call) => call.use.work === 'agent' && call.parent === null);
@@ -698,6 +701,15 @@ export class MessageStep extends QwenStep {
     if (status === 'done') this.endWithoutResults(turn.id);
     this.finish(status, more);
     if (this.talk.can.contextUsage) this.request({ subtype: 'get_context_usage' }, { for: 'context' });
+  }
+  /** Instead of the reply to `initialize` came the end of a turn, which says why. */
+  didNotStart(why: string | undefined): void {
+    const { agent } = this;
+    if (why !== undefined && knowsNoSuch(why) && agent.args.includes('--resume') && !agent.ending) {
+      agent.ending = { kind: 'anew', reason: why };
+      return this.close(AGENT);
+    }
+    this.giveUp(why ?? errorText(undefined), { again: false, next: ['openSettings', 'showLog', 'restart'] });
   }
   contextIs(reply: Reply): void {
     const usage = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined).data;
@@ -807,19 +819,21 @@ export class MessageStep extends QwenStep {
       before: call?.before?.text,
       refused: call?.decision.is === 'refused',
       stopping: this.state.turn?.phase === 'stopping',
+      recorded: this.state.turn?.by === 'record',
       ...(call?.decision.is === 'written' ? { applied: call.decision.diff } : {}),
     };
     // That a sub-agent began is told in words for the model.
-    const isAsync = isRecord(line.tool_use_result) && line.tool_use_result.isAsync === true;
+    const isLaunched = call?.use.input.run_in_background === true && Object.values(this.talk.tasks).includes(callId);
+    const isAsync = !block.is_error && (isLaunched || (isRecord(line.tool_use_result) && line.tool_use_result.isAsync === true));
     if (call) call.before = null;
     this.setStatus(callId, block.is_error ? 'failed' : 'done');
     if (turnId !== undefined && !isAsync) this.emitAll(resultEvents(block, line, turnId, how, this.cwd));
     if (!block.is_error && call) this.agentLaunched(call, isAsync);
   }
-  /** The turn has ended well: what was allowed in it and has no result was not cancelled, nobody knows what came of it. */
+  /** The turn has ended well: calls without a result were not cancelled, nobody knows what came of them. */
   endWithoutResults(turnId: TurnId): void {
-    for (const call of Object.values(this.agent.calls)) {
-      if (call.decision.is !== 'allowed' || !isOpen(call) || this.goesOn(call.id)) continue;
+    for (const call of this.openCalls()) {
+      if (call.turn !== turnId || call.status === 'waiting') continue;
       call.status = 'ended';
       this.changeCall({ id: turnId }, call.id, { status: 'ended' });
     }
@@ -877,7 +891,13 @@ export class MessageStep extends QwenStep {
     const call = this.call(callId);
     if (subtype === 'task_started' && call?.use.work === 'agent') {
       put(tasks, task, call.id);
-      return call.use.input.run_in_background === true;
+      const inBackground = call.use.input.run_in_background === true;
+      // Its call may have got its result before: then that was no end, and its text was for the model.
+      if (inBackground && call.status === 'done') {
+        this.changeCall({ id: call.turn }, call.id, { output: [] });
+        this.agentLaunched(call, true);
+      }
+      return inBackground;
     }
     const ended = subtype === 'task_notification' ? this.call(find(tasks, task)) : undefined;
     if (!ended) return false;
@@ -888,8 +908,7 @@ export class MessageStep extends QwenStep {
   }
   /** The result of a call came; `isAsync`: it says no more than that its sub-agent works in the background now. */
   agentLaunched(call: QwenCall, isAsync: boolean): void {
-    const inBackground = isAsync || call.use.input.run_in_background === true;
-    if (!inBackground || !Object.values(this.talk.tasks).includes(call.id)) return;
+    if (!isAsync || !Object.values(this.talk.tasks).includes(call.id)) return;
     call.goesOn = true;
     call.status = 'running';
     this.changeCall({ id: call.turn }, call.id, { status: 'running', goesOn: true });

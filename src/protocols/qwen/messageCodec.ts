@@ -213,6 +213,27 @@ function taskWords(status: string, text: string): string {
   return t('Ended in the background: {0}', what);
 }
 
+/** Qwen Code puts what a line is about into its data, Claude Code beside it. */
+export function flatten(line: SystemLine): SystemLine {
+  const data = taskData.safeParse(line.data).data;
+  if (!data) return line;
+  return {
+    ...line,
+    task_id: line.task_id ?? data.task_id,
+    tool_use_id: line.tool_use_id ?? data.tool_use_id,
+    status: line.status ?? data.status,
+    description: line.description ?? data.description,
+    summary: line.summary ?? data.summary,
+  };
+}
+const taskData = z.object({
+  task_id: maybe(z.string().check(z.maxLength(1024))),
+  tool_use_id: maybe(z.string().check(z.maxLength(1024))),
+  status: maybe(z.string().check(z.maxLength(4096))),
+  description: maybe(z.string()),
+  summary: maybe(z.string()),
+});
+
 /** The words of a line: its own, or those in its data. */
 function textIn(line: SystemLine): string {
   const data = isRecord(line.data) ? line.data : {};
@@ -263,6 +284,8 @@ export interface Ending {
   readonly before: FileText;
   readonly refused: boolean;
   readonly stopping: boolean;
+  /** It is read from the agent's record, where only the result tells of a refusal. */
+  readonly recorded?: boolean;
   /** The user wrote another text than was proposed; the agent was told so by a refusal. */
   readonly applied?: Diff;
 }
@@ -272,7 +295,8 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const callId = block.tool_use_id;
   if (!callId) return [];
   const status = statusOf(block, line, callId, how);
-  const diffs = status === 'done' ? diffsOf(line, how, cwd) : [];
+  const wasRefused = status === 'rejected' || status === 'cancelled';
+  const diffs = status === 'done' ? diffsOf(line, how, cwd) : wasRefused && how.before !== undefined ? proposedBy(how, cwd) : [];
   const isReport = how.use?.work === 'agent' && textOf(block.content).search(FRAME) >= 0;
   const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
@@ -304,16 +328,32 @@ const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]
 const FRAME =
   / *<tools-used-before-summary>[\s\S]*?<\/tools-used-before-summary>\s*|\[Subagent hand-back\][^\n]*\n|agentId: \S+ \(use SendMessage[^\n]*|<usage>subagent_tokens:[\s\S]*?<\/usage>/g;
 
+/** Words that we, or an agent, say to the model about a call that was not carried out. */
+const TO_THE_MODEL =
+  /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\.|[^.\n]*\b(?:do not|don't) (?:retry|try again)\b[^.\n]*\.?/gi;
+/** What Qwen Code says of a call that was not carried out, without what is meant for its model. */
+function reasonAlone(text: string): string {
+  if (!text.startsWith(CANCELLED)) return text;
+  return text
+    .slice(CANCELLED.length)
+    .replace(/^\s*Reason:\s*/, '')
+    .replaceAll(TO_THE_MODEL, '')
+    .trim();
+}
+
 function forPeople(content: Content, isError: boolean, isReport: boolean): readonly Content[] {
   if (content.type !== 'text') return [content];
   let text = content.text.replaceAll(FOR_THE_MODEL, '');
-  if (isError) text = text.replace(NOT_DONE, '');
+  if (isError) text = reasonAlone(text.replace(NOT_DONE, ''));
   if (isReport) text = text.replaceAll(FRAME, '').replaceAll(/^ {2}/gm, '');
   if (text === content.text) return [content];
   text = text.trimEnd();
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
+/** How agents begin the result of a call that was refused, and what else ended it before it ran. */
+const REJECTED = /^\[Operation Cancelled\]|^The user doesn't want to proceed with this tool use/;
+const ABORTED = /aborted|stopped the turn|turn is over|Too late|answered in time|time(?:d )?out|conversation was ended/i;
 function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {
   if (how.applied) return 'done';
   if (!block.is_error) return 'done';
@@ -321,7 +361,9 @@ function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): To
   const meta = metaOf(line, callId);
   if (meta?.non_execution_kind === 'permission-rule' || (meta?.permission_decision?.decision === 'reject' && !how.stopping))
     return 'rejected';
-  if (meta?.non_execution_kind || textOf(block.content).startsWith(CANCELLED)) return 'cancelled';
+  const words = textOf(block.content);
+  if (how.recorded && REJECTED.test(words) && !ABORTED.test(words)) return 'rejected';
+  if (meta?.non_execution_kind || words.startsWith(CANCELLED)) return 'cancelled';
   return how.stopping ? 'cancelled' : 'failed';
 }
 
@@ -340,6 +382,11 @@ function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
     if (structuredPatch && structuredPatch.length > 0) return structuredPatch.map((hunk) => hunkDiff(path, hunk));
   }
   return how.use ? proposalOf(how.use, how.before, cwd) : [];
+}
+
+/** What a call that was not carried out would have changed. */
+function proposedBy({ use, before }: Ending, cwd: string): readonly Diff[] {
+  return use ? proposalOf(use, before, cwd) : [];
 }
 
 function hunkDiff(path: string, hunk: { readonly oldStart: number; readonly newStart: number; readonly lines: readonly string[] }): Diff {

@@ -1,5 +1,5 @@
 import { type Conversation, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
-import type { CallId, Command, Diff, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
+import type { CallId, Command, Diff, Fault, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
 import type { Dialect, Line } from './control.ts';
 import type { TalkOptions } from './launch.ts';
 import type { Counted } from './messageCodec.ts';
@@ -26,6 +26,8 @@ export interface QwenState extends Conversation {
   held: QwenPrompt | null;
   /** How many lines were no messages. */
   junk: number;
+  /** The agent goes on with a conversation that it keeps no readable record of; said when it is ready. */
+  unrecorded: boolean;
 }
 export type QwenPrompt = Conversation['queue'][number];
 /** What a conversation is begun with. */
@@ -90,6 +92,8 @@ export interface Agent {
 export type Ending =
   | { readonly kind: 'close'; readonly reason: string; readonly next: readonly Remedy[] | null }
   | { readonly kind: 'restart'; readonly reason: string }
+  /** The agent does not keep what it was to go on with. */
+  | { readonly kind: 'anew'; readonly reason: string }
   /** It goes on from an earlier message; what to say there. */
   | { readonly kind: 'back'; readonly reason: string; readonly upTo: string | null; readonly prompt: QwenPrompt };
 
@@ -222,8 +226,12 @@ export interface EnvelopeState {
   version: string | number | null;
   /** When a turn was last cancelled, in milliseconds since the epoch. */
   cancelledAt: number | null;
-  /** A message said that it was the last one. */
-  stopped: boolean;
+  /** What the turn ends with when nothing follows: a message said that it was the last one, or told an error and no more. */
+  ending: 'none' | 'done' | Fault;
+  /** Calls of the turn that was cancelled last: what comes late about them begins no card in the next turn. */
+  cancelledCalls: readonly CallId[];
+  /** Calls of our tools by an agent that also uses them as an MCP server, and may run them so. */
+  readonly awaited: Table<{ readonly tool: string; readonly name: string; readonly input: unknown }>;
   /** Parts that the next piece extends. */
   text: string | null;
   thought: { readonly id: string; readonly turn: TurnId } | null;
@@ -261,6 +269,7 @@ export function newQwenState(seed: string, setup: Setup): QwenState {
     brokeOff: false,
     held: null,
     junk: 0,
+    unrecorded: false,
   };
 }
 export function newAgent(plain: boolean, args: readonly string[], startedAt: number): Agent {

@@ -25,6 +25,7 @@ import type { About, Agent, Approval, FileRead, QwenCall, QwenPrompt, QwenState,
 import {
   ALLOW_EDITS,
   answeredInput,
+  besideOf,
   changesFile,
   detailOf,
   fieldsOf,
@@ -158,6 +159,11 @@ export abstract class QwenStep extends Step<QwenState> {
     this.state.phase = this.state.phase === 'opening' ? 'ready' : this.state.phase;
     this.state.held = null;
     this.state.brokeOff = false;
+    if (this.state.unrecorded) {
+      const text = t('{0} goes on with this conversation but does not repeat what was said before.', this.state.setup.called);
+      this.emit({ type: 'notice', notice: { level: 'info', text } });
+    }
+    this.state.unrecorded = false;
     if (held) this.prompt(held);
   }
 
@@ -345,7 +351,7 @@ export abstract class QwenStep extends Step<QwenState> {
   }
   openApproval(id: string, request: CanUseTool): void {
     const { approvalLimit } = this.peer;
-    const use = toolUse(request.tool_name, request.input, this.cwd);
+    const use = this.withPlan(toolUse(request.tool_name, request.input, this.cwd), request.tool_use_id);
     if (approvalLimit !== undefined) this.timer(`expire ${id}`, approvalLimit);
     const approval: Approval = {
       id,
@@ -364,6 +370,11 @@ export abstract class QwenStep extends Step<QwenState> {
     const file = changesFile(use) ? pathOf(use.input, this.cwd) : undefined;
     if (file === undefined) this.showApproval(approval);
     else this.readFile(`read ${id}`, file);
+  }
+  /** Claude Code may send the plan with the call alone, and not again with the request about it. */
+  withPlan(use: ToolUse, callId: CallId | null | undefined): ToolUse {
+    const plan = this.call(callId)?.use.input.plan;
+    return use.work === 'plan' && !use.input.plan && typeof plan === 'string' ? { ...use, input: { ...use.input, plan } } : use;
   }
   readFile(call: string, path: string): void {
     this.do({ do: 'port', call, port: 'file', args: { do: 'read', path } });
@@ -426,7 +437,13 @@ export abstract class QwenStep extends Step<QwenState> {
       const [only] = diffs;
       const editable = diffs.length === 1 && only?.excerpt === undefined && use.work !== 'notebook';
       const known = [...use.locations, ...diffs].map((one) => one.path);
-      const shown = { toolKind: use.kind, detail: detailOf(use, diffs), ...namedPaths(use.kind, use.input, known) };
+      const beside = besideOf(use);
+      const shown = {
+        toolKind: use.kind,
+        detail: detailOf(use, diffs),
+        ...(beside.length > 0 ? { beside } : {}),
+        ...namedPaths(use.kind, use.input, known),
+      };
       const options = optionsOf(request, use, this.peer);
       this.ask({ ...base, kind: 'approval', ...shown, options, ...(editable ? { editable: true } : {}) }, about);
     }

@@ -412,7 +412,8 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const command = text('command');
   if (use.work === 'shell' && command !== undefined) {
     const cwd = text('directory') ?? text('cwd');
-    return { type: 'command', command: visibleText(command), ...(cwd === undefined ? {} : { cwd }) };
+    const unsure = unknownOfCommand(use).length > 0;
+    return { type: 'command', command: visibleText(command), ...(cwd === undefined ? {} : { cwd }), ...(unsure ? { unsure } : {}) };
   }
   const mcp = mcpName(use.name);
   if (mcp) return { type: 'mcp', ...mcp, input };
@@ -429,6 +430,32 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
     };
   }
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
+}
+
+/** Members of a command that say nothing about what runs but where it runs, how long, and whether it is waited for. */
+const OF_COMMANDS: Readonly<Record<string, string>> = {
+  command: 'string',
+  description: 'string',
+  directory: 'string',
+  cwd: 'string',
+  timeout: 'number',
+  is_background: 'boolean',
+  run_in_background: 'boolean',
+};
+
+/** What else is sent with a command, such as leaving a sandbox: nobody here knows what it makes of the command. */
+function unknownOfCommand({ work, input }: ToolUse): readonly (readonly [string, unknown])[] {
+  if (work !== 'shell') return [];
+  return Object.entries(input).filter(([name, value]) => value !== null && value !== false && typeof value !== OF_COMMANDS[name]);
+}
+
+/** What is shown below a command: everything else that is sent with it. */
+export function besideOf(use: ToolUse): readonly ApprovalDetail[] {
+  const unknown = unknownOfCommand(use);
+  if (unknown.length === 0 || typeof use.input.command !== 'string') return [];
+  return [
+    { type: 'text', text: visibleText(clip(unknown.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join('\n'), DETAIL_KEPT)) },
+  ];
 }
 
 export function titleOfAsk(request: CanUseTool, use: ToolUse, cwd: string): string {
