@@ -20,7 +20,7 @@ import type { SessionEvent } from '../../src/session/events.ts';
  *
  * Inputs: start · leave · cancel · prompt ID "text" · steer ID "text" · answer ASK [OPTION] · answer ASK {fields} · intent {…} ·
  * message [LINK] METHOD {…} · asks ID METHOD {…} · withdrawn ID · junk TEXT · reply CALL {…} · refused CALL {"code":…,"message":…} ·
- * lost CALL "why" · unsent CALL "why" · closed [LINK] {"reason":…} · timer NAME. A protocol adds its own shorthands.
+ * at MILLISECONDS (the clock, which stands at 0) · lost CALL "why" · unsent CALL "why" · closed [LINK] {"reason":…} · timer NAME. A protocol adds its own shorthands.
  */
 
 export interface TranscriptProtocol<S extends Conversation> {
@@ -87,10 +87,15 @@ function runner<S extends Conversation>(
 ): (line: string | Input) => string[] {
   const started = protocol.start(one.setup);
   let state: S = started.state;
+  let now = 0;
   const step = (line: string | Input): string[] => {
+    if (typeof line === 'string' && line.startsWith('at ')) {
+      now = Number(line.slice('at '.length));
+      return [];
+    }
     if (throughJson) state = JSON.parse(JSON.stringify(state)) as S;
     const input = typeof line === 'string' ? inputOf(protocol, line) : line;
-    const effects = protocol.machine(state, input, 0);
+    const effects = protocol.machine(state, input, now);
     return effects.flatMap((effect) => describeBy(protocol, effect) ?? []);
   };
   if (one.lines[0] !== '> start') for (const line of started.inputs) step(line);

@@ -102,9 +102,17 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
     ...(typeof text === 'string' ? { text } : {}),
     ...(call.output?.structured_data === undefined ? {} : { json: call.output.structured_data }),
     ...(diff ? { diff: toDiff(diff) } : {}),
-    ...(call.error ? { error: { message: call.error.message || call.error.type || t('The tool failed.') } } : {}),
+    ...(call.error ? { error: { message: errorText(call.error.message, call.error.type, call.error.status_code) } } : {}),
     ...(status === 'waiting' && request ? { request } : {}),
   };
+}
+
+/** The words of an error, with its type and status where they say more. */
+function errorText(message: string | null | undefined, ...more: readonly (string | number | null | undefined)[]): string {
+  const said = message || '';
+  const facts = more.filter((one) => one != null && one !== '' && !said.includes(String(one)));
+  if (said === '' && facts.length === 0) return t('The tool failed.');
+  return said === '' ? facts.join(' ') : facts.length > 0 ? `${said} (${facts.join(' ')})` : said;
 }
 
 function normalised(data: unknown): unknown {
@@ -156,6 +164,7 @@ function rfcStatus(call: RfcToolCall, asked: boolean): Snapshot['status'] {
 
 function toDiff(diff: RfcFileDiff): Diff {
   const path = diff.file_path || diff.file_name || '';
+  if (diff.new_content == null && diff.formatted_diff) return { path, before: '', after: diff.formatted_diff, summary: true };
   return { path, before: diff.old_content == null ? null : lines(diff.old_content), after: lines(diff.new_content ?? '') };
 }
 
@@ -174,7 +183,8 @@ function rfcRequest(call: RfcToolCall, asked: Asked): Request {
   return {
     detail: rfcDetail(call, asked),
     options: choicesOf(offered),
-    ...(edit ? { proposed: edit.new_content ?? '' } : {}),
+    // What is told only as a diff cannot be changed.
+    ...(edit && (edit.new_content != null || !edit.formatted_diff) ? { proposed: edit.new_content ?? '' } : {}),
   };
 }
 
@@ -272,7 +282,7 @@ export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boo
   const { request, response, confirmationDetails: asked } = call;
   const status = geminiStatus(call);
   const diff = resultDiff(call) ?? (asked?.type === 'edit' ? editOf(asked, request.args) : undefined);
-  const text = diff && status === 'done' ? undefined : resultText(call);
+  const text = diff && status === 'done' ? response?.display?.resultSummary || undefined : resultText(call);
   return {
     id: request.callId,
     name: request.name,
@@ -283,7 +293,7 @@ export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boo
     ...(request.args === undefined ? {} : { input: request.args }),
     ...(text === undefined ? {} : { text }),
     ...(diff ? { diff } : {}),
-    ...(status === 'failed' ? { error: { message: text || response?.errorType || t('The tool failed.') } } : {}),
+    ...(status === 'failed' ? { error: { message: errorText(text, response?.errorType) } } : {}),
     ...(status === 'waiting' && asked ? { request: geminiRequest(call, asked) } : {}),
   };
 }
@@ -344,13 +354,21 @@ function resultDiff(call: GeminiCall): Diff | undefined {
 function resultText(call: GeminiCall): string | undefined {
   const { response } = call;
   if (!response) return undefined;
-  if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return tidy(response.resultDisplay);
-  const shown = textChange.safeParse(response.display?.result);
-  if (shown.success && typeof shown.data.text === 'string') return tidy(shown.data.text);
   const words = wordsIn.safeParse(response.responseParts);
   const said = words.success ? words.data[0]?.functionResponse?.response : undefined;
+  const exit = exitLine(said?.output);
+  const withExit = (text: string) => (exit === '' || text.includes(exit) ? text : [text, exit].filter(Boolean).join('\n'));
+  if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return withExit(tidy(response.resultDisplay));
+  const shown = textChange.safeParse(response.display?.result);
+  if (shown.success && typeof shown.data.text === 'string') return withExit(tidy(shown.data.text));
   const text = said?.error ?? said?.output;
   return typeof text === 'string' ? tidy(text) : undefined;
+}
+
+/** A command that fails counts as a success here; its exit code stands in what the model is told. '' for 0. */
+function exitLine(output: string | null | undefined): string {
+  const line = /^Exit Code: (-?\d+)\s*$/m.exec(output ?? '');
+  return line && line[1] !== '0' ? `Exit Code: ${line[1]}` : '';
 }
 
 const LINES_KEPT = 5000;

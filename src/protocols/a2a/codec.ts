@@ -266,7 +266,7 @@ export function eventOf(metadata: Fields | undefined): EventFacts {
   const { kind, model, error, user_tier: tier } = fields(place, ['kind', 'model', 'error', 'user_tier']);
   const wrong = error ?? metadata?.error;
   const words = typeof wrong === 'string' ? wrong : isRecord(wrong) && typeof wrong.message === 'string' ? wrong.message : undefined;
-  const type = isRecord(wrong) ? wrong.type : undefined;
+  const type = isRecord(wrong) ? wrong.type : typeWithin(words);
   const named = model ?? metadata?.model;
   const plan = tier ?? metadata?.userTier;
   return {
@@ -276,6 +276,13 @@ export function eventOf(metadata: Fields | undefined): EventFacts {
     ...(words ? { error: words } : {}),
     retry: type === 'retry' || type === 'invalid_stream',
   };
+}
+
+/** The early shipped server tells its retries as a text that ends with JSON: `Unknown error from LLM stream: {"type":"retry"}`. */
+function typeWithin(words: string | undefined): unknown {
+  const at = words?.indexOf('{') ?? -1;
+  const value = words === undefined || at < 0 ? undefined : parseOrUndefined(words.slice(at));
+  return isRecord(value) ? value.type : undefined;
 }
 
 function readPart(part: Part, kind: EventFacts['kind']): readonly Said[] {

@@ -181,11 +181,12 @@ export class Rpc {
   ): Promise<void> {
     const pool = this.#turn;
     if (pool.sign) await Promise.race([pool.sign, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
+    const accept = method === 'command/execute' ? 'text/event-stream, application/json' : 'text/event-stream';
     const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
-    if (pool.uses > 0 || pool.sign) return this.#exchange(this.#side, method, params, 'text/event-stream', take, own);
+    if (pool.uses > 0 || pool.sign) return this.#exchange(this.#side, method, params, accept, take, own);
     pool.uses += 1;
     try {
-      await this.#exchange(pool.client, method, params, 'text/event-stream', take, own);
+      await this.#exchange(pool.client, method, params, accept, take, own);
     } finally {
       pool.uses -= 1;
     }
@@ -347,8 +348,12 @@ function tooBusy(url: string, wait: number, words: string): string {
   return t('{0} is busy and asks to wait {1} s: {2}', originOf(url), Math.round(wait / 1000), words);
 }
 
+/** What a refusal says: the words in its JSON where it is such, or the beginning of the body. */
 function head(text: string): string {
-  return text.trim().slice(0, HEAD);
+  const body = parseOrUndefined(text);
+  const error = isRecord(body) ? (body.error ?? body) : undefined;
+  const words = isRecord(error) ? (error.message ?? error.error_description ?? error.detail) : error;
+  return (typeof words === 'string' && words.trim() !== '' ? words : text).trim().slice(0, HEAD);
 }
 
 /** Settles early when the signal fires. */

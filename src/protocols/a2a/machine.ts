@@ -907,11 +907,12 @@ class A2aStep extends Step<A2aState> {
     this.receive(turn, stream, result);
   }
   receive(turn: A2aTurn, stream: Stream, result: unknown): void {
+    stream.way = 'answered';
     stream.arrived = true;
     stream.isDoubtful = false;
     // What a body holds after its last word was not meant for anybody.
     if (stream.stage === 'ended') return;
-    this.alive(turn);
+    this.alive(turn, stream);
     const record = toIncoming(result);
     if (!record) return this.log('trace', 'A record of a kind that is not known was left out.');
     const isFirst = stream.records === 0;
@@ -930,12 +931,15 @@ class A2aStep extends Step<A2aState> {
     stream.rest = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
   }
-  /** Something came, whatever it is. */
-  alive(turn: A2aTurn): void {
+  /** Something came, whatever it is. What an older stream says tells nothing of a decision that was sent since. */
+  alive(turn: A2aTurn, from: Stream): void {
     if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
     turn.heardAt = this.now;
     turn.newsAt = null;
-    for (const stream of turn.streams) stream.sentAt = null;
+    for (const stream of turn.streams) {
+      stream.sentAt = null;
+      if (stream === from) break;
+    }
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
     if (!this.mayAsk(turn) || stream.rest === 'lingering') return this.endStream(turn, stream);
@@ -1042,7 +1046,7 @@ class A2aStep extends Step<A2aState> {
     const isStopping = turn.phase === 'stopping';
     const { taskState, failure, stop } = turn;
     if (stop) {
-      if (isOver(taskState ?? undefined)) this.leaveTask();
+      if (isOver(taskState ?? undefined)) this.leaveTask(false);
       // The connection may still have to be closed, and the cancel to be answered.
       return stop.step === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
     }
@@ -1060,7 +1064,7 @@ class A2aStep extends Step<A2aState> {
     if (taskState === 'auth-required' && !isStopping) {
       return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('I have signed in'), t('Stop here'));
     }
-    if (taskState === 'failed' || taskState === 'rejected' || taskState === 'canceled') this.leaveTask();
+    if (taskState === 'failed' || taskState === 'rejected' || taskState === 'canceled') this.leaveTask(false);
     if (isStopping) return this.finish('cancelled');
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
@@ -1100,10 +1104,14 @@ class A2aStep extends Step<A2aState> {
       : t('The agent does not know its task any more; it may have been restarted. {0}', this.leaveTask());
     this.finish('failed', { error: { message, next: aside ? ['retry'] : ['retry', 'continue'] } });
   }
-  /** The task is gone or takes nothing more: the next prompt begins another. Gives what to tell the user. */
-  leaveTask(): string {
+  /**
+   * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
+   * conversation is not told of it again. Gives what to tell the user.
+   */
+  leaveTask(isLost = true): string {
     const { task, summary } = this.state;
-    Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 });
+    const keepsContext = !isLost && task.contextId !== null && this.agent.peer.dialect !== 'gemini';
+    Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
     return t('The agent begins a new task with the next message; it is told what was said so far.');
   }
   pastText(): string {
@@ -1218,9 +1226,13 @@ class A2aStep extends Step<A2aState> {
     const text = textOf(record.parts);
     if (text) turn.lastWords = text;
     if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
-    const wrong = error ?? (record.state === 'failed' || record.state === 'rejected' ? text : '');
-    if (wrong) {
-      turn.failure ??= wrong;
+    if (error || record.state === 'failed' || record.state === 'rejected') {
+      turn.failure ??= joinWords(error ?? '', text) || null;
+      if (error || text) return;
+    }
+    if (record.state === 'canceled' && text) {
+      // Not glued to the answer.
+      if (words) this.addNotice(turn, 'info', text);
       return;
     }
     this.saidIn(turn, record, words, undefined, event);
@@ -2104,7 +2116,7 @@ class A2aStep extends Step<A2aState> {
   cancelled(turn: A2aTurn, problem: Problem | null): void {
     const { stop } = turn;
     if (!stop) return;
-    if (!problem && this.agent.peer.dialect !== 'gemini') this.leaveTask();
+    if (!problem && this.agent.peer.dialect !== 'gemini') this.leaveTask(false);
     else if (problem?.kind === 'rpc' && problem.code === NOT_FOUND) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
       stop.why = wordsOf(problem);
@@ -2401,6 +2413,11 @@ function problemIn({ failure, reason, code }: Ending): Problem | null {
 }
 function wordsOf({ kind, message }: Problem): string {
   return kind === 'rpc' ? t('The agent says: {0}', message) : message;
+}
+/** Two texts about one failure, neither of them twice. */
+function joinWords(error: string, text: string): string {
+  if (error.includes(text)) return error;
+  return text.includes(error) ? text : `${error} ${text}`;
 }
 /** The task takes no more messages. */
 function isTerminal({ code, message }: Problem): boolean {

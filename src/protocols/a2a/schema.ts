@@ -182,7 +182,7 @@ export const geminiCall = z.object({
     z.object({
       responseParts: z.optional(z.unknown()),
       resultDisplay: z.optional(z.unknown()),
-      display: z.nullish(z.object({ result: z.optional(z.unknown()) })),
+      display: z.nullish(z.object({ result: z.optional(z.unknown()), resultSummary: short })),
       errorType: short,
     }),
   ),

@@ -156,3 +156,30 @@ test('a command the server does not run says so', async (t) => {
   const turn = await session.prompt('/memory add x');
   assert.deepEqual([turn.status, /executeCommand|not found/.test(turn.error?.message ?? '')], ['failed', true]);
 });
+
+test('a command that the server refuses fails with its words, not with its JSON', async (t) => {
+  const { script } = shippedServer((_, response) => response.writeHead(400).end(JSON.stringify({ error: 'No workspace is set.' })));
+  const agent = await fakeAgent(t, script);
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.live.send({ type: 'command', turnId: 'c', path: ['memory'], args: 'x' });
+  const turn = await session.ended('c');
+  assert.deepEqual(
+    [turn.status, /No workspace is set\./.test(turn.error?.message ?? ''), /[{}]/.test(turn.error?.message ?? '')],
+    ['failed', true, false],
+  );
+});
+
+test('a command may be answered as a stream or as JSON, and says so', async (t) => {
+  const agent = await fakeAgent(t, {
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [{ name: 'memory' }] }),
+      'command/execute': (_, reply) => reply.json({ status: 1, message: 'Kept.' }),
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.live.send({ type: 'command', turnId: 'c', path: ['memory'], args: 'x' });
+  await session.ended('c');
+  assert.match(agent.requests('command/execute')[0]?.headers.accept ?? '', /text\/event-stream.*application\/json/);
+});

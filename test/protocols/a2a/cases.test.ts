@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Effect, Input } from '../../../src/conversation/machine.ts';
+import { type A2aState, type Agent, a2aMachine, newA2a, TIMING } from '../../../src/protocols/a2a/machine.ts';
+import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { URI } from '../../fakes/a2a.ts';
+
+/*
+ * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…]}.
+ *
+ * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
+ * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · sent N · held N "why" · answered N · opened N · ended N ·
+ * broke N "why" · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
+ */
+
+type Setup = { readonly peer?: object; readonly past?: []; readonly resume?: string } & Partial<Agent>;
+
+const message = (N: string, method: string, params: unknown): Input => ({ on: 'message', link: `stream ${N}`, method, params });
+const update = (state: string, more: object, final = false) => ({
+  kind: 'status-update',
+  taskId: 'T',
+  contextId: 'C',
+  final,
+  status: { state, ...more },
+});
+const said = (part: object) => ({ message: { kind: 'message', role: 'agent', parts: [part] } });
+
+const FOLDER = 'test/protocols/a2a/cases';
+
+test('each case has a title of its own', () => {
+  const titles = transcriptTitles(FOLDER);
+  assert.equal(new Set(titles).size, titles.length);
+});
+
+testTranscripts<A2aState>({
+  folder: FOLDER,
+  machine: a2aMachine,
+  link: 'agent',
+  start: (given) => {
+    const { peer, past = [], resume = '', ...more } = given as Setup;
+    const agent: Agent = {
+      peer: {
+        ...{ name: 'Agent', endpoint: 'http://agent/', wire: '0.3', streaming: true, push: false, extension: URI, commandContext: false },
+        ...{ dialect: 'rfc', remarks: [], schemes: {}, security: [] },
+        ...peer,
+      },
+      ...{ commands: null, notices: [], push: false, harmless: [], folder: null },
+      ...more,
+    };
+    const state = newA2a('i', { cwd: '/w', resumeKey: resume, starts: false, timing: TIMING }, past);
+    return { state, inputs: ['start', { on: 'reply', call: 'connect', result: agent }] };
+  },
+  inputs: {
+    record: (N, value) => message(N, 'record', value),
+    text: (N, value) => message(N, 'record', update('working', said({ kind: 'text', text: value }))),
+    task: (N, value) => message(N, 'record', { kind: 'task', id: 'T', contextId: 'C', ...(value as object) }),
+    state: (N, value) => message(N, 'record', update(String(value), {}, true)),
+    call: (N, value) => message(N, 'record', update('working', said({ kind: 'data', data: value }))),
+    gemini: (N, value) => message(N, 'record', update('working', said({ kind: 'data', data: value }))),
+    sent: (_, N) => message(String(N), 'sent', null),
+    held: (N, value) => message(N, 'held', value),
+    answered: (_, N) => message(String(N), 'answered', null),
+    opened: (_, N) => message(String(N), 'opened', null),
+    ended: (_, N) => ({ on: 'closed', link: `stream ${String(N)}`, why: { reason: '' } }),
+    broke: (N, value) => ({ on: 'closed', link: `stream ${N}`, why: { reason: String(value), failure: 'cut' } }),
+    refusedBy: (N, value) => {
+      const { code, message: reason } = value as { readonly code: number; readonly message: string };
+      return { on: 'closed', link: `stream ${N}`, why: { reason, failure: 'rpc', code } };
+    },
+  },
+  describe: (effect) => describeA2a(effect),
+});
+
+function describeA2a(effect: Effect): string | null | undefined {
+  if (effect.do === 'drop' || (effect.do === 'notify' && effect.method === 'freshen')) return null;
+  if (effect.do === 'timer') return /^(tick|keep)$/.test(effect.timer) || effect.after === null ? null : undefined;
+  if (effect.do === 'emit' && /^(turn\.adapterState|options\.set)$/.test(effect.event.type)) return null;
+  if (effect.do !== 'open' || !/^stream/.test(effect.link)) return undefined;
+  const { method, params } = effect.params as { readonly method?: string; readonly params?: { readonly message?: SentMessage } };
+  const sent = params?.message;
+  if (!sent) return undefined;
+  const { parts, taskId, contextId, metadata, referenceTaskIds } = sent;
+  const [{ text, data } = {}] = parts;
+  const place = {
+    ...(taskId ? { taskId } : {}),
+    ...(contextId ? { contextId } : {}),
+    ...(metadata ? { metadata: Object.values(metadata)[0] } : {}),
+  };
+  return `open ${effect.link}: ${method} ${JSON.stringify(text ?? data)} ${JSON.stringify({ ...place, ...(referenceTaskIds ? { referenceTaskIds } : {}) })}`;
+}
+interface SentMessage {
+  readonly parts: readonly { readonly text?: string; readonly data?: unknown }[];
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly metadata?: object;
+  readonly referenceTaskIds?: readonly string[];
+}
