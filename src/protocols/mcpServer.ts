@@ -24,6 +24,8 @@ export interface DoorOptions {
   /** What a caller has to bring, as a bearer or as the last part of the address. */
   readonly token: string;
   readonly onError: (message: string) => void;
+  /** An agent has asked for the list of tools. */
+  readonly onListed?: () => void;
 }
 export interface Door extends Disposable {
   readonly url: string;
@@ -86,18 +88,21 @@ async function serve(options: DoorOptions, server: HttpServer, request: Incoming
   await transport.handleRequest(request, response, message);
 }
 
-function mcpServer({ tools, run, client }: DoorOptions, gone: AbortSignal): Server {
+function mcpServer({ tools, run, client, onListed }: DoorOptions, gone: AbortSignal): Server {
   const mcp = new Server({ name: client.name, version: client.version }, { capabilities: { tools: {} } });
-  mcp.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, parameters, readOnly }) => ({
-      name,
-      description,
-      inputSchema: { ...parameters, type: 'object' as const },
-      annotations: { readOnlyHint: readOnly, openWorldHint: false },
-      // One agent hides tools behind a search unless they say this.
-      _meta: { 'anthropic/alwaysLoad': true },
-    })),
-  }));
+  mcp.setRequestHandler(ListToolsRequestSchema, () => {
+    onListed?.();
+    return {
+      tools: tools.map(({ name, description, parameters, readOnly }) => ({
+        name,
+        description,
+        inputSchema: { ...parameters, type: 'object' as const },
+        annotations: { readOnlyHint: readOnly, openWorldHint: false },
+        // One agent hides tools behind a search unless they say this.
+        _meta: { 'anthropic/alwaysLoad': true },
+      })),
+    };
+  });
   mcp.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const answer = await run(params.name, params.arguments ?? {}, AbortSignal.any([signal, gone]));
     return { content: [{ type: 'text' as const, text: answer.text }], isError: !answer.ok };

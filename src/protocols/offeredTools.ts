@@ -25,7 +25,12 @@ type DoorModule = typeof import('./mcpServer.ts');
 /** Opens the door of one session. undefined when there are no tools. Rejects when the bundle is missing or no port can be had. */
 export async function offerTools(
   tools: readonly Tool[],
-  scene: { readonly log: Log; readonly client: { readonly name: string; readonly version: string } },
+  scene: {
+    readonly log: Log;
+    readonly client: { readonly name: string; readonly version: string };
+    /** The agent has asked for the list of tools: only then its model can know them. */
+    readonly onListed?: () => void;
+  },
 ): Promise<OfferedTools | undefined> {
   if (tools.length === 0) return undefined;
   const file = path.join(bundles, 'mcpServer.js');
@@ -36,6 +41,7 @@ export async function offerTools(
     run: (name, input, signal) => runTool(tools, { name, input, signal, log: scene.log }),
     client: scene.client,
     token,
+    ...(scene.onListed ? { onListed: scene.onListed } : {}),
     onError: (message) => scene.log.warn(`The door for tools: ${message}`),
   });
   return {

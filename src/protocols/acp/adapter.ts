@@ -254,26 +254,38 @@ async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext):
   };
 }
 
-type ServerArgs = { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 } | { readonly do: 'end' };
+type ServerArgs =
+  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
+  /** Settles once the agent has asked for the list of tools. */
+  | { readonly do: 'listed' }
+  | { readonly do: 'end' };
 
 /** Our editor tools as a tool server of this session. An agent works without them, too. */
 class ToolServer {
   readonly #context: AdapterContext;
   #offered: OfferedTools | undefined;
   #isOver = false;
+  #onListed = (): void => {};
+  readonly #listed = new Promise<void>((resolve) => {
+    this.#onListed = resolve;
+  });
 
   constructor(context: AdapterContext) {
     this.#context = context;
   }
 
   async run(args: ServerArgs): Promise<readonly object[]> {
+    if (args.do === 'listed') {
+      await this.#listed;
+      return [];
+    }
     if (args.do === 'end') {
       this.#isOver = true;
       this.#offered?.dispose();
       return [];
     }
     try {
-      const offered = await offerTools(this.#context.ports.tools, this.#context);
+      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: this.#onListed });
       if (this.#isOver) offered?.dispose();
       if (!offered || this.#isOver) return [];
       this.#offered = offered;

@@ -7,7 +7,7 @@ import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } 
 import { namedPaths } from '../namedPaths.ts';
 import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
 import { toContent } from './codec.ts';
-import { commandInput, namesAnother } from './commandInput.ts';
+import { commandInput, namesAnother, otherArguments } from './commandInput.ts';
 import type { PermissionRequest } from './schema.ts';
 
 /* session/request_permission to an ask and the user's answer back, and what the user has allowed and refused in a turn. */
@@ -75,9 +75,9 @@ function selected(optionId: string): Outcome {
   return { outcome: { outcome: 'selected', optionId } };
 }
 
-/** One entry an option, in the given order; kinds repeat. */
+/** One entry an option, in the given order; kinds repeat. What an unknown kind means nobody can tell: it is shown, and never chosen for the user. */
 function toOption(option: PermissionRequest['options'][number]): Option {
-  const effect = EFFECTS.find((one) => one === option.kind) ?? 'reject_always';
+  const effect = EFFECTS.find((one) => one === option.kind) ?? 'other';
   return { id: option.optionId, label: option.name, effect };
 }
 
@@ -103,6 +103,8 @@ function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 
   const command = input?.command;
   if (input && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === input.command.trim()))
     beside.push({ type: 'command', ...input });
+  const others = otherArguments(call.rawInput);
+  if (others) beside.push({ type: 'text', text: pretty(others) });
   // Of a change that changes nothing the arguments are all there is to see.
   const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
   if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });

@@ -49,8 +49,10 @@ export type From = 'tool_call' | 'tool_call_update' | 'permission';
 export interface Stopped {
   readonly turn: boolean;
   readonly terminals: readonly string[];
+  /** Terminals whose commands had ended by themselves. */
+  readonly ended: readonly string[];
 }
-export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [] };
+export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [], ended: [] };
 export type Shown = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
 
 function newFacts(id: string): CallFacts {
@@ -121,10 +123,19 @@ export function mergeCall(call: CallFacts, news: WireCall, from: From, stopped: 
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
   const status = statusOf(news.status);
+  const isCutOff = stopped.turn && status === 'done' && call.kind === 'execute' && !hasEnded(call, stopped);
   const isStop =
-    (stopped.turn && status === 'failed') || (status && isFinal(status) && call.terminals.some((id) => stopped.terminals.includes(id)));
+    isCutOff ||
+    (stopped.turn && status === 'failed') ||
+    (status && isFinal(status) && call.terminals.some((id) => stopped.terminals.includes(id)));
   if (status && !isFinal(call.status)) call.status = isStop ? 'cancelled' : status;
   if (call.status === 'done' && call.kind === 'execute' && (exitCodeIn(call.rawOutput) ?? 0) !== 0) call.status = 'failed';
+}
+
+/** Something tells that the command came to its end: agents call it completed when it was stopped, too. */
+function hasEnded(call: CallFacts, { ended }: Stopped): boolean {
+  const { terminal_exit: exit } = call.meta;
+  return exitCodeIn(call.rawOutput) === 0 || exitCodeIn(exit) === 0 || call.terminals.some((id) => ended.includes(id));
 }
 
 /** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
@@ -154,7 +165,7 @@ function unset(call: CallFacts, member: 'title' | 'name' | 'rawInput' | 'rawOutp
   else call[member] = null;
 }
 
-function mergeEdits(call: CallFacts, content: readonly ToolContent[]): void {
+export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): void {
   const byPath = new Map<string, DiffItem[]>();
   for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
   for (const [path, items] of byPath) {

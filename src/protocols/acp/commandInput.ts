@@ -8,6 +8,41 @@ export interface CommandInput {
   readonly unsure?: true;
 }
 
+/** Members that say how a command is spoken of, counted or waited for, not what runs. Anything else may change what runs. */
+const HARMLESS = new Set([
+  'description',
+  'explanation',
+  'reason',
+  'justification',
+  'title',
+  'timeout',
+  'timeout_ms',
+  'timeoutMs',
+  'timeout_secs',
+  'yield_time_ms',
+  'max_output_tokens',
+  'run_in_background',
+  'is_background',
+  'background',
+  'call_id',
+  'callId',
+  'approval_id',
+  'turn_id',
+  'process_id',
+  'parsed_cmd',
+  'source',
+]);
+/** What the arguments of a command hold besides it that is not known to be harmless, to be shown with it; undefined when nothing. */
+export function otherArguments(rawInput: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isRecord(rawInput) || lineOf(rawInput.command ?? rawInput.cmd) === undefined) return undefined;
+  const others = Object.entries(rawInput).filter(([name, value]) => {
+    if (name === 'command' || name === 'cmd' || FOLDERS.includes(name) || HARMLESS.has(name)) return false;
+    if ((name === 'args' || name === 'arguments') && listOf(value)) return false;
+    return value !== false && !isNothing(value);
+  });
+  return others.length === 0 ? undefined : Object.fromEntries(others);
+}
+
 const SHELL = /^(?:\/(?:usr\/(?:local\/)?)?bin\/)?(?:ba|z|da|k|fi|a)?sh$/;
 const FOLDERS = ['cwd', 'workdir', 'working_directory', 'working_dir', 'workingDirectory', 'directory', 'dir_path'];
 
@@ -26,7 +61,7 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
     scriptIn(rawInput, 1) !== undefined ||
     (!more && !isNothing(args)) ||
     cwds.size > 1 ||
-    !isNothing(rawInput.env);
+    otherArguments(rawInput) !== undefined;
   return {
     command: [line, ...(more ?? []).map(shownArgument)].join(' '),
     ...(typeof cwd === 'string' ? { cwd } : {}),

@@ -137,3 +137,63 @@ function same(one: string, other: string): boolean {
 function lines(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
+
+// --- apply_patch: the edit format of OpenAI's models, which some agents pass on as arguments
+
+/** The patch among the arguments of a call; undefined when they hold none. */
+function patchIn(rawInput: unknown): string | undefined {
+  const values = typeof rawInput === 'object' && rawInput !== null ? Object.values(rawInput).flat() : [rawInput];
+  return values.find((value): value is string => typeof value === 'string' && /^\s*\*\*\* Begin Patch\r?\n/.test(value));
+}
+
+/** What such a patch changes. Nothing when a line of it is not understood: half a change is not shown as the whole. */
+export function patchItems(rawInput: unknown, resolve: (path: string) => string): readonly DiffItem[] {
+  const lines = patchIn(rawInput)?.trim().split(/\r?\n/);
+  if (lines?.at(-1)?.trim() !== '*** End Patch') return [];
+  const items: PatchItem[] = [];
+  let file: { readonly path: string; readonly kind: 'Add' | 'Delete' | 'Update' } | undefined;
+  let hunk: PatchItem | undefined;
+  for (const line of lines.slice(1, -1)) {
+    const [, kind, name = ''] = /^\*\*\* (Add|Delete|Update) File: (.+)$/.exec(line) ?? [];
+    const target = /^\*\*\* Move to: (.+)$/.exec(line)?.[1];
+    if (kind) {
+      file = { path: resolve(name.trim()), kind: kind as 'Add' | 'Delete' | 'Update' };
+      hunk = kind === 'Update' ? undefined : { path: file.path, before: kind === 'Add' ? null : '', after: '', kind };
+      if (hunk) items.push(hunk);
+    } else if (target !== undefined && file?.kind === 'Update') {
+      items.push({ path: file.path, before: null, after: `${file.path} → ${resolve(target.trim())}`, kind: 'Move' });
+    } else if (file?.kind === 'Update' && /^@@/.test(line)) {
+      hunk = { path: file.path, before: '', after: '', kind: 'Update' };
+      items.push(hunk);
+    } else if (line !== '*** End of File') {
+      if (file?.kind === 'Update' && !hunk) {
+        hunk = { path: file.path, before: '', after: '', kind: 'Update' };
+        items.push(hunk);
+      }
+      if (!hunk || !extend(hunk, line)) return [];
+    }
+  }
+  return items.filter((item) => item.kind !== 'Update' || item.before !== '' || item.after !== '').map(toDiffItem);
+}
+interface PatchItem {
+  readonly path: string;
+  before: string | null;
+  after: string;
+  readonly kind: string;
+}
+function extend(hunk: PatchItem, line: string): boolean {
+  const [mark, text] = [line[0] ?? ' ', line.slice(1)];
+  if (hunk.kind === 'Add') {
+    hunk.after += `${text}\n`;
+    return mark === '+';
+  }
+  if (hunk.kind !== 'Update' || !' +-'.includes(mark)) return false;
+  if (mark !== '+') hunk.before += `${text}\n`;
+  if (mark !== '-') hunk.after += `${text}\n`;
+  return true;
+}
+function toDiffItem({ path, before, after, kind }: PatchItem): DiffItem {
+  const item = { type: 'diff', path, oldText: before, newText: after } as const;
+  if (kind === 'Move') return { ...item, summary: true } as DiffItem;
+  return { ...item, ...(kind === 'Add' ? { _meta: { kind: 'add' } } : kind === 'Delete' ? { _meta: { kind: 'delete' } } : {}) } as DiffItem;
+}

@@ -47,6 +47,7 @@ import {
   isWhole,
   mergeAsked,
   mergeCall,
+  mergeEdits,
   NOTHING_STOPPED,
   newCall,
   type Stopped,
@@ -72,7 +73,7 @@ import {
   unreadable,
   version1,
 } from './codec.ts';
-import { locate } from './diffs.ts';
+import { locate, patchItems } from './diffs.ts';
 import { decodeBytes, version2 } from './draft.ts';
 import {
   FORM_CANCELLED,
@@ -197,6 +198,8 @@ export interface AcpState extends Conversation {
   /** A sign-in was made for what is being done: it is not asked for twice. */
   signedIn: boolean;
   signIn: SignIn | null;
+  /** Why the agent wants it, in its own words. */
+  signInReason: string | null;
   /** The process runs with something the user entered. */
   keyed: boolean;
   sessionId: string | null;
@@ -208,6 +211,8 @@ export interface AcpState extends Conversation {
   startedAt: number | null;
   /** Tool servers of ours that the agent is told of; null: none were offered yet. */
   servers: readonly object[] | null;
+  /** `offered`: the agent knows where they are; `taken`: it has asked for them, so that its model may know them. */
+  tools: 'refused' | 'offered' | 'taken';
   /** `heard` when the answer that is waited for was asked for. */
   heardBefore: number;
   greeted: boolean;
@@ -281,6 +286,8 @@ export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
   ending: PromptEnd | null;
   /** Terminals whose commands the user has ended. */
   readonly stoppedTerminals: string[];
+  /** The agent's own terminals that it showed in this turn and whose end it has not told. */
+  readonly shownTerminals: Table<true>;
   readonly decided: Decided;
   /** `heard` when silence was looked for last, and how often it was the same. */
   heardBefore: number;
@@ -383,7 +390,7 @@ interface Terminal {
   readonly line: string;
   readonly turnId: string | null;
   state: 'running' | 'ended' | 'released';
-  code: number | null;
+  code: number | null | 'running';
   /** The user has ended it. */
   stopped: boolean;
   /** `agent`: a call of the agent's shows it; otherwise our own call does, or none yet. */
@@ -407,12 +414,14 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     opened: null,
     signedIn: false,
     signIn: null,
+    signInReason: null,
     keyed: false,
     sessionId: null,
     hears: null,
     renewed: false,
     startedAt: setup.startedAt,
     servers: null,
+    tools: 'refused',
     heardBefore: 0,
     greeted: false,
     junk: 0,
@@ -634,19 +643,24 @@ class AcpStep extends Step<AcpState> {
     }
   }
   announce(): void {
-    const { agent, setup, servers, keyed } = this.state;
+    const { agent, setup, tools, keyed } = this.state;
     if (!agent) return;
     const { accepts, can } = agent;
-    const offered = servers !== null && servers.length > 0;
     const offers: Offers = {
       ...(accepts.image ? { images: true } : {}),
       ...(can.list ? { history: true } : {}),
       ...(can.delete ? { forget: true } : {}),
       ...(can.fork ? { fork: true } : {}),
       ...(can.logout || keyed ? { signOut: true } : {}),
-      tools: offered
-        ? { accepted: setup.tools, rejected: [] }
-        : { accepted: [], rejected: setup.tools.map((name) => ({ name, reason: t('The agent takes no tools from the editor.') })) },
+      ...(tools === 'taken' ? { tools: { accepted: setup.tools, rejected: [] } } : {}),
+      ...(tools === 'refused'
+        ? {
+            tools: {
+              accepted: [],
+              rejected: setup.tools.map((name) => ({ name, reason: t('The agent takes no tools from the editor.') })),
+            },
+          }
+        : {}),
     };
     const name = agent.title ?? agent.name ?? 'ACP';
     this.emit({
@@ -793,14 +807,17 @@ class AcpStep extends Step<AcpState> {
 
   // --- sign-in: the user chooses one of the agent's ways, and what needed it is done once more
 
-  startSignIn(_error: Failure): void {
+  startSignIn(error: Failure): void {
     const { state } = this;
+    // "Authentication required" says no more than its code.
+    const words = faultOf(error).message;
+    state.signInReason = /^authentication required\.?$/i.test(words) ? null : words;
     const ways = (state.agent?.authMethods ?? []).filter((method) => wayOf(method, state.setup.can) !== undefined);
     if (state.turn?.prompt) state.turn.prompt.step = 'signIn';
     if (ways.length === 0)
       return this.signInDeclined(t('The agent wants you to sign in. Set it up with its own program first, then start it again.'));
     state.signIn = { step: 'choosing' };
-    this.askUser(signInAsk(this.newId(), ways), { is: 'signIn' });
+    this.askUser(signInAsk(this.newId(), ways, state.signInReason), { is: 'signIn' });
   }
   wayChosen(answer: Answer): void {
     const { state } = this;
@@ -872,15 +889,18 @@ class AcpStep extends Step<AcpState> {
     this.ready_();
   }
   signInDeclined(why: string): void {
-    this.signInFailed({ kind: 'lost', message: why });
+    const { signInReason } = this.state;
+    this.signInFailed({ kind: 'lost', message: signInReason === null ? why : `${why} ${signInReason}` });
   }
   signInFailed(error: Failure): void {
     const { state } = this;
+    const { message } = faultOf(error);
     state.signIn = null;
-    if (state.turn?.prompt?.step !== 'signIn') return this.failed(faultOf(error).message);
+    if (state.turn?.prompt?.step !== 'signIn') return this.failed(message, ['restart', 'showLog', 'pickAgent']);
     // In the middle of a conversation the user can go on with it, whatever became of the sign-in.
     this.announce();
-    this.promptFailed(error);
+    if (state.turn.phase === 'stopping') this.finishTurn('cancelled');
+    else this.finishTurn('failed', { error: { message, next: ['signIn', 'showLog'] } });
   }
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
@@ -1071,12 +1091,21 @@ class AcpStep extends Step<AcpState> {
       this.timer('stopping', null);
       this.cancelAsks();
     }
+    // Some agents say nothing more of a command that was stopped.
+    if (status === 'cancelled')
+      for (const id of keys(turn.shownTerminals))
+        this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null, stopped: true } } });
     for (const call of Object.values(turn.calls)) {
       put(state.past, call.id, true);
       if (status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status))
         this.changeCall(turn, call.id, { status: 'ended' });
     }
     this.endTurn(status, end);
+    // What it has not asked for in a whole turn, its model does not know.
+    if (turn.by === 'user' && state.tools === 'offered' && status === 'done') {
+      state.tools = 'refused';
+      this.announce();
+    }
     const next = turn.by === 'user' ? this.nextPrompt() : undefined;
     if (next) this.prompt(next.turnId, next.content);
   }
@@ -1347,7 +1376,9 @@ class AcpStep extends Step<AcpState> {
     state.recorded ??= { messageId, content: [] };
     const { content: all } = state.recorded;
     const last = all.at(-1);
-    if (content.type === 'text' && last?.type === 'text') all[all.length - 1] = { type: 'text', text: last.text + content.text };
+    // Pieces of one message are one text; without an id a sentence behind a whole one is another message.
+    const isPiece = content.type === 'text' && last?.type === 'text' && (messageId !== null || !isNextMessage(last.text, content.text));
+    if (isPiece) all[all.length - 1] = { type: 'text', text: last.text + content.text };
     else all.push(content);
   }
 
@@ -1397,22 +1428,28 @@ class AcpStep extends Step<AcpState> {
     if (!known && from === 'tool_call_update' && find(this.state.past, id)) return undefined;
     const call = known ?? newCall(id);
     if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) startAgain(known);
-    mergeCall(call, news, from, stoppedIn(turn));
+    mergeCall(call, news, from, stoppedIn(turn, this.state.terminals));
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
+    if (news.rawInput != null && Object.keys(call.edits).length === 0)
+      mergeEdits(
+        call,
+        patchItems(call.rawInput, (path) => resolvePath(this.state.setup.cwd, path)),
+      );
     if (known) this.tell(turn, call);
     else {
       if (!this.codec.messagesStay) lane.messages = {};
       call.told = shown(call);
       this.addCall(turn, lane, call, { inputText: '', ...call.told });
     }
-    if (news._meta) this.displayTerminal(news._meta);
+    if (news._meta) this.displayTerminal(turn, news._meta);
     this.readEdits(turn, call);
     this.seenTerminals(call);
     // Another question about the same call is a question of its own.
     if (from === 'permission') return call;
     for (const question of Object.values(this.state.questions))
-      if (question.turnId === turn.id && question.callId === id) this.questionNews(question, call, news, from, stoppedIn(turn));
+      if (question.turnId === turn.id && question.callId === id)
+        this.questionNews(question, call, news, from, stoppedIn(turn, this.state.terminals));
     return call;
   }
   tell(turn: AcpTurn, call: AcpCall): void {
@@ -1420,7 +1457,7 @@ class AcpStep extends Step<AcpState> {
     if (change) this.changeCall(turn, call.id, change);
   }
   /** Terminals that the agent runs itself and only shows: they travel in the meta of calls, output maybe before the announcement. */
-  displayTerminal(meta: Readonly<Record<string, unknown>>): void {
+  displayTerminal(turn: AcpTurn, meta: Readonly<Record<string, unknown>>): void {
     const info = metaPart(meta, 'terminal_info');
     if (info) {
       const command = typeof info.command === 'string' ? { command: info.command } : {};
@@ -1430,7 +1467,9 @@ class AcpStep extends Step<AcpState> {
     if (output && typeof output.data === 'string')
       this.emit({ type: 'terminal.changed', terminal: { id: output.terminal_id }, delta: output.data });
     const exit = metaPart(meta, 'terminal_exit');
+    for (const one of [info, output]) if (one) put(turn.shownTerminals, one.terminal_id, true);
     if (!exit) return;
+    remove(turn.shownTerminals, exit.terminal_id);
     const code = typeof exit.exit_code === 'number' ? exit.exit_code : null;
     const signal = typeof exit.signal === 'string' ? exit.signal : null;
     this.emit({ type: 'terminal.changed', terminal: { id: exit.terminal_id, exit: { code, signal } } });
@@ -1451,6 +1490,9 @@ class AcpStep extends Step<AcpState> {
       ...(stops === undefined ? {} : { stops }),
       ...(exit === undefined ? {} : { exit }),
     };
+    const shownIn = this.state.turn?.shownTerminals;
+    if (shownIn && exit) remove(shownIn, id);
+    else if (shownIn) put(shownIn, id, true);
     const reset = output === undefined ? {} : { reset: true as const };
     this.emit({ type: 'terminal.changed', terminal: change, ...(text === '' ? {} : { delta: text }), ...reset });
   }
@@ -1767,7 +1809,12 @@ class AcpStep extends Step<AcpState> {
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
     const built = this.questionAsk(question, open?.id ?? this.newId());
     if (!built) return;
-    if (open && meaningOf(built, this.state.setup.cwd) === meaningOf(open.shown, this.state.setup.cwd)) return;
+    if (open && meaningOf(built, this.state.setup.cwd) === meaningOf(open.shown, this.state.setup.cwd)) {
+      if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
+      // Details of the same request: it stays where it stands, and an answer under way still counts.
+      put(this.state.asks, open.id, { ...open, shown: built });
+      return this.emit({ type: 'ask.changed', ask: built });
+    }
     if (open && !this.withdrawQuestion(question)) return;
     const shown = open ? { ...built, id: this.newId() } : built;
     question.askId = shown.id;
@@ -2069,7 +2116,7 @@ class AcpStep extends Step<AcpState> {
       line: job.line,
       turnId: job.turnId,
       state: 'running',
-      code: null,
+      code: 'running',
       stopped: false,
       seen: 'unseen',
     });
@@ -2214,7 +2261,12 @@ class AcpStep extends Step<AcpState> {
       }
       case 'tools':
         state.servers = !error && Array.isArray(result) ? (result as object[]) : [];
+        state.tools = state.servers.length > 0 ? 'offered' : 'refused';
+        if (state.tools === 'offered') this.port(null, 'listed', 'server', { do: 'listed' });
         return state.opening === 'tools' ? this.resumeSession() : undefined;
+      case 'listed':
+        state.tools = 'taken';
+        return state.phase === 'ready' && !state.renewed ? this.announce() : undefined;
       case 'session':
         return this.sessionAnswered(result, error);
       case 'authenticate':
@@ -2336,6 +2388,7 @@ function acpTurn(id: string, by: AcpTurn['by'], promptText: string, prompt: Prom
     prompt,
     ending: null,
     stoppedTerminals: [],
+    shownTerminals: {},
     decided: nothingDecided(),
     heardBefore: 0,
     silent: 0,
@@ -2344,9 +2397,10 @@ function acpTurn(id: string, by: AcpTurn['by'], promptText: string, prompt: Prom
 function acpLane(name: string, parent: string | null): AcpLane {
   return { ...newLane(name, parent), messages: {} };
 }
-function stoppedIn(turn: AcpTurn): Stopped {
-  if (turn.phase !== 'stopping' && turn.stoppedTerminals.length === 0) return NOTHING_STOPPED;
-  return { turn: turn.phase === 'stopping', terminals: turn.stoppedTerminals };
+function stoppedIn({ phase, stoppedTerminals }: AcpTurn, terminals: Table<Terminal>): Stopped {
+  if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
+  const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
+  return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
 }
 function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
   const { agentInfo, agentCapabilities: caps } = answer;
@@ -2374,6 +2428,7 @@ function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
     authMethods: answer.authMethods ?? [],
   };
 }
+const isNextMessage = (before: string, next: string): boolean => /[.!?。！？\n]$/.test(before) && /^(?:\p{Lu}|\p{Lo})/u.test(next);
 const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
 /** Why a turn ended, in our words. A reason nobody knows is a normal end. */

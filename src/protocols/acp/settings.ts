@@ -7,7 +7,7 @@ import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, WireCommand
 
 /* What a session has beside its turns: modes, models and options (in whichever of three forms the agent has), plans, commands. */
 
-/** Config options win over modes and legacy models. The option of the category "mode" is the session's mode. */
+/** Config options win over legacy models. An option of the category "mode" is the session's mode; without one the modes are. */
 export interface Settings {
   modes: Modes | null;
   models: Models | null;
@@ -82,12 +82,12 @@ export function settingEvents(settings: Settings): readonly SessionEvent[] {
     { type: 'options.set', options: config.length > 0 ? options.map(toOption) : legacyModels(settings.models) },
   ];
 }
-function modeChoice({ config, modes }: Settings, option: SelectOption | undefined) {
+function modeChoice({ modes }: Settings, option: SelectOption | undefined) {
   if (option) {
     const all = choicesOf(option).map(({ value, name, description }) => ({ id: value, name, ...(description ? { description } : {}) }));
     return { current: option.currentValue, all };
   }
-  if (config.length > 0 || !modes || modes.availableModes.length === 0) return null;
+  if (!modes || modes.availableModes.length === 0) return null;
   const all = modes.availableModes.map(({ id, name, description }) => ({ id, name, ...(description ? { description } : {}) }));
   return { current: modes.currentModeId, all };
 }

@@ -30,7 +30,7 @@ export function variablesIn(methods: readonly AuthMethod[]): readonly string[] {
   return methods.flatMap((method) => (method.vars ?? []).map((one) => one.name));
 }
 
-export function signInAsk(id: string, methods: readonly AuthMethod[]): Approval {
+export function signInAsk(id: string, methods: readonly AuthMethod[], reason: string | null): Approval {
   const options: Option[] = methods.map((method) => ({
     id: method.id,
     label: method.name,
@@ -45,7 +45,7 @@ export function signInAsk(id: string, methods: readonly AuthMethod[]): Approval 
     wordless: true,
     ours: true,
     title: t('Sign in'),
-    detail: { type: 'text', text: t('The agent wants you to sign in. Choose how.') },
+    detail: { type: 'text', text: [...(reason === null ? [] : [reason]), t('The agent wants you to sign in. Choose how.')].join('\n\n') },
     options,
   };
 }
