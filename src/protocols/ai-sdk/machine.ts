@@ -762,8 +762,10 @@ class AiSdk extends ShownMessage {
   end(turn: ChatTurn, { retry, status, ...end }: TurnOutcome): void {
     const { state } = this;
     for (const call of Object.values(turn.own)) this.dropCall(call);
-    for (const call of ['settings', 'key']) this.do({ do: 'drop', call });
-    for (const timer of ['resume', 'farewell', 'closing']) this.timer(timer, null);
+    if (turn.stage === 'settings') this.do({ do: 'drop', call: 'settings' });
+    if (turn.keyAsk && turn.keyAsk.askId === null) this.do({ do: 'drop', call: 'key' });
+    if (turn.stage === 'resume') this.timer('resume', null);
+    if (turn.phase === 'stopping') this.timer('farewell', null);
     if (turn.link !== null) this.close(turn.link);
     const last = state.messages.at(-1);
     if (last?.role === 'assistant' && isEmpty(last)) state.messages.pop();
@@ -1070,7 +1072,7 @@ class AiSdk extends ShownMessage {
   }
   startHanding(turn: ChatTurn, call: OwnCall, isSure: boolean): void {
     this.timer(`quiet ${call.id}`, null);
-    call.handing = { stage: 'trying', isSure, tries: 0, at: 0, refusals: {} };
+    call.handing = { stage: 'trying', isSure, tries: 0, at: 0, url: '', refusals: {} };
     this.tryAddress(turn, call, call.handing);
   }
   /** A server may announce a call before it waits for the result, so what looks like a wrong address is tried again. One that refuses is not. */
@@ -1078,8 +1080,10 @@ class AiSdk extends ShownMessage {
     const urls = this.resultUrls;
     while (handing.at < urls.length && find(handing.refusals, urls[handing.at] ?? '')) handing.at += 1;
     const url = urls[handing.at];
-    if (url !== undefined && call.answer)
+    if (url !== undefined && call.answer) {
+      handing.url = url;
       return this.port(null, `result ${call.id}`, 'server', { do: 'result', url, body: this.resultBody(call.id, call.answer) });
+    }
     const [refusal] = Object.values(handing.refusals);
     if (refusal && urls.every((one) => find(handing.refusals, one))) {
       handing.stage = 'refused';
@@ -1096,7 +1100,7 @@ class AiSdk extends ShownMessage {
     const { handing } = call;
     const { response } = turn;
     if (!handing || !response) return;
-    const url = this.resultUrls[handing.at] ?? '';
+    const { url } = handing;
     const { how, why = '', key = null } = (result ?? { how: 'notYet' }) as { how: string; why?: string; key?: string | null };
     if (how === 'accepted') {
       handing.stage = 'over';

@@ -88,7 +88,9 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
       const text = isTool(part) ? part.rawInput : 'text' in part ? part.text : undefined;
       const known = turn.shown[at]?.text ?? 0;
       if (typeof text === 'string' && text.length > known) this.grew(at, text.slice(known));
-      if (isTool(part) && part.state !== 'input-streaming') this.changed(at);
+      // A call of ours that runs is shown as running, which its part does not say.
+      const isRunning = isTool(part) && find(turn.own, part.toolCallId)?.stage === 'running';
+      if (isTool(part) && part.state !== 'input-streaming' && !isRunning) this.changed(at);
     });
   }
   show(turn: ChatTurn, at: number, part: UiPart): Shown {

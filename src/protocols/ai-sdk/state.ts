@@ -30,6 +30,8 @@ export interface AiSdkState extends Conversation {
   /** The rest of a response that was under way when the window closed is looked for. */
   pickUp: { link: string | null; attempt: number } | null;
   linkCount: number;
+  /** How many ids of messages were made. */
+  messageCount: number;
 }
 export interface Setup {
   readonly name: string | null;
@@ -128,8 +130,9 @@ export interface Handing {
   stage: 'trying' | 'refused' | 'over';
   readonly isSure: boolean;
   tries: number;
-  /** The address that is tried, as an index. */
+  /** The address that is tried, as an index and as it was then. */
   at: number;
+  url: string;
   readonly refusals: Table<{ readonly why: string; readonly key: string | null }>;
 }
 /** One response, from its headers to its end, cuts and replays included. */
@@ -211,6 +214,7 @@ export function newAiSdk(seed: string, { past, ...begin }: Begin): AiSdkState {
     failed: null,
     pickUp: null,
     linkCount: 0,
+    messageCount: 0,
   };
   state.messages.push(...fromTurns(past, () => messageId(state), state.users));
   for (const turn of past) for (const part of turn.parts) if (part.kind === 'call') put(state.started, part.id, true);
@@ -221,7 +225,7 @@ export function newAiSdk(seed: string, { past, ...begin }: Begin): AiSdkState {
 
 /** A UUID: the seed with a count as its last group. */
 export function messageId(state: AiSdkState): string {
-  return `${state.seed.slice(0, 24)}${(++state.ids).toString(16).padStart(12, '0')}`;
+  return `${state.seed.slice(0, 24)}${(++state.messageCount).toString(16).padStart(12, '0')}`;
 }
 
 /** The headers of a response. */

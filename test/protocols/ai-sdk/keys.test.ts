@@ -28,25 +28,3 @@ test('a server that wants a key: it is asked for as a secret, kept by the editor
   assert.deepEqual([...secrets], [[`ai-sdk:${server.url}`, 'good']]);
   assert.equal(JSON.stringify([events, live.store.now]).includes('good'), false, 'neither the session nor its journal knows it');
 });
-
-test('a key that was kept is sent at once; the one of the profile comes first', async (t) => {
-  const secrets = new Map<string, string>();
-  const first = await talk(t, { secrets, routes: { '/api/chat': guarded } });
-  secrets.set(`ai-sdk:${first.server.url}`, 'good');
-  assert.equal((await first.prompt()).status, 'done');
-  assert.equal(first.server.asked.length, 1);
-  const own = await talk(t, { secrets: new Map(), headers: { Authorization: 'Bearer old' }, routes: { '/api/chat': guarded } });
-  const refused = await own.prompt();
-  assert.deepEqual([refused.error?.code, refused.error?.next], ['401', ['openSettings', 'retry']]);
-});
-
-test('no key is entered: the refusal stands, and nothing is sent again', async (t) => {
-  const { server, say, asked, answer, ended, stop } = await talk(t, { secrets: new Map(), routes: { '/api/chat': guarded } });
-  const id = say('go');
-  answer(await asked(), { kind: 'cancelled' });
-  assert.deepEqual([(await ended(id)).error?.code, server.asked.length], ['401', 1]);
-  const next = say('again');
-  await asked();
-  stop();
-  assert.equal((await ended(next)).status, 'cancelled');
-});

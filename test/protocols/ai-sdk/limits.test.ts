@@ -73,26 +73,6 @@ test('no limit while a user is asked', async (t) => {
   assert.equal(postedPart(server)?.output, 'late');
 });
 
-test('no limit on a question to the user', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { server, say, asked, answer, ended, now } = await talk(t, {
-    routes: {
-      '/api/chat': (reply, asking, n) =>
-        n === 1
-          ? reply.all(start('m'), step, called('c', 'ask_person', { question: 'Well?' }), finish('tool-calls'))
-          : route(reply, asking, n),
-    },
-  });
-  const id = say('go');
-  const ask = await asked();
-  t.mock.timers.tick(600 * MINUTE);
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(now().asks.length, 1);
-  answer(ask, { kind: 'fields', values: { answer: ['well'] } });
-  await ended(id);
-  assert.deepEqual(postedPart(server)?.output, { answer: 'well' });
-});
-
 test('what is no answer at all is an error result', async (t) => {
   const circular: { self?: unknown } = {};
   circular.self = circular;
@@ -104,11 +84,4 @@ test('what is no answer at all is an error result', async (t) => {
     assert.deepEqual([turn.status, call(turn, 'c').status, part?.state], ['done', 'failed', 'output-error']);
     assert.equal(typeof part?.errorText, 'string');
   }
-});
-
-test('what looks like JSON and is none goes as text', async (t) => {
-  const tool = echoTool('slow', async () => ({ ok: true, text: '{"half": ' }));
-  const { server, prompt } = await talk(t, { tools: [tool], routes: { '/api/chat': route } });
-  await prompt();
-  assert.equal(server.bodies('/api/chat')[1]?.messages.at(-1)?.parts.at(-1)?.output, '{"half": ');
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isRecord } from './json.ts';
 
-// What clients send (ai-sdk.md §2.1, §6.1, §8.2). Unknown members are kept out, unknown parts are let through and ignored later.
+// What clients send (docs/protocols/ai-sdk.md). Unknown members are kept out, unknown parts are let through and ignored later.
 
 const id = z.string().check(z.minLength(1), z.maxLength(1024));
 const part = z.looseObject({ type: z.string().check(z.maxLength(300)) });

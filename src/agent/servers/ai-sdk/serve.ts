@@ -30,7 +30,7 @@ const CHATS_KEPT = 200;
 /** As long as a busy machine may take to load a window again. */
 const AWAY_LIMIT = 30_000;
 
-/** Serves chats over HTTP on the loopback interface (ai-sdk.md §2, §8). */
+/** Serves chats over HTTP on the loopback interface (docs/protocols/ai-sdk.md). */
 export async function serveChats(options: ServeOptions): Promise<Served> {
   const chats = new Map<string, Chat>();
   const server = http.createServer((request, response) => {

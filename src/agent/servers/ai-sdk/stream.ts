@@ -3,7 +3,7 @@ import type { Outlet, WireChunk } from './outlet.ts';
 /** Beyond this a response is not kept to be sent again, in UTF-16 units. */
 const KEPT = 16 * 1024 * 1024;
 
-/** One response as it goes out: to the client that asked for it, and whole to one that comes back for it (ai-sdk.md §10). */
+/** One response as it goes out: to the client that asked for it, and whole to one that comes back for it (docs/protocols/ai-sdk.md). */
 export class Stream {
   readonly #outlets = new Set<Outlet>();
   #said: string[] | undefined = [];
