@@ -17,7 +17,7 @@ import { clip, firstLine, isRecord, planEvents, type ToolUse, toolUse } from './
 export function heartbeat(session: string): object {
   return { type: 'heartbeat_request', session_id: session };
 }
-/** The `@` references of a prompt, named for the agent; null when there are none (qwen.md §4.5). */
+/** The `@` references of a prompt, named for the agent; null when there are none (docs/protocols/qwen.md §4.5). */
 export function referencesIn(text: string): object | null {
   const references = [...text.matchAll(/(?:^|\s)(@((?:\\.|[^\s\\])+))/g)].map(([, original, resolved]) => ({ original, resolved }));
   return references.length > 0 ? { kind: 'at', references } : null;
@@ -26,7 +26,7 @@ export function referencesIn(text: string): object | null {
 
 const UNSUPPORTED = 'unsupported_protocol';
 
-/** An error of the agent, whichever shape it has (qwen.md §4.9). */
+/** An error of the agent, whichever shape it has (docs/protocols/qwen.md §4.9). */
 export interface AgentFault extends Fault {
   readonly unsupported: boolean;
 }
@@ -98,7 +98,7 @@ export interface Place {
   readonly callId: CallId;
 }
 
-/** A `result_display`: text, a file's change, a list of things to do, a plan, a sub-agent's work; anything else as it came (qwen.md §4.3). */
+/** A `result_display`: text, a file's change, a list of things to do, a plan, a sub-agent's work; anything else as it came (docs/protocols/qwen.md §4.3). */
 export function shownIn(value: unknown, cwd: string, place?: Place): Shown | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return text(value);
@@ -220,7 +220,7 @@ export function nameless(cwd: string): ToolUse {
 }
 
 /**
- * What a call seems to be that only its displays speak of: from what waits for a yes, else from what it shows (qwen.md §4.3).
+ * What a call seems to be that only its displays speak of: from what waits for a yes, else from what it shows (docs/protocols/qwen.md §4.3).
  * `before` is what the displays before this one made it out to be.
  */
 export function displayedAs(shown: schema.ToolDisplay, cwd: string, before: ToolUse | undefined): ToolUse | undefined {
@@ -292,7 +292,7 @@ const SGR = /^(?:\u001b\[[0-9;]*m)+$/;
 const OTHERS = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b\[[0-?]*[ -/]*(?![0-?]*m)[@-ln-~]|\u001b[^[\]PX^_]/g;
 
 /**
- * A terminal note's text with its styles as SGR sequences and nothing else in it that a terminal would obey (qwen.md §4.3). Offsets are
+ * A terminal note's text with its styles as SGR sequences and nothing else in it that a terminal would obey (docs/protocols/qwen.md §4.3). Offsets are
  * UTF-16 units; those out of range are clamped.
  */
 export function styledText(text: string, note: Pick<TerminalNote, 'spans' | 'ansi' | 'channel'>): string {
@@ -335,7 +335,7 @@ function ansiMarks(ansi: NonNullable<TerminalNote['ansi']>): Mark[] {
 }
 // --- results of commands
 
-/** What a user does about `result/command` (qwen.md §4.5). */
+/** What a user does about `result/command` (docs/protocols/qwen.md §4.5). */
 export type CommandOutcome =
   | { readonly does: 'say'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
   /** The command's own answer, as Markdown. */

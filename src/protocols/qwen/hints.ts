@@ -24,7 +24,7 @@ interface Asked {
   timer: NodeJS.Timeout;
 }
 
-/** Live suggestions while a user types a command or a reference (qwen.md §4.6). One request at a time; a late answer is dropped. */
+/** Live suggestions while a user types a command or a reference (docs/protocols/qwen.md §4.6). One request at a time; a late answer is dropped. */
 export class Hints {
   readonly #deps: HintDeps;
   #asked: Asked | undefined;

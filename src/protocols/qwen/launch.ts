@@ -13,13 +13,13 @@ export interface TalkOptions {
   readonly heartbeat: number;
   /** Milliseconds without a sign of life until the agent counts as unresponsive. */
   readonly patience: number;
-  /** What every chat request of the envelope dialect carries besides the prompt: a model, sampling, the tools allowed (qwen.md §4). */
+  /** What every chat request of the envelope dialect carries besides the prompt: a model, sampling, the tools allowed (docs/protocols/qwen.md §4). */
   readonly request: object;
   /** Run the program's own script instead of the wrapper that is installed on the PATH. */
   readonly direct: boolean;
 }
 
-/** Milliseconds (qwen.md §6). */
+/** Milliseconds (docs/protocols/qwen.md §6). */
 const HEARTBEAT = 5_000;
 const PATIENCE = 10_000;
 
@@ -125,7 +125,7 @@ export function copyIn(key: string): string | undefined {
 
 const LONGEST = 300;
 
-/** What exit codes of the shipped agent mean, for an end that nothing else explains (qwen.md §1.1). */
+/** What exit codes of the shipped agent mean, for an end that nothing else explains (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
   42: () => t('It could not use what it was given as input.'),
   44: () => t('Its sandbox could not be set up.'),
@@ -134,7 +134,7 @@ const CODES: Readonly<Record<number, () => string>> = {
   55: () => t('It has used up its budget.'),
 };
 
-/** What of stderr explains an end: the reason before a usage text, or the last of it (qwen.md §1.8). */
+/** What of stderr explains an end: the reason before a usage text, or the last of it (docs/protocols/qwen.md §1.8). */
 export function explain(stderr: string): string {
   const usage = /^Usage:/m.exec(stderr);
   return usage ? stderr.slice(0, Math.min(usage.index, 2048)).trim() : stderr.slice(-4096).trim();
@@ -184,7 +184,7 @@ function namesError(line: string): boolean {
 function plain(line: string): string {
   return line.replaceAll(/\x1b\[[0-9;]*m/g, '').trim();
 }
-/** Milliseconds (qwen.md §6). */
+/** Milliseconds (docs/protocols/qwen.md §6). */
 const WINDOW = 600_000;
 const WAITS = [1_000, 4_000, 15_000] as const;
 /** A start that fails this soon after it began says why on stderr and would do so again. */

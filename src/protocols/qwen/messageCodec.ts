@@ -34,7 +34,7 @@ export interface Prompt {
   readonly left: readonly string[];
 }
 
-/** A prompt as the agent takes it: text, files as `@path` references (qwen.md §3.1), images where it understands them. */
+/** A prompt as the agent takes it: text, files as `@path` references (docs/protocols/qwen.md §3), images where it understands them. */
 export function promptOf(content: readonly Content[], cwd: string, takesImages: boolean): Prompt {
   const left: string[] = [];
   const images: { readonly mime: string; readonly data: string }[] = [];
@@ -78,7 +78,7 @@ function reference(file: Extract<Content, { type: 'file' }>, cwd: string): strin
 /** The id of our `initialize`, which is sent before anything is known of the agent. */
 export const INITIALIZE = 'initialize';
 
-/** The line that has to be the very first one (docs/protocols/qwen.md#which-dialect). */
+/** The line that has to be the very first one (docs/protocols/qwen.md §2.3). */
 export function initializeRequest(peer: Peer, withTools: boolean): object {
   return {
     type: 'control_request',
@@ -125,7 +125,7 @@ function oneContent(one: Block): readonly Content[] {
   }
   return [];
 }
-/** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (qwen.md §12). */
+/** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
 export function isInterruption(text: string): boolean {
   return text.trimStart().startsWith('[Request interrupted');
 }
@@ -163,7 +163,7 @@ export interface SystemEffects {
   readonly notes: readonly { readonly level: 'info' | 'warn'; readonly text: string; readonly parent?: string }[];
 }
 
-/** Reads a `system` line. The subtype `init` comes again with every turn; unknown subtypes change nothing (qwen.md §3, §12). */
+/** Reads a `system` line. The subtype `init` comes again with every turn; unknown subtypes change nothing (docs/protocols/qwen.md §3, §12). */
 export function systemEffects(line: SystemLine): SystemEffects {
   const mode = line.permission_mode ?? line.permissionMode ?? undefined;
   const text = textIn(line);
@@ -457,7 +457,7 @@ function isError(subtype: string | null | undefined): boolean {
   return subtype?.startsWith('error') ?? false;
 }
 
-/** Tokens of the whole session so far: Claude Code says them per model, Qwen Code as a running total (qwen.md §3.7). */
+/** Tokens of the whole session so far: Claude Code says them per model, Qwen Code as a running total (docs/protocols/qwen.md §3.7). */
 export function usageOf(line: ResultLine): Usage {
   const models = Object.values(line.modelUsage ?? {});
   const cost = line.total_cost_usd ? { cost: { amount: line.total_cost_usd, currency: 'USD' } } : {};
@@ -513,7 +513,7 @@ function isLess(now: Usage, then: Usage): boolean {
 }
 // --- commands
 
-/** The shipped agent gives names only (qwen.md §3.9). */
+/** The shipped agent gives names only (docs/protocols/qwen.md §3.9). */
 const KNOWN: Readonly<Record<string, () => string>> = {
   auth: () => t('Choose how to sign in'),
   bug: () => t('Report a problem with the agent'),
@@ -563,7 +563,7 @@ function plain(name: string): string {
 }
 // --- reports about usage
 
-/** The command of ours that asks the agent what has been used, and the spans of time it knows (qwen.md §3.2). */
+/** The command of ours that asks the agent what has been used, and the spans of time it knows (docs/protocols/qwen.md §3.2). */
 export const USAGE = 'usage';
 const RANGES = ['today', 'week', 'month', 'all'];
 

@@ -13,7 +13,7 @@ export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 // --- the program
 
 /**
- * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (qwen.md §1.1). What is
+ * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (docs/protocols/qwen.md §1.1). What is
  * not laid out like that is run as it stands.
  */
 export function directly(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {

@@ -9,7 +9,7 @@ const count = maybe(z.number());
 
 // --- both dialects: requests to use a tool
 
-/** What both dialects ask about a tool (qwen.md §3.3, §4.8); the message dialect's own members, which the other one fills in. */
+/** What both dialects ask about a tool (docs/protocols/qwen.md §3.3, §4.8); the message dialect's own members, which the other one fills in. */
 
 const suggestion = z.looseObject({ type: word });
 const MOST_SUGGESTIONS = 50;
@@ -55,7 +55,7 @@ export const questionInput = z.object({
 
 // --- the message dialect
 
-/** Lines of the message dialect (qwen.md §3, §12). Members nobody reads are left out; unknown ones are ignored. */
+/** Lines of the message dialect (docs/protocols/qwen.md §3, §12). Members nobody reads are left out; unknown ones are ignored. */
 
 export const block = z.object({
   type: z.string(),
@@ -190,7 +190,7 @@ export const modeReply = z.object({ mode: word });
 
 // --- the envelope dialect
 
-/** Lines of the envelope dialect (qwen.md §4). Members nobody reads are left out; unknown ones are ignored. */
+/** Lines of the envelope dialect (docs/protocols/qwen.md §4). Members nobody reads are left out; unknown ones are ignored. */
 
 const annotations = maybe(z.array(z.looseObject({ type: word })).check(z.maxLength(10_000)));
 
@@ -267,7 +267,7 @@ export const toolDisplay = z.object({
 });
 export type ToolDisplay = z.infer<typeof toolDisplay>;
 
-/** What waits for a yes: a command, a file's change, a call of a tool server, a plan (qwen.md §4.3). Both spellings occur. */
+/** What waits for a yes: a command, a file's change, a call of a tool server, a plan (docs/protocols/qwen.md §4.3). Both spellings occur. */
 export const confirmation = z.object({
   title: maybe(z.string()),
   command: maybe(z.string()),

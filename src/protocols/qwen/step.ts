@@ -399,6 +399,7 @@ export abstract class QwenStep extends Step<QwenState> {
       this.showApproval(approval);
     } else if (what === 'check' && approval.phase.at === 'checking') {
       const { optionId, edited } = approval.phase;
+      approval.phase = { at: 'asking' };
       if (read.text !== approval.before.text) return this.askAgain(approval, read);
       const [diff] = approval.diffs;
       if (edited !== null && diff && edited !== diff.after) this.allowEdited(approval, { ...diff, after: edited });
@@ -484,6 +485,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const approval = find(this.agent.approvals, id);
     if (approval?.phase.at !== 'writing') return;
     const { diff } = approval.phase;
+    approval.phase = { at: 'asking' };
     const call = this.call(approval.request.tool_use_id);
     if (failure === undefined) {
       if (call) call.decision = { is: 'written', diff };

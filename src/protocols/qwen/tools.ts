@@ -31,7 +31,7 @@ export function clip(text: string, limit: number): string {
 
 // --- calls
 
-/** What a tool does, whatever the agent calls it (qwen.md §3.5). */
+/** What a tool does, whatever the agent calls it (docs/protocols/qwen.md §3.5). */
 export type ToolWork =
   | 'edit'
   | 'write'
@@ -217,7 +217,7 @@ const cells = z.object({
 });
 
 /**
- * What a call would do to its file, from its input and the file's text. The agent sends no diff (qwen.md §3.5). When it cannot be told
+ * What a call would do to its file, from its input and the file's text. The agent sends no diff (docs/protocols/qwen.md §3.5). When it cannot be told
  * exactly, the pieces are shown as an excerpt. Empty for calls that change no file.
  */
 export function proposalOf(use: ToolUse, text: FileText, cwd: string): readonly Diff[] {
@@ -481,7 +481,7 @@ export function fieldsOf(input: unknown): readonly Field[] | undefined {
   }));
 }
 
-/** The input with the user's answers, filed as the agent wants them (qwen.md §3.3, §12); undefined when nothing was answered. */
+/** The input with the user's answers, filed as the agent wants them (docs/protocols/qwen.md §3.3, §12); undefined when nothing was answered. */
 export function answeredInput(input: unknown, answer: Answer, by: 'index' | 'question'): Readonly<Record<string, unknown>> | undefined {
   const parsed = questionInput.safeParse(input);
   if (!parsed.success || answer.kind !== 'fields') return undefined;

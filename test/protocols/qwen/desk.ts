@@ -5,7 +5,7 @@ import type { Ports, Tool } from '../../../src/protocols/ports.ts';
 import { QwenAdapter } from '../../../src/protocols/qwen/adapter.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Answer } from '../../../src/session/intents.ts';
-import type { Approval, Ask, Question, Session, ToolCall, Turn } from '../../../src/session/model.ts';
+import type { Approval, Ask, Question, ToolCall, Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 import { callsOf } from '../../../src/session/select.ts';
 import type { Channel, Closed } from '../../../src/transport/channel.ts';
@@ -216,10 +216,6 @@ export type Desk = ReturnType<typeof desk>;
 
 export function textOf(turn: Turn): string {
   return turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('|');
-}
-
-export function calls(session: Session): readonly (readonly [string, ToolCall['status']])[] {
-  return session.turns.flatMap((turn) => callsOf(turn).map((call) => [call.id, call.status] as const));
 }
 
 export function call(turn: Turn, id: string): ToolCall {

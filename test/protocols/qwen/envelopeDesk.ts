@@ -39,12 +39,3 @@ export const display = (id: string, status: string, result: unknown, more: objec
   result_display: result,
   ...more,
 });
-/** A request for a permission in the flat shape. */
-export const flat = (id: string, name: string, args: unknown, more: object = {}) => ({
-  type: 'control_request',
-  request_id: id,
-  subtype: 'can_use_tool',
-  session_id: 'E',
-  tool: { name, arguments: args },
-  ...more,
-});

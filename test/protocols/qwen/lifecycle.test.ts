@@ -10,81 +10,6 @@ import { drive, textOf } from '../../agents/drive.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';
 
-test('a crash: three starts with longer waits on the same conversation, the fourth is left to the user', async (t) => {
-  const all = desk(t);
-  await all.start();
-  for (const [wait, starts] of [
-    [1_000, 2],
-    [4_000, 3],
-    [15_000, 4],
-  ] as const) {
-    all.last().say(l.ready('initialize'));
-    await all.settle();
-    await all.prompt('go');
-    all.last().exit({ signal: 'SIGSEGV' });
-    await all.settle();
-    assert.deepEqual([all.now().link.state, all.turn().status], ['opening', 'failed']);
-    await all.tick(wait - 1);
-    assert.equal(all.processes.length, starts - 1);
-    await all.tick(1);
-    assert.equal(all.processes.length, starts);
-    assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'S']);
-  }
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  all.last().exit({ signal: 'SIGSEGV' });
-  await all.settle();
-  const { link } = all.now();
-  assert.match(link.state === 'closed' ? link.reason : '', /too often/);
-});
-
-test('what was never spoken to is begun anew: the agent keeps nothing of it', async (t) => {
-  const all = desk(t, { resume: 'K' });
-  await all.start();
-  assert.ok(!all.last().spec.args.includes('--resume'));
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  assert.equal(all.now().resumeKey, 'S');
-});
-
-test('the envelope dialect is started with its formats alone, chunks where they are asked for', async (t) => {
-  const all = desk(t, { options: { format: 'stream-chunk-json' } });
-  await all.start();
-  assert.deepEqual(all.last().spec.args, ['--input-format', 'stream-json', '--output-format', 'stream-chunk-json']);
-});
-
-test('a start that fails with words is not tried again: the words are shown', async (t) => {
-  const all = desk(t, { options: { dialect: 'message' } });
-  await all.start();
-  all.last().exit({ code: 1, stderr: 'Session not found: K' });
-  await all.settle();
-  const { link } = all.now();
-  assert.ok(link.state === 'closed');
-  assert.deepEqual([all.processes.length, link.reason], [1, 'It ended with 1. Session not found: K']);
-  assert.match(link.detail ?? '', /^agent --input-format [^\n]+\n\nSession not found: K$/);
-});
-
-test('a conversation the agent does not keep: a new one begins, with a word about it, once', async (t) => {
-  const all = desk(t, { resume: 'K', history: true });
-  await all.start();
-  assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'K']);
-  all.last().exit({ code: 1, stderr: 'Ripgrep not available\nNo saved session found with ID K. Run `qwen --resume`.' });
-  await all.settle();
-  assert.ok(!all.last().spec.args.includes('--resume'));
-  assert.deepEqual(
-    all.last().told.map((line) => line.type),
-    ['control_request', 'heartbeat_request'],
-    'and no other dialect is looked for',
-  );
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  assert.equal(all.now().resumeKey, 'S');
-  assert.match(all.notices().join(), /does not keep this conversation any more/);
-  all.last().exit({ code: 1, stderr: 'No saved session found with ID S' });
-  await all.settle();
-  assert.equal(all.now().link.state, 'closed');
-});
-
 test('a window that closes in the middle of a turn: the next start asks whether to go on where it stopped', async (t) => {
   const all = desk(t, { command: '/opt/qwen' });
   await all.start();
@@ -140,44 +65,6 @@ for (const way of ['a prompt', 'a command', 'a prompt typed before the agent is 
     assert.deepEqual([all.now().asks, all.last().requests('continue_last_turn').length, all.turn().status], [[], 0, 'done']);
   });
 }
-
-test('an agent that ends by itself with code 0 has ended', async (t) => {
-  const all = desk(t);
-  await all.start();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  all.last().exit({ code: 0 });
-  await all.settle();
-  assert.deepEqual([all.now().link.state, all.processes.length], ['closed', 1]);
-});
-
-test('ending the session in a turn: interrupt, refusals, the end of its input', async (t) => {
-  const all = desk(t);
-  await all.start();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  await all.prompt('go');
-  all.last().say(l.permission('R', 'c', 'run_shell_command', { command: 'ls' }));
-  await all.settle();
-  all.live.dispose();
-  await all.settle();
-  assert.equal(all.last().requests('interrupt').length, 1);
-  assert.equal(Object(Object(all.last().answerTo('R')[0]?.response).response).behavior, 'deny');
-  assert.equal(all.last().ended, true);
-});
-
-test('ending while a restart waits leaves nothing behind', async (t) => {
-  const all = desk(t);
-  await all.start();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  all.last().exit({ signal: 'SIGKILL' });
-  await all.settle();
-  all.live.dispose();
-  await all.live.ended;
-  await all.tick(60_000);
-  assert.equal(all.processes.length, 1);
-});
 
 test('the installed wrapper is passed by: the script beside it is run', () => {
   const base = mkdtempSync(path.join(tmpdir(), 'parley-wrapper-'));

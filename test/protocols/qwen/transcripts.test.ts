@@ -3,17 +3,23 @@ import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/launch.ts';
 import { qwen } from '../../../src/protocols/qwen/machine.ts';
+import { QUIRKS } from '../../../src/protocols/qwen/quirks.ts';
 import { newQwenState, type QwenState } from '../../../src/protocols/qwen/state.ts';
 import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import * as l from './lines.ts';
 
 /*
- * What a case is given: product, options, resume, tools, keeps; `dialect` chooses the handshake it begins with (message when left out).
+ * What a case is given: `product` (qwen when left out), `dialect` (the handshake it begins with: message or envelope), `talk` (options of the
+ * profile), `args`, `resume`, `tools`, `keeps`, `firstTurn`, `brokeOff`.
  *
- *   line {…}              a line of the agent          ask R {…}               a control request of the agent
- *   ready {…}             its reply to initialize      later 15000 NAME        time goes by, then the timer fires
- *   assistant [PARENT] […]  whole blocks               replied SUBTYPE {…}     the reply to our newest request of that subtype
- *   result {…}            the end of a turn            result-of CALL "text" / error-of CALL "text"
+ *   ready {…}          its reply to initialize          line {…}            any other line
+ *   init {…}           system/init                      ask R {…}           a control request, `asked R {…}` with the whole line
+ *   delta 0 "text"     a piece of text                  permission R CALL TOOL {…}
+ *   event {…}          another stream event             replied SUBTYPE {…}  the reply to our newest request of that subtype
+ *   assistant […]      whole blocks                     wait 5000           time goes by
+ *   result {…}         the end of a turn                later NAME 5000     time goes by, then that timer fires
+ *   printed "text"     a line that is no message
+ *   result-of CALL "text", error-of CALL "text"
  */
 let clock = 0;
 /** Ids of our requests by subtype, the newest. */
@@ -35,10 +41,10 @@ testTranscripts<QwenState>({
     }
     return effects;
   },
-  start: ({ dialect, options, product, ...setup }) => {
+  start: ({ dialect, talk, product, firstTurn, brokeOff, ...setup }) => {
     clock = 0;
     asked.clear();
-    const { options: talk } = readTalkOptions({ ...(dialect === 'envelope' ? { dialect } : {}), ...(options as object) }, []);
+    const { options } = readTalkOptions(dialect === 'envelope' ? { dialect } : {}, []);
     const state = newQwenState('i', {
       command: 'agent',
       args: [],
@@ -46,13 +52,14 @@ testTranscripts<QwenState>({
       product: product === 'claude' ? 'claude' : 'qwen',
       called: product === 'claude' ? 'Claude Code' : 'Qwen Code',
       client: { name: 'test', version: '0' },
-      options: talk,
+      options: { ...options, ...(talk as object) },
       problems: [],
       resume: null,
       tools: [],
       keeps: {},
       ...setup,
     });
+    Object.assign(state, { firstTurn: firstTurn ?? null, brokeOff: brokeOff ?? false });
     const receipt = { object: 'chat.completion', choices: [], metadata: { protocol_version: 1, session_id: 'E' } };
     return { state, inputs: ['start', dialect === 'envelope' ? `line ${JSON.stringify(receipt)}` : 'ready {}'] };
   },
@@ -65,6 +72,19 @@ testTranscripts<QwenState>({
       method: 'line',
       params: { type: 'control_request', request_id: id, request },
     }),
+    asked: (id, params) => ({ on: 'asked', link: 'agent', id, method: 'line', params }),
+    permission: (name, input) => {
+      const [id = '', callId = '', tool = ''] = name.split(' ');
+      return { on: 'asked', link: 'agent', id, method: 'line', params: l.permission(id, callId, tool, input as object) };
+    },
+    delta: (index, text) => line(l.text(Number(index), text as string)),
+    event: (_name, event) => line(l.event(event as object)),
+    printed: (_name, text) => ({ on: 'junk', link: 'agent', text: text as string }),
+    // An input that means nothing here.
+    wait: (_name, ms) => {
+      clock += ms as number;
+      return { on: 'withdrawn', link: 'agent', id: '' };
+    },
     ready: (_name, payload) => line(l.ready('initialize', payload as object)),
     replied: (subtype, response) =>
       line({ type: 'control_response', response: { subtype: 'success', request_id: asked.get(subtype), response } }),
@@ -84,8 +104,11 @@ testTranscripts<QwenState>({
   describe: (effect) => {
     if (effect.do === 'timer' && (effect.after === null || noise.test(effect.timer))) return null;
     if (effect.do === 'notify') return `write ${(effect.params as readonly object[]).map((one) => JSON.stringify(one)).join(' ')}`;
-    if (effect.do === 'emit' && (effect.event.type === 'usage.set' || effect.event.type === 'commands.set')) return null;
-    return undefined;
+    if (effect.do !== 'emit') return undefined;
+    const { event } = effect;
+    if (event.type === 'commands.set') return `commands ${event.commands.map((command) => command.name).join(' ')}`;
+    if (event.type === 'mode.set') return `mode ${event.mode?.current}`;
+    return event.type === 'options.set' && event.options.length === 0 ? null : undefined;
   },
 });
 
@@ -93,6 +116,14 @@ test('every case has a title of its own', () => {
   const titles = transcriptTitles('test/protocols/qwen/cases');
   assert.deepEqual(
     titles.filter((title, at) => titles.indexOf(title) !== at),
+    [],
+  );
+});
+
+test('every quirk has its transcript', () => {
+  const titles = new Set(transcriptTitles('test/protocols/qwen/cases'));
+  assert.deepEqual(
+    QUIRKS.filter(({ transcript }) => !titles.has(transcript)).map(({ id }) => id),
     [],
   );
 });
