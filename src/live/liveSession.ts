@@ -365,18 +365,28 @@ export class LiveSession implements HostedSession, Disposable {
 
   #prompt(prompt: QueuedPrompt): void {
     if (isEmpty(prompt.content) || this.store.now.turns.some((turn) => turn.id === prompt.turnId)) return;
-    const others = without(this.store.now.queue, prompt.turnId);
-    this.#setQueue(others.length < this.store.now.queue.length ? [prompt, ...others] : [...others, prompt]);
-    if (this.store.now.link.state === 'closed') void this.restart();
+    const { queue, link } = this.store.now;
+    const others = without(queue, prompt.turnId);
+    const wasQueued = others.length < queue.length;
+    // What can be sent at once never stands in the queue.
+    if (this.#canSend() && (wasQueued || others.every((one) => one.held))) return this.#sendPrompt(prompt, wasQueued);
+    this.#setQueue(wasQueued ? [prompt, ...others] : [...others, prompt]);
+    if (link.state === 'closed') void this.restart();
     else this.#drain();
   }
 
   #drain(): void {
-    const { queue, link } = this.store.now;
-    const next = queue.find((one) => !one.held);
-    if (!next || !this.#conversation || link.state !== 'ready' || runningTurn(this.store.now)) return;
-    this.#setQueue(without(queue, next.turnId));
-    this.#conversation.adapter.send(asCommand(next, this.store.now.commands));
+    const next = this.store.now.queue.find((one) => !one.held);
+    if (next && this.#canSend()) this.#sendPrompt(next, true);
+  }
+
+  #canSend(): boolean {
+    return this.#conversation !== undefined && this.store.now.link.state === 'ready' && !runningTurn(this.store.now);
+  }
+
+  #sendPrompt(prompt: QueuedPrompt, wasQueued: boolean): void {
+    if (wasQueued) this.#setQueue(without(this.store.now.queue, prompt.turnId));
+    this.#conversation?.adapter.send(asCommand(prompt, this.store.now.commands));
   }
 
   /** What was to follow waits for the user from now on. */

@@ -15,7 +15,8 @@ export function asCommand(prompt: QueuedPrompt, commands: readonly Command[]): I
     const found = level.find((command) => [command.name, ...command.aliases].some((name) => startsWithWord(rest, name)));
     if (!found) break;
     const name = [found.name, ...found.aliases].find((one) => startsWithWord(rest, one)) ?? found.name;
-    path.push(found.name);
+    // As it was typed: an alias is a name the agent gave.
+    path.push(name);
     rest = rest.slice(name.length).trimStart();
     level = found.children ?? [];
   }

@@ -100,7 +100,7 @@ export function openRpc(channel: Channel, options: RpcOptions): Rpc {
       return pending.size;
     },
     underWay() {
-      pending.explained = true;
+      pending.working();
     },
     dispose() {
       whenClosed.dispose();
@@ -118,28 +118,34 @@ const silentCancellation: CancellationStrategy = {
 class Pending {
   readonly theirs = new Set<string | number>();
   readonly #ids = new Map<string, number | string>();
-  /**
-   * True when, since the last request of ours, an answer of ours went out, which a failure without an id may be about, or the other side was
-   * seen working at the request.
-   */
-  explained = false;
+  /** Ours that a failure without an id is not about, because the other side was seen working at them. */
+  readonly #working = new Set<string>();
+  /** Ours that it need not be about, because an answer of ours went out since that it may be about. */
+  readonly #doubtful = new Set<string>();
 
   get size(): number {
     return this.#ids.size;
   }
   add(wireId: string | number, id: number | string): void {
     this.#ids.set(String(wireId), id);
-    this.explained = false;
   }
   take(wireId: string | number): number | string | undefined {
     const id = this.#ids.get(String(wireId));
     this.#ids.delete(String(wireId));
+    this.#working.delete(String(wireId));
+    this.#doubtful.delete(String(wireId));
     return id;
   }
-  /** The one request a failure without an id must be about, if there is just one and nothing else explains it. */
+  working(): void {
+    for (const id of this.#ids.keys()) this.#working.add(id);
+  }
+  answered(): void {
+    for (const id of this.#ids.keys()) this.#doubtful.add(id);
+  }
+  /** The one request a failure without an id must be about, if there is just one that it can be about. */
   takeOnly(): number | string | undefined {
-    const [only] = this.#ids.keys();
-    return only !== undefined && this.size === 1 && !this.explained ? this.take(only) : undefined;
+    const [only, ...others] = [...this.#ids.keys()].filter((id) => !this.#working.has(id));
+    return only !== undefined && others.length === 0 && !this.#doubtful.has(only) ? this.take(only) : undefined;
   }
 }
 
@@ -236,9 +242,14 @@ class LineReader extends AbstractMessageReader implements MessageReader {
       if (id === undefined) this.#options.log.warn(`An answer to no request of ours came (id ${String(said.id).slice(0, 100)}).`);
       return id === undefined ? undefined : withId(said, id);
     }
-    const only = said.error ? this.#pending.takeOnly() : undefined;
-    if (only !== undefined) return withId(said, only);
-    this.#options.onStray?.({ code: Number(said.error?.code), message: String(said.error?.message) });
+    return said;
+  }
+
+  /** What a failure without an id is about shows only when everything before it on the wire has been dealt with. */
+  #attribute(failure: ResponseMessage): Message | undefined {
+    const only = failure.error ? this.#pending.takeOnly() : undefined;
+    if (only !== undefined) return withId(failure, only);
+    this.#options.onStray?.({ code: Number(failure.error?.code), message: String(failure.error?.message) });
     return undefined;
   }
 
@@ -247,7 +258,9 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     return request.id !== undefined && request.id !== null && this.#pending.theirs.has(request.id);
   }
 
-  #pass(message: Message): void {
+  #pass(arrived: Message): void {
+    const message = Message.isResponse(arrived) && arrived.id === null ? this.#attribute(arrived) : arrived;
+    if (!message) return;
     try {
       if (this.#options.first?.(message)) return;
     } catch (error) {
@@ -277,7 +290,7 @@ class LineWriter extends AbstractMessageWriter implements MessageWriter {
     if (Message.isResponse(message)) {
       if (message.id !== null) this.#pending.theirs.delete(message.id);
       if (message.result === (unanswered as unknown)) return Promise.resolve();
-      this.#pending.explained = true;
+      this.#pending.answered();
     }
     this.#options.trace?.('out', outgoing);
     return this.#channel.send(toLine(outgoing));

@@ -138,7 +138,7 @@ function written<S extends Conversation>(protocol: TranscriptProtocol<S>, one: C
 }
 
 function inputOf<S extends Conversation>(protocol: TranscriptProtocol<S>, line: string): Input {
-  const [, on = '', rest = ''] = /^(\S+) ?(.*)$/.exec(line) ?? [];
+  const [, on = '', rest = ''] = /^(\S+) ?([\s\S]*)$/.exec(line) ?? [];
   const at = rest.search(/(?<=^|\s)(?:[{["]|(?:true|false|null|-?\d+)$)/);
   const hasValue = at >= 0;
   const name = (hasValue ? rest.slice(0, at) : rest).trim();
@@ -190,7 +190,8 @@ function answerOf(optionId: string, value: unknown): never {
 
 function describeBy<S extends Conversation>(protocol: TranscriptProtocol<S>, effect: Effect): string | undefined {
   const own = protocol.describe?.(effect);
-  return own === undefined ? describe(effect) : (own ?? undefined);
+  const line = own === undefined ? describe(effect) : (own ?? undefined);
+  return line?.replaceAll('\n', '\\n');
 }
 const json = (value: unknown): string => (value === undefined ? '' : ` ${JSON.stringify(value)}`);
 

@@ -212,6 +212,26 @@ test('what was said into a turn that was stopped waits with the queue', async ()
   assert.deepEqual(said(), ['t1', 's']);
 });
 
+test('a prompt that can be sent at once never stands in the queue', async () => {
+  const { live, script, said } = await opened();
+  script.last().ready();
+  const queues: number[] = [];
+  live.store.onChange(({ now, event }) => {
+    if (event.type === 'queue.set') queues.push(now.queue.length);
+  });
+  live.send({ type: 'prompt', turnId: 't1', content: text('one') });
+  assert.deepEqual([said(), queues], [['t1'], []]);
+  live.send({ type: 'prompt', turnId: 't2', content: text('two') });
+  script.last().endTurn();
+  assert.deepEqual(
+    [said(), queues],
+    [
+      ['t1', 't2'],
+      [1, 0],
+    ],
+  );
+});
+
 test('a queued prompt can be taken back', async () => {
   const { live, script, said } = await opened();
   script.last().ready();
@@ -233,7 +253,7 @@ test('text that names a command of the agent is that command; other slashes are 
   script.last().endTurn();
   live.send({ type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') });
   assert.deepEqual(script.last().prompts(), [
-    { type: 'command', turnId: 't1', path: ['memory', 'add'], args: 'a fact' },
+    { type: 'command', turnId: 't1', path: ['mem', 'add'], args: 'a fact' },
     { type: 'prompt', turnId: 't2', content: text('/usr/bin is a folder') },
   ]);
 });

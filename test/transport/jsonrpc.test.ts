@@ -90,6 +90,45 @@ test('a failure without an id fails the only request that waits', async () => {
   await assert.rejects(mine, /Invalid request/);
 });
 
+test('a failure without an id is judged after everything that stands before it on the wire', async () => {
+  const stray: number[] = [];
+  const { channel, connection, rpc } = open({
+    onStray: (failure) => stray.push(failure.code),
+    onRequest: () => ({}),
+    first: (message) => {
+      const isEvent = 'method' in message && message.method === 'began';
+      if (isEvent) rpc.underWay();
+      return isEvent;
+    },
+  });
+  const asked = connection.sendRequest('prompt', {});
+  await settled();
+  // The request holds the connection's queue, so the event behind it has not been seen when the failure arrives.
+  channel.say({ jsonrpc: '2.0', id: 'x', method: 'ask' });
+  channel.say({ jsonrpc: '2.0', method: 'began' });
+  channel.say({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } });
+  await settled();
+  assert.deepEqual(stray, [-32700]);
+  channel.say({ jsonrpc: '2.0', id: channel.out[0]?.id, result: 'done' });
+  assert.equal(await asked, 'done');
+});
+
+test('a request that was seen at work stays so while another comes and goes', async () => {
+  const stray: number[] = [];
+  const { channel, connection, rpc } = open({ onStray: (failure) => stray.push(failure.code) });
+  const prompt = connection.sendRequest('prompt', {});
+  rpc.underWay();
+  const steer = connection.sendRequest('steer', {});
+  await settled();
+  channel.say({ jsonrpc: '2.0', id: channel.out[1]?.id, result: 'taken' });
+  assert.equal(await steer, 'taken');
+  channel.say({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } });
+  await settled();
+  assert.deepEqual(stray, [-32700]);
+  channel.say({ jsonrpc: '2.0', id: channel.out[0]?.id, result: 'done' });
+  assert.equal(await prompt, 'done');
+});
+
 test('a failure without an id is a diagnostic when it could be about something else', async () => {
   const stray: number[] = [];
   const { channel, connection } = open({ onStray: (failure) => stray.push(failure.code) });
