@@ -2,7 +2,8 @@ import type { Intent } from '../../session/intents.ts';
 import type { Adapter, AdapterContext, Launch } from '../adapter.ts';
 import { drive } from '../driver.ts';
 import { Connection, type StreamRequest } from './link.ts';
-import { type A2aState, a2aMachine, newA2a, TIMING, type Timing } from './machine.ts';
+import { a2aMachine } from './machine.ts';
+import { type A2aState, newA2a, TIMING, type Timing } from './state.ts';
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and reached over loopback. */
 export function openA2a(launch: Launch, scene: AdapterContext, timing: Timing = TIMING): Adapter {

@@ -17,7 +17,7 @@ import {
   wordsIn,
 } from './schema.ts';
 
-/** A tool call as either dialect tells it: always the whole object (a2a.md §8). */
+/** A tool call as either dialect tells it: always the whole object (docs/protocols/a2a.md §8). */
 export interface Snapshot {
   readonly id: string;
   readonly name: string;
@@ -76,7 +76,7 @@ export function likeProposal(edited: string, proposed: string): string {
   return proposed.includes('\r\n') ? lines(edited).replaceAll('\n', '\r\n') : edited;
 }
 
-/** Tool calls in the RFC's own shapes (a2a.md §6). */
+/** Tool calls in the RFC's own shapes (docs/protocols/a2a.md §6). */
 
 const DIFF = ['file_name', 'file_path', 'old_content', 'new_content', 'formatted_diff'];
 const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic_details'];
@@ -224,7 +224,7 @@ function isFilled(input: unknown): boolean {
   return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
 }
 
-/** A person's answer, told back: it is no call (a2a.md §6). */
+/** A person's answer, told back: it is no call (docs/protocols/a2a.md §6). */
 export function isConfirmation(data: unknown): boolean {
   const said = fields(data, ['tool_call_id', 'selected_option_id', 'status', 'tool_name', 'confirmation_request']);
   return (
@@ -250,7 +250,7 @@ const REJECTS = /cancel|reject|den(y|ied)|\bno$|^no\b|abort|disallow|refuse|skip
 const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
 
 /**
- * What each option does, in their order. The RFC has no kinds (a2a.md §6): the ids are the agent's own, and where they say nothing its words do.
+ * What each option does, in their order. The RFC has no kinds (docs/protocols/a2a.md §6): the ids are the agent's own, and where they say nothing its words do.
  * Where none plainly says once, and it is plain which refuse, the first of the others that is not meant for longer is the one for this once.
  * Everything else that is unclear counts as allowing for longer, which no rule chooses.
  */
@@ -270,7 +270,7 @@ function effectSaid(id: string, name: string): Option['effect'] | undefined {
   return ALLOWS.test(says) ? 'allow_once' : undefined;
 }
 
-/** Tool calls as the shipped server tells them, both generations (a2a.md §7, §9). */
+/** Tool calls as the shipped server tells them, both generations (docs/protocols/a2a.md §7, §9). */
 
 /** undefined when it is no tool call. */
 export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boolean }) | undefined {

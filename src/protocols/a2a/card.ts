@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import { type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
 
-/** An agent, as its card describes it (a2a.md §4, §5). */
+/** An agent, as its card describes it (docs/protocols/a2a.md §4, §5). */
 export interface Peer {
   readonly name: string;
   readonly version?: string;
@@ -106,7 +106,7 @@ function endpointOf(url: string, base: string): string {
 export function isLoopback(url: URL): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\]|0\.0\.0\.0)$/.test(url.hostname);
 }
-/** The extension's version, which is a segment of its address (a2a.md §5). */
+/** The extension's version, which is a segment of its address (docs/protocols/a2a.md §5). */
 export interface Version {
   readonly major: number;
   readonly minor: number;

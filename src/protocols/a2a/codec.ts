@@ -54,7 +54,7 @@ const states: readonly string[] = [
   'unknown',
 ];
 
-/** One record of a stream, the same for both versions of A2A (a2a.md §4). */
+/** One record of a stream, the same for both versions of A2A (docs/protocols/a2a.md §4). */
 export interface Incoming {
   readonly kind: 'task' | 'status' | 'artifact' | 'message';
   readonly taskId?: string;
@@ -258,7 +258,7 @@ export interface EventFacts {
   readonly retry: boolean;
 }
 
-/** The metadata of the extension wherever the agent put it (a2a.md §6). */
+/** The metadata of the extension wherever the agent put it (docs/protocols/a2a.md §6). */
 export function eventOf(metadata: Fields | undefined): EventFacts {
   const name = metadata && Object.keys(metadata).find((one) => isOurExtension(one));
   const own = name === undefined ? undefined : metadata?.[name];
@@ -316,7 +316,7 @@ function readData(data: unknown, kind: EventFacts['kind']): Said {
   return { type: 'data', value: data };
 }
 
-// --- what we write, in the version and the dialect the agent speaks (docs/protocols/a2a.md, "Versions", "Two dialects")
+// --- what we write, in the version and the dialect the agent speaks (docs/protocols/a2a.md §4, §6)
 
 /** How the agent is written to; a part of what its card says. */
 export type Spelling = Pick<Peer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;

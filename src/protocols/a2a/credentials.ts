@@ -12,7 +12,7 @@ const ASKS = 2;
 const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
 
 /**
- * Secrets for one origin (a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the user enters is kept by
+ * Secrets for one origin (docs/protocols/a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the user enters is kept by
  * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
  */
 export class Credentials {
@@ -230,7 +230,7 @@ type Schemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
  * What has to be shown together: the first of the card's alternatives that is known here in full, or, where the card names none, its first
- * known scheme. Empty: nothing that is known (a2a.md §15).
+ * known scheme. Empty: nothing that is known (docs/protocols/a2a.md §15).
  */
 export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Record<string, unknown>>[]): readonly Wanted[] {
   const known = new Map<string, Way>();
@@ -292,7 +292,7 @@ function after(text: string, word: string): string {
 
 const AGREED = 'yes';
 
-/** Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (a2a.md §18). */
+/** Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (docs/protocols/a2a.md §18). */
 export class PlainText {
   readonly #scene: AdapterContext;
   readonly #asks = new Map<AskId, (agreed: boolean) => void>();

@@ -7,7 +7,7 @@ import type { KeptDelivery, Message } from './schema.ts';
 /*
  * What of a task the user has seen: of every message how much, and all words of this turn in their order. An agent's own record of the task then
  * gives only what comes after: a message that was shown in part gives its rest, and one that goes by a new id is known by its place
- * (docs/protocols/a2a.md, "Taking up a task").
+ * (docs/protocols/a2a.md §11).
  */
 
 /** Of one message so many characters were shown; the last of them stand at `end` among all the turn's words of that kind. */

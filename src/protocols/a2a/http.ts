@@ -55,7 +55,7 @@ interface StreamOptions extends Departure {
   readonly signal?: AbortSignal;
   /** The answer is a stream, and stands. */
   readonly opened?: () => void;
-  /** Milliseconds until the answer begins; without it there is no limit, since some agents begin with their first record (a2a.md §2). */
+  /** Milliseconds until the answer begins; without it there is no limit, since some agents begin with their first record (docs/protocols/a2a.md §2). */
   readonly within?: number;
 }
 interface CallOptions {
@@ -75,7 +75,7 @@ interface FetchOptions {
 export interface Limits {
   /** That an agent has to begin an answer which is there at once, and that it may stop in the middle of one. */
   readonly answer: number;
-  /** That an agent has to show its card: it may have to start first (a2a.md §1). */
+  /** That an agent has to show its card: it may have to start first (docs/protocols/a2a.md §1). */
   readonly card: number;
 }
 export interface RpcTarget {
@@ -86,7 +86,7 @@ export interface RpcTarget {
 }
 
 /**
- * JSON-RPC over HTTP with two pools of sockets (a2a.md §3): the turn connection, one socket that is never closed from this side because a server
+ * JSON-RPC over HTTP with two pools of sockets (docs/protocols/a2a.md §3): the turn connection, one socket that is never closed from this side because a server
  * may tie the running turn to it, and a second pool for what has to be said meanwhile.
  */
 export class Rpc {

@@ -16,9 +16,9 @@ import { isLoopback, type Peer, readCard, UnfitAgent } from './card.ts';
 import { type CommandTree, commandTree, meaningOf, parseOrUndefined, toIncoming } from './codec.ts';
 import { Credentials, PlainText } from './credentials.ts';
 import { Rpc, RpcError, StatusError, type Way } from './http.ts';
-import type { Agent, Timing } from './machine.ts';
 import { isRecord, answer as rpcAnswer } from './schema.ts';
 import { ExtensionFolder, harmless, lend, type Server, startServer, VARIABLE } from './server.ts';
+import type { Agent, Timing } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 /** How a stream is asked for: by JSON-RPC, or by a plain POST to the shipped server. */

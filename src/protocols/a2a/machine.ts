@@ -1,32 +1,16 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import {
-  type Call,
-  type Conversation,
-  clear,
-  find,
-  keys,
-  type Lane,
-  laneOf,
-  newConversation,
-  newTurn,
-  type OpenAsk,
-  put,
-  remove,
-  type Table,
-  type TurnState,
-} from '../../conversation/state.ts';
+import { clear, find, keys, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Ask, CallId, Content, Field, Notice, Part, Remedy, SessionOption, Turn } from '../../session/model.ts';
+import type { Ask, Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
 import { namedPaths } from '../namedPaths.ts';
 import {
   allowanceKey,
   asNew,
   type Choice,
   completed,
-  isAnotherCall,
   isEnded,
   isOutside,
   isSame,
@@ -41,7 +25,6 @@ import {
 } from './calls.ts';
 import type { Peer } from './card.ts';
 import {
-  type CommandTree,
   commandParams,
   confirmationOf,
   dataPart,
@@ -58,7 +41,6 @@ import {
   readCommandAnswer,
   readCommandResult,
   type Said,
-  type TaskState,
   textOf,
   textPart,
   toIncoming,
@@ -66,11 +48,9 @@ import {
 import {
   beginTurn,
   checkpointOf,
-  type Delivered,
   hasNews,
   isFresh,
   isInRecord,
-  newDelivered,
   OUTPUT,
   promptSent,
   recordAsks,
@@ -80,7 +60,41 @@ import {
   unseen,
   workShown,
 } from './delivered.ts';
+import { hasQuirk, type QuirkId } from './quirks.ts';
 import { type Checkpoint, checkpoint, type Fields, isRecord, type Part as WirePart } from './schema.ts';
+import {
+  type A2aCall,
+  type A2aState,
+  type A2aTurn,
+  type About,
+  type Agent,
+  addLine,
+  advised,
+  type CommandRun,
+  continued,
+  hasBecomeAnother,
+  isCovered,
+  isDecided,
+  isOffline,
+  isStreaming,
+  isTerminal,
+  joinWords,
+  type LeftTurn,
+  mayBeFollowed,
+  newA2aTurn,
+  newCall,
+  noteTime,
+  notReached,
+  type OurQuestion,
+  type Problem,
+  problemIn,
+  problemOf,
+  type Recovery,
+  type Stop,
+  type Stream,
+  type Subscription,
+  wordsOf,
+} from './state.ts';
 
 /*
  * A conversation with an A2A agent (docs/protocols/a2a.md). One turn lasts from a prompt to the moment the task rests with nothing left to
@@ -91,45 +105,6 @@ import { type Checkpoint, checkpoint, type Fields, isRecord, type Part as WirePa
  * stream) and `record`.
  */
 
-// --- timers, in milliseconds
-
-export interface Timing {
-  /** `tick`: between looks at what waits: keeping the turn's connection, telling of silence, asking about changed calls. */
-  readonly ping: number;
-  /** Silence until the user is told that the agent is waited for. */
-  readonly silence: number;
-  /** `stop`: that an agent has to end a stream after a cancel, and to answer the cancel. */
-  readonly patience: number;
-  /** `rest N`: that a stream may stay open after the agent said that it waits, and did not say for what. */
-  readonly lastWords: number;
-  /** That an agent has to begin an answer which is there at once, and that it may pause in the middle of one. */
-  readonly answer: number;
-  /** That an agent has to show its card; it may have to start first. */
-  readonly card: number;
-  /** Without a record after a decision until the task is looked at. */
-  readonly doubt: number;
-  /** That a stream has to say what a notification said, before it is taken for dead. */
-  readonly news: number;
-  /** `keep`: that growing text may wait until a checkpoint is written. */
-  readonly keep: number;
-  /** `retry`: before the tries to subscribe to a task again. */
-  readonly retries: readonly number[];
-  /** All in all for these tries, while no subscription stands. */
-  readonly giveUp: number;
-}
-export const TIMING: Timing = {
-  ping: 2000,
-  silence: 10_000,
-  patience: 5000,
-  lastWords: 1000,
-  answer: 15_000,
-  card: 60_000,
-  doubt: 15_000,
-  news: 3000,
-  keep: 1000,
-  retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
-  giveUp: 60_000,
-};
 /** How much longer a body is heard that stays open after its last word, in times of `lastWords`. */
 const LINGERING = 3;
 /** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
@@ -141,269 +116,6 @@ const SUMMARY = 8000;
 /** How much of a task's history is asked for: without a number servers send none. */
 const HISTORY = 200;
 
-// --- state
-
-export interface A2aState extends Conversation {
-  readonly setup: Setup;
-  /** What was found at the address; null until the link is ready. */
-  agent: Agent | null;
-  /** The task that the conversation goes on in. */
-  task: TaskRef;
-  /** The conversation's own task, while a command runs in another. */
-  aside: TaskRef | null;
-  turn: A2aTurn | null;
-  /** What the agent is told with the next prompt. */
-  readonly notes: string[];
-  /** What the user allowed for the rest of the conversation, where the agent itself would not keep to it. */
-  readonly allowances: Allowance[];
-  allowed: number;
-  /** The conversation in short, for a task that has to be told. */
-  readonly summary: string[];
-  readonly delivered: Delivered;
-  /** The turns of earlier windows, until the link is ready. */
-  past: Turn[];
-  /** The agent names members in camelCase. */
-  camel: boolean;
-  /** The shipped server in its later generation. */
-  newer: boolean;
-  versionChanged: boolean;
-  /** Which task the agent was told to send notifications of. `sent`: the last message carried the address. */
-  push: { sent: boolean; task: string | null; refused: boolean };
-  /** Which model answers, as the agent said last. */
-  model: string;
-  /** The task is read for news. `again`: more came meanwhile. */
-  reading: 'no' | 'reading' | 'again';
-  streams: number;
-}
-export interface Setup {
-  readonly cwd: string;
-  readonly resumeKey: string;
-  /** The agent is started here. */
-  readonly starts: boolean;
-  readonly timing: Timing;
-}
-/** The answer to `connect`. */
-export interface Agent {
-  readonly peer: Peer;
-  readonly commands: CommandTree | null;
-  /** Notices to show with the link. */
-  readonly notices: readonly Notice[];
-  /** A server for notifications listens. */
-  readonly push: boolean;
-  /** Tools of ours that change nothing, as `server/tool`. */
-  readonly harmless: readonly string[];
-  /** The shipped server finds our tools by a folder, which the user may turn on. */
-  readonly folder: { readonly path: string; readonly on: boolean } | null;
-}
-interface TaskRef {
-  id: string | null;
-  contextId: string | null;
-  /** Settings were sent: they go with the first message of a task. */
-  settled: boolean;
-  /** A new task knows nothing of the conversation: it is told with the next prompt. */
-  tellPast: boolean;
-}
-interface Allowance {
-  readonly key: string;
-  readonly id: string;
-  readonly title: string;
-}
-interface A2aTurn extends TurnState<Lane, A2aCall> {
-  /** By the agent's id of a call: ours. */
-  readonly callIds: Table<CallId>;
-  readonly streams: Stream[];
-  prompt: SentPrompt | null;
-  command: CommandRun | null;
-  /** What was shown as text. */
-  said: string;
-  /** Something beside words was shown. */
-  anything: boolean;
-
-  /** The state that the newest stream told. */
-  taskState: TaskState | null;
-  /** What the agent says went wrong. */
-  failure: string | null;
-  /** The last text that came with a state. */
-  lastWords: string;
-  records: number;
-  /** A plain message came: the agent keeps no task. */
-  isAnswered: boolean;
-  /** Grows with everything new. */
-  progress: number;
-  /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
-  landmarks: number;
-  /** The task may hold more than was heard since it was last read whole. */
-  unlooked: boolean;
-  /** The task that was read last. */
-  covered: Incoming | null;
-  /** The newest time of the agent's clock, in milliseconds since the epoch. */
-  agentTime: number | null;
-  /** How often each record was shown, by its id, time and text. */
-  readonly shown: Table<number>;
-  /** The task that goes on with this turn: what it holds from before has been shown. */
-  readonly earlierTask: string | null;
-  /** Tasks of others that were heard of, and calls in them that were not asked about. */
-  readonly foreignTasks: Table<true>;
-  readonly foreignCalls: Table<true>;
-  /** What may have been the end of our task under another id, as long as nothing follows it. */
-  stray: Incoming | null;
-
-  /** What the user said to a call, by the agent's id: sent when the turn rests. */
-  readonly followUps: Table<string>;
-  /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
-  readonly lateEdits: LateEdit[];
-  /** The turn is settled once late edits are written. */
-  settlesAfterEdits: boolean;
-  /** By the agent's id of a call: it makes a file that was not there. */
-  readonly newFiles: Table<true>;
-  heardAt: number;
-  keepIsDue: boolean;
-  /** `heardAt` when the task was looked at behind the streams. */
-  lookedBehindAt: number;
-  /** When a notification came that no stream has confirmed yet. */
-  newsAt: number | null;
-  /** The task is looked at because nothing came of a decision. */
-  doubt: { readonly why: string | null } | null;
-  /** The task is looked at for what it waits for. `whole`: also for what became of a call that stands still. */
-  looking: { readonly whole: boolean } | null;
-  recovery: Recovery | null;
-  stop: Stop | null;
-}
-type Decision =
-  /** Nothing was asked. */
-  | 'none'
-  | 'asking'
-  /** It has become another call, and is asked about after a moment. */
-  | 'changed'
-  | 'allowed'
-  | 'rejected'
-  /** The same, and the decision did not reach the agent, as far as can be seen. */
-  | 'allowedUndelivered'
-  | 'rejectedUndelivered';
-interface A2aCall extends Call<Decision> {
-  /** The agent's id. */
-  readonly key: string;
-  readonly dialect: 'rfc' | 'gemini';
-  last: Snapshot;
-  /** What it has printed so far. */
-  live: string | null;
-  /** The call as it was when the user, or an allowance, decided last. */
-  asked: Snapshot | null;
-  /** What the user made of the proposal. */
-  edited: string | null;
-  /** How often it was asked about once more. */
-  again: number;
-  /** It became another at some time: from then on questions come after a moment. */
-  hasChanged: boolean;
-  /** With `changed`: since when. */
-  changedAt: number;
-  /** The agent was looked at for what this call waits for. */
-  looked: boolean;
-}
-interface Stream {
-  readonly link: string;
-  readonly of: 'prompt' | 'text' | 'decision' | 'command' | 'subscription';
-  /** The agent's id of the call that is decided. */
-  readonly callId: string | null;
-  /** `open`: something is expected of it. `stale`: it is open, and nothing is. `ended`: it has said its last word, or has closed. */
-  stage: 'open' | 'stale' | 'ended';
-  way: 'new' | 'held' | 'sent' | 'answered';
-  /** Why it has not left, for the user. */
-  held: string | null;
-  /** When a decision left, as long as nothing was heard since. */
-  sentAt: number | null;
-  /** A decision that left, and nobody knows whether it was read. */
-  isDoubtful: boolean;
-  isRecalled: boolean;
-  /** Something came on it. */
-  arrived: boolean;
-  records: number;
-  /** The task it began with. */
-  began: string | null;
-  /** After the agent said that it waits: `resting`, then `lingering`. */
-  rest: 'no' | 'resting' | 'lingering';
-  /** Ids of records on it, for agents that send one twice. */
-  readonly heard: Table<number>;
-}
-interface SentPrompt {
-  readonly text: string;
-  /** The task it was first sent to. */
-  readonly task: string | null;
-  readonly settled: boolean;
-  /** It was sent in the other version of A2A, or to another task. */
-  versionTried: boolean;
-  taskTried: boolean;
-}
-interface LateEdit {
-  readonly callId: string;
-  readonly path: string;
-  readonly text: string;
-  isWriting: boolean;
-}
-interface CommandRun {
-  readonly path: readonly string[];
-  args: string;
-  readonly by: 'rpc' | 'rest';
-  results: number;
-  answer: { readonly id: string | null; readonly status: string; readonly message: string } | null;
-  /** The body is an event stream. */
-  isStream: boolean;
-}
-/** Taking up a task whose stream has broken. */
-interface Recovery {
-  readonly why: string;
-  /** There was no connection yet that could be lost: nothing is said of the first try. */
-  isQuiet: boolean;
-  /** A subscription stands. */
-  stands: boolean;
-  /** `reading`: the shipped server, which stops without its connection, is only looked at. */
-  step: 'waiting' | 'subscribed' | 'reading' | 'asking';
-  /** Which of the tries; `until` is moved on by each subscription that stood. */
-  at: number;
-  until: number;
-  /** News brought the try forward; it does not take the place of the one that was due, once for each. */
-  isEarly: boolean;
-  hasNews: boolean;
-  progress: number;
-  stoodAt: number | null;
-  subscription: Subscription | null;
-}
-/** The task is read as soon as the subscription stands; what comes meanwhile waits. */
-interface Subscription {
-  readonly link: string;
-  held: unknown[] | null;
-  task: Incoming | null;
-  read: 'no' | 'reading' | 'done';
-  /** How the body ended while the task was still read. */
-  hasEnded: boolean;
-  outcome: 'none' | 'rests' | 'gone';
-}
-/** Stopping the task. Null in a turn that is stopped by refusing what waits. */
-interface Stop {
-  step: 'begin' | 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
-  readonly commandRan: boolean;
-  wasStreaming: boolean;
-  /** The turn's connection was in use. */
-  heldConnection: boolean;
-  /** Why the cancel failed, for the user; '' when it was not answered in time. */
-  why: string | null;
-  /** All connections were closed, and the server had closed its side. */
-  wasHeard: boolean;
-}
-/** What went wrong with a stream or a request. `kind`: `rpc`, `status`, `nothing`, or what the transport calls it. */
-interface Problem {
-  readonly kind: string;
-  readonly code: number;
-  readonly message: string;
-}
-type OurQuestion = 'reconnect' | 'signIn' | 'checkpoint' | 'arguments' | 'confirmed';
-type About = { readonly on: 'call' | OurQuestion };
-/** A turn that an earlier window showed, and its checkpoint. */
-interface LeftTurn {
-  readonly turn: Turn;
-  readonly kept: Checkpoint;
-}
-
 const AGENT = 'agent';
 const NOT_FOUND = -32001;
 const NOT_CANCELABLE = -32002;
@@ -414,70 +126,6 @@ const INTERNAL = -32603;
 const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
 /** A time that tells two records apart. */
 const PRECISE = /\.\d{3,}/;
-
-export function newA2a(seed: string, setup: Setup, past: readonly Turn[]): A2aState {
-  const summary: string[] = [];
-  for (const turn of past) summarise(summary, turn);
-  return {
-    ...newConversation(seed),
-    turn: null,
-    setup,
-    agent: null,
-    task: { id: null, contextId: null, settled: false, tellPast: false },
-    aside: null,
-    notes: [],
-    allowances: [],
-    allowed: 0,
-    summary,
-    delivered: newDelivered(),
-    past: [...past],
-    camel: false,
-    newer: false,
-    versionChanged: false,
-    push: { sent: false, task: null, refused: false },
-    model: '',
-    reading: 'no',
-    streams: 0,
-  };
-}
-function newA2aTurn(id: string, task: string | null, now: number): A2aTurn {
-  return {
-    ...newTurn<Lane, A2aCall>(id, 'user'),
-    callIds: {},
-    streams: [],
-    prompt: null,
-    command: null,
-    said: '',
-    anything: false,
-    taskState: null,
-    failure: null,
-    lastWords: '',
-    records: 0,
-    isAnswered: false,
-    progress: 0,
-    landmarks: 0,
-    unlooked: false,
-    covered: null,
-    agentTime: null,
-    shown: {},
-    earlierTask: task,
-    foreignTasks: {},
-    foreignCalls: {},
-    stray: null,
-    followUps: {},
-    lateEdits: [],
-    settlesAfterEdits: false,
-    newFiles: {},
-    heardAt: now,
-    lookedBehindAt: 0,
-    keepIsDue: false,
-    newsAt: null,
-    doubt: null,
-    looking: null,
-    recovery: null,
-    stop: null,
-  };
-}
 
 class A2aStep extends Step<A2aState> {
   take(input: Input): void {
@@ -688,9 +336,7 @@ class A2aStep extends Step<A2aState> {
     const text = [...before, promptText(content)].filter(Boolean).join('\n\n');
     for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
     turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
-    const { peer } = this.agent;
-    if (peer.dialect !== 'gemini' || state.task.id !== null) return this.sendPrompt(turn);
-    // A task that is made by a message counts as untrusted in the later generation of the shipped server, and uses no tool servers.
+    if (!this.has('untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn);
     const agentSettings = { kind: 'agent-settings', workspacePath: state.setup.cwd, isTrusted: true };
     const { contextId } = state.task;
     const body = { agentSettings, ...(contextId ? { contextId } : {}) };
@@ -1057,7 +703,7 @@ class A2aStep extends Step<A2aState> {
       if (taskState === 'completed') this.addNotice(turn, 'warn', t('The agent ended its task without waiting for your answer.'));
     }
     if (taskState === 'input-required' && failure === null && !isStopping && this.undelivered(turn).length > 0) {
-      if (this.agent.peer.dialect !== 'gemini') return this.doubt(turn, null);
+      if (!this.has('decisionsUnconfirmed')) return this.doubt(turn, null);
       this.addNotice(turn, 'warn', t('The agent did not say what became of what you allowed; it may not have been done.'));
     }
     if (!isStopping && this.mayAsk(turn) && this.looksFirst(turn)) return;
@@ -1110,7 +756,7 @@ class A2aStep extends Step<A2aState> {
    */
   leaveTask(isLost = true): string {
     const { task, summary } = this.state;
-    const keepsContext = !isLost && task.contextId !== null && this.agent.peer.dialect !== 'gemini';
+    const keepsContext = !isLost && task.contextId !== null && !this.has('forgetsContext');
     Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
     return t('The agent begins a new task with the next message; it is told what was said so far.');
   }
@@ -1507,7 +1153,7 @@ class A2aStep extends Step<A2aState> {
     let edited: string | null = null;
     if (call.edited !== null && request?.proposed !== undefined) {
       const text = likeProposal(call.edited, request.proposed);
-      if (text !== request.proposed && (call.dialect === 'rfc' || state.newer)) edited = text;
+      if (text !== request.proposed && (call.dialect === 'rfc' || !hasQuirk('takesNoEdits', state.newer))) edited = text;
       else if (text !== request.proposed && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text, isWriting: false });
     }
     this.recall(turn, [call.key]);
@@ -1692,7 +1338,7 @@ class A2aStep extends Step<A2aState> {
     }
     const waiting = this.waitingCalls(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
-    if (this.agent.peer.dialect === 'gemini' && (waiting > 0 || isStreaming(turn))) {
+    if (this.has('turnHangsOnConnection') && (waiting > 0 || isStreaming(turn))) {
       this.do({ do: 'notify', link: AGENT, method: 'keepAlive' });
     }
     if (waiting > 0) turn.heardAt = this.now;
@@ -1805,14 +1451,13 @@ class A2aStep extends Step<A2aState> {
       stoodAt: null,
       subscription: null,
     };
-    // Without its connection the shipped server does not go on.
-    if (this.agent.peer.dialect === 'gemini') this.readTask('stopped task');
+    if (this.has('turnHangsOnConnection')) this.readTask('stopped task');
     else this.retry(turn, turn.recovery);
   }
   stoppedTaskRead(turn: A2aTurn, now: Incoming | null): void {
     turn.recovery = null;
     if (turn.phase === 'stopping') return;
-    const told = now === null || this.state.newer || isOver(now.state) ? this.leaveTask() : '';
+    const told = now === null || this.has('abortedTaskFails') || isOver(now.state) ? this.leaveTask() : '';
     const message = [t('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
     this.finish('failed', { error: { message, next: ['retry', 'continue'] } });
   }
@@ -1976,8 +1621,7 @@ class A2aStep extends Step<A2aState> {
   /** Remembers what earlier windows showed; gives the last turn, when it has not come to its own end. */
   restorePast(): LeftTurn | undefined {
     const { state } = this;
-    // Without its connection the shipped server stops, and what it remembers of words is not whole.
-    if (this.agent.peer.dialect === 'gemini') return undefined;
+    if (this.has('losesHistory')) return undefined;
     for (const turn of state.past) {
       const parsed = checkpoint.safeParse(turn.adapterState);
       if (!parsed.success) continue;
@@ -1988,7 +1632,7 @@ class A2aStep extends Step<A2aState> {
   }
   leftTurn(): LeftTurn | undefined {
     const turn = this.state.past.at(-1);
-    if (turn?.status !== 'failed' || this.agent.peer.dialect === 'gemini') return undefined;
+    if (turn?.status !== 'failed' || this.has('losesHistory')) return undefined;
     const parsed = checkpoint.safeParse(turn.adapterState);
     return parsed.success && parsed.data.running ? { turn, kept: parsed.data } : undefined;
   }
@@ -2027,7 +1671,7 @@ class A2aStep extends Step<A2aState> {
   /** What the agent did while nobody listened becomes a turn. */
   catchUp(now: Incoming): void {
     const { state } = this;
-    if (state.turn || this.agent.peer.dialect === 'gemini') return;
+    if (state.turn || this.has('losesHistory')) return;
     const isOld = (text: string) => state.summary.some((line) => line.includes(text.trim()));
     if (!hasNews(state.delivered, now, isOld)) return;
     const turn = this.newTurn(this.newId(), [], { at: this.now });
@@ -2082,8 +1726,7 @@ class A2aStep extends Step<A2aState> {
     }
     const [first] = waiting;
     const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
-    if (first && refusal && this.agent.peer.dialect === 'gemini') {
-      // Refusing what waits is the gentle stop of the shipped server: the task stays usable.
+    if (first && refusal && this.has('refusalStops')) {
       this.timer('stop', this.state.setup.timing.patience);
       return this.sendDecision(turn, first, refusal);
     }
@@ -2104,19 +1747,18 @@ class A2aStep extends Step<A2aState> {
     stop.wasStreaming = isStreaming(turn);
     this.timer('stop', this.state.setup.timing.patience);
     const { id } = this.state.task;
-    // A cancel would end the conversation with the earlier generation of the shipped server.
-    if (id === null || this.isEarly) return this.afterCancel(turn, stop);
+    if (id === null || this.has('cancelEndsConversation')) return this.afterCancel(turn, stop);
     stop.step = 'cancelling';
     this.do({ do: 'request', link: AGENT, call: 'cancel', method: 'tasks/cancel', params: { id } });
   }
-  /** The shipped server in its earlier generation. */
-  get isEarly(): boolean {
-    return this.agent.peer.dialect === 'gemini' && !this.state.newer;
+  /** Of Gemini CLI's server (quirks.ts). */
+  has(quirk: QuirkId): boolean {
+    return this.agent.peer.dialect === 'gemini' && hasQuirk(quirk, this.state.newer);
   }
   cancelled(turn: A2aTurn, problem: Problem | null): void {
     const { stop } = turn;
     if (!stop) return;
-    if (!problem && this.agent.peer.dialect !== 'gemini') this.leaveTask(false);
+    if (!problem && !this.has('turnHangsOnConnection')) this.leaveTask(false);
     else if (problem?.kind === 'rpc' && problem.code === NOT_FOUND) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
       stop.why = wordsOf(problem);
@@ -2136,12 +1778,11 @@ class A2aStep extends Step<A2aState> {
     this.do({ do: 'drop', call: 'cancel' });
     this.log('warn', 'The cancel was not answered in time.');
     stop.why = '';
-    if (this.agent.peer.dialect === 'gemini') this.afterCancel(turn, stop);
+    if (this.has('turnHangsOnConnection')) this.afterCancel(turn, stop);
     else this.stopWaited(turn, stop);
   }
   afterCancel(turn: A2aTurn, stop: Stop): void {
-    if (this.agent.peer.dialect === 'gemini') {
-      // Closing the socket is what ends the turn, and with it a command.
+    if (this.has('turnHangsOnConnection')) {
       stop.step = 'hangingUp';
       return this.do({ do: 'request', link: AGENT, call: 'hang up', method: 'hangUpGently' });
     }
@@ -2163,7 +1804,7 @@ class A2aStep extends Step<A2aState> {
     const { stop } = turn;
     if (!stop) return;
     stop.wasHeard = wasHeard;
-    if (this.isEarly && this.state.task.id !== null) {
+    if (this.has('cancelEndsConversation') && this.state.task.id !== null) {
       stop.step = 'reading';
       return this.readTask('stop task');
     }
@@ -2351,86 +1992,3 @@ const CALLS_OF_TURN = [
   ...['make task', 'change version', 'look behind', 'doubt', 'look', 'subscribed task', 'retried task', 'stopped task', 'stop task'],
   ...['connection', 'cancel', 'hang up', 'checkpoints'],
 ];
-
-function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
-  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
-  return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
-}
-function isDecided({ decision }: A2aCall): boolean {
-  return decision !== 'none' && decision !== 'asking' && decision !== 'changed';
-}
-/** What stands to be decided is not what the user was asked about. */
-function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
-  if (!asked) return false;
-  if (last.status === 'pending') return decision === 'asking';
-  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited);
-}
-/** Some body has not ended. */
-function isStreaming(turn: A2aTurn): boolean {
-  return turn.streams.some(({ stage }) => stage !== 'ended');
-}
-/** No stream of the task is open, and one is wanted. */
-function isOffline({ recovery }: A2aTurn): boolean {
-  return recovery !== null && !recovery.stands;
-}
-function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
-  const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
-  if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
-}
-/** The record came while the task was read, and stands in what was read. */
-function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
-  if (!covered || messageId === undefined) return false;
-  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
-  const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
-  if (!read) return false;
-  if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
-  return textOf(read).endsWith(textOf(parts));
-}
-/** The end of the window ended its calls, not the agent. */
-function continued(part: Part, id: string, status: Snapshot['status'] | undefined): Part {
-  if (part.kind !== 'call') return { ...part, id };
-  const cut = part.call.status === 'cancelled' && status !== undefined && status !== 'cancelled';
-  return { ...part, id, call: { ...part.call, id, ...(cut ? { status: status === 'waiting' ? 'pending' : status } : {}) } };
-}
-function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
-  if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
-}
-function summarise(summary: string[], turn: Turn): void {
-  for (const one of turn.prompt) if (one.type === 'text') addLine(summary, 'User', one.text);
-  for (const part of turn.parts) {
-    if (part.kind === 'text') addLine(summary, 'Agent', part.text);
-    else if (part.kind === 'call' && part.call.status === 'done')
-      for (const output of part.call.output) if (output.kind === 'diff') addLine(summary, 'Changed', output.diff.path);
-  }
-}
-function problemOf({ message, code, data }: Failure): Problem {
-  const { kind } = (data ?? {}) as { readonly kind?: string };
-  return { kind: kind ?? 'lost', code: code ?? 0, message };
-}
-/** Null when the body has come to its end. */
-function problemIn({ failure, reason, code }: Ending): Problem | null {
-  return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
-}
-function wordsOf({ kind, message }: Problem): string {
-  return kind === 'rpc' ? t('The agent says: {0}', message) : message;
-}
-/** Two texts about one failure, neither of them twice. */
-function joinWords(error: string, text: string): string {
-  if (error.includes(text)) return error;
-  return text.includes(error) ? text : `${error} ${text}`;
-}
-/** The task takes no more messages. */
-function isTerminal({ code, message }: Problem): boolean {
-  return code === UNSUPPORTED || /terminal state/i.test(message);
-}
-function notReached(why: string): string {
-  return t('The agent was not reached again. {0} It may still be at work.', why);
-}
-function mayBeFollowed(): string {
-  return t('The answer before was sent, and may still be followed.');
-}
-/** The shipped server's first generation fails over its own repository in two ways that the user can mend. */
-function advised(failure: string): string {
-  if (!/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
-  return t('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
-}

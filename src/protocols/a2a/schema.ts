@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-// Agent cards, A2A 0.3 and 1.0 objects, and both dialects of the development-tool extension (a2a.md §4, §6, §7). Everything that may be
+// Agent cards, A2A 0.3 and 1.0 objects, and both dialects of the development-tool extension (docs/protocols/a2a.md §4, §6, §7). Everything that may be
 // missing is nullish: servers in other languages write null.
 
 /** What is longer is refused: UTF-16 units of texts, members of lists. */
@@ -76,7 +76,7 @@ export const answer = z.object({
   error: z.nullish(z.object({ code: z.number(), message: z.string(), data: z.optional(z.unknown()) })),
 });
 
-// The RFC's objects, after their names have been brought into one style (a2a.md §6).
+// The RFC's objects, after their names have been brought into one style (docs/protocols/a2a.md §6).
 
 export const fileDiff = z.object({
   file_name: short,
@@ -134,7 +134,7 @@ export const commandAnswer = z.object({
   message: long,
 });
 
-// What the shipped server sends (a2a.md §7).
+// What the shipped server sends (docs/protocols/a2a.md §7).
 
 const fileResult = {
   fileName: short,
@@ -210,7 +210,7 @@ export const commandStates = [
 export const EXTENSION = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
 /** A parameter of the extension in the card: `command/execute` takes a `contextId`, and settings in its `metadata`, as messages do. */
 export const COMMAND_CONTEXT = 'command_context';
-/** ProtoJSON as agents write it: two styles of names, enums by name, number or prefix (a2a.md §6). */
+/** ProtoJSON as agents write it: two styles of names, enums by name, number or prefix (docs/protocols/a2a.md §6). */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -29,7 +29,7 @@ const STARTS_WITHIN = 60_000;
 const LINES_KEPT = 200;
 const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
 /**
- * Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (a2a.md §1).
+ * Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (docs/protocols/a2a.md §1).
  * And a server that never reads its input would not notice that the editor is gone.
  */
 const GUARD = `data:text/javascript,${encodeURIComponent(
@@ -143,7 +143,7 @@ export function watched(command: string, args: readonly string[]): { readonly co
   return { command: '/bin/sh', args: ['-c', WATCH, 'sh', command, ...args] };
 }
 
-/** What an agent that is started here finds our tools by (a2a.md §14): one address, which names no secret in the variable's name. */
+/** What an agent that is started here finds our tools by (docs/protocols/a2a.md §14): one address, which names no secret in the variable's name. */
 export const VARIABLE = 'PARLEY_MCP_URL';
 const FOLDER = 'parley-editor-tools';
 

@@ -8,7 +8,7 @@ import type { Fields } from './schema.ts';
 const BODY_LIMIT = 16 * 1024 * 1024;
 const BODY_WITHIN = 10_000;
 
-/** Where an agent of this conversation may say that there is news (a2a.md §12); closed when disposed. */
+/** Where an agent of this conversation may say that there is news (docs/protocols/a2a.md §12); closed when disposed. */
 export interface Webhook extends Disposable {
   readonly url: string;
   /** Our name for it at the agent. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effect, Input } from '../../../src/conversation/machine.ts';
-import { type A2aState, type Agent, a2aMachine, newA2a, TIMING } from '../../../src/protocols/a2a/machine.ts';
+import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
+import { QUIRKS } from '../../../src/protocols/a2a/quirks.ts';
+import { type A2aState, type Agent, newA2a, TIMING } from '../../../src/protocols/a2a/state.ts';
 import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import { URI } from '../../fakes/a2a.ts';
 
@@ -30,6 +32,12 @@ const FOLDER = 'test/protocols/a2a/cases';
 test('each case has a title of its own', () => {
   const titles = transcriptTitles(FOLDER);
   assert.equal(new Set(titles).size, titles.length);
+});
+
+test('each quirk has its transcript', () => {
+  const titles = transcriptTitles(FOLDER);
+  const missing = Object.values(QUIRKS).filter(({ transcript }) => !titles.includes(transcript));
+  assert.deepEqual(missing, []);
 });
 
 testTranscripts<A2aState>({

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
-import { a2aMachine, newA2a, TIMING } from '../../../src/protocols/a2a/machine.ts';
+import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
+import { newA2a, TIMING } from '../../../src/protocols/a2a/state.ts';
 import type { Session } from '../../../src/session/model.ts';
 import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';

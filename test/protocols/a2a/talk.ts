@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { LiveSession } from '../../../src/live/liveSession.ts';
 import { openA2a } from '../../../src/protocols/a2a/adapter.ts';
-import type { Timing } from '../../../src/protocols/a2a/machine.ts';
+import type { Timing } from '../../../src/protocols/a2a/state.ts';
 import type { Resume } from '../../../src/protocols/adapter.ts';
 import type { Ports } from '../../../src/protocols/ports.ts';
 import type { Answer } from '../../../src/session/intents.ts';

@@ -9,7 +9,7 @@ export interface Decision {
   readonly answer: ApprovalAnswer;
 }
 
-/** The ToolCallConfirmation in a part of a message, in either style of names; none in most (a2a.md §6). */
+/** The ToolCallConfirmation in a part of a message, in either style of names; none in most (docs/protocols/a2a.md §6). */
 export function decisionIn(part: Part): readonly Decision[] {
   if (part.kind !== 'data') return [];
   const { data } = part;

@@ -31,7 +31,7 @@ const answered = z.object({
 });
 
 /**
- * The MCP server at that address (a2a.md §14), over HTTP: three methods, asked by hand, because a tool that asks a user first may take as long
+ * The MCP server at that address (docs/protocols/a2a.md §14), over HTTP: three methods, asked by hand, because a tool that asks a user first may take as long
  * as that user, and hanging up has to stop it.
  */
 export function editorTools(url: string): EditorTools {

@@ -8,7 +8,7 @@ const command = z.object({
   metadata: z.nullish(z.record(z.string(), z.unknown())),
 });
 
-/** The params of `command/execute`, in either style of names; undefined when they are none (a2a.md §13). */
+/** The params of `command/execute`, in either style of names; undefined when they are none (docs/protocols/a2a.md §13). */
 export function commandIn(params: unknown): z.infer<typeof command> | undefined {
   const { commandPath, ...rest } = z.safeParse(z.looseObject({}), params).data ?? {};
   return z.safeParse(command, { command_path: commandPath, ...rest }).data;

@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
 
-/** The RFC's objects as this frontend writes them (a2a.md §6). */
+/** The RFC's objects as this frontend writes them (docs/protocols/a2a.md §6). */
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { placeOf, type Workspace } from '../../workspace/paths.ts';
 
 /**
- * Where a conversation works: the folder its first message names (AgentSettings, a2a.md §6), which has to lie in what this agent was started for.
+ * Where a conversation works: the folder its first message names (AgentSettings, docs/protocols/a2a.md §6), which has to lie in what this agent was started for.
  * Without one, all of that. Throws a sentence for the client.
  */
 export async function workspaceOf(started: Workspace, metadata: Readonly<Record<string, unknown>> | undefined): Promise<Workspace> {

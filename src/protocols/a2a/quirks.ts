@@ -1,0 +1,65 @@
+/*
+ * What Gemini CLI's A2A server does otherwise than A2A and the extension say, seen by running it: version 0.25.2 (`early`), the only one that was
+ * published, and its source of August 2026 (`later`). Each row names the transcript that fails without it (test/protocols/a2a/cases).
+ */
+
+interface Quirk {
+  readonly seenIn: 'early' | 'later' | 'both';
+  readonly what: string;
+  readonly transcript: string;
+}
+
+export const QUIRKS = {
+  untrustedTasks: {
+    seenIn: 'both',
+    what: 'A task that is made by a message counts as untrusted, and then uses no tool servers. One that is made by POST /tasks is as trusted as it says.',
+    transcript: 'the shipped server: a task is made beforehand, since one made by a message counts as untrusted',
+  },
+  turnHangsOnConnection: {
+    seenIn: 'both',
+    what: 'A turn ends when the connection of its request does. So that connection is kept, closing it is what stops a command, and nothing goes on without it.',
+    transcript: 'a stop hangs up: closing the turn’s connection ends its command',
+  },
+  abortedTaskFails: {
+    seenIn: 'later',
+    what: 'A task whose turn was aborted fails with the next one.',
+    transcript: 'the later generation goes on with another task after its connection was lost',
+  },
+  cancelEndsConversation: {
+    seenIn: 'early',
+    what: 'tasks/cancel ends the task and stops nothing.',
+    transcript: 'the earlier generation is stopped without a cancel, which would end the conversation',
+  },
+  refusalStops: {
+    seenIn: 'both',
+    what: 'Refusing one call cancels all calls of that answer and ends the turn; the task stays usable.',
+    transcript: 'refusing what waits is the gentle stop',
+  },
+  decisionsUnconfirmed: {
+    seenIn: 'both',
+    what: 'It may rest without a word about a call that was allowed; its record of the task does not tell either.',
+    transcript: 'the shipped server rests without a word about what was allowed',
+  },
+  takesNoEdits: {
+    seenIn: 'early',
+    what: 'A decision with newContent puts the call back to waiting, and nobody can answer it again. The text is written after the call.',
+    transcript: 'the earlier generation cannot be told of changes: they are written once the call is done',
+  },
+  forgetsContext: {
+    seenIn: 'both',
+    what: 'A new task knows nothing of the one before it, although both have the same context.',
+    transcript: 'the shipped server is told of the conversation after a stop, although the context goes on',
+  },
+  losesHistory: {
+    seenIn: 'both',
+    what: 'Of each answer the record of a task holds the first piece only.',
+    transcript: 'a task of the shipped server is not read for what was missed',
+  },
+} as const satisfies Readonly<Record<string, Quirk>>;
+export type QuirkId = keyof typeof QUIRKS;
+
+/** For an agent that is Gemini CLI's server; `later`: its later generation. */
+export function hasQuirk(id: QuirkId, later: boolean): boolean {
+  const { seenIn } = QUIRKS[id];
+  return seenIn === 'both' || (seenIn === 'later') === later;
+}

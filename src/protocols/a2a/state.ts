@@ -1,0 +1,461 @@
+import { t } from '../../base/l10n.ts';
+import type { Ending, Failure } from '../../base/outcomes.ts';
+import { type Call, type Conversation, type Lane, newConversation, newTurn, type Table, type TurnState } from '../../conversation/state.ts';
+import type { CallId, Notice, Part, Turn } from '../../session/model.ts';
+import { isAnotherCall, type Snapshot } from './calls.ts';
+import type { Peer } from './card.ts';
+import { type CommandTree, type Incoming, type TaskState, textOf } from './codec.ts';
+import { type Delivered, newDelivered } from './delivered.ts';
+import type { Checkpoint } from './schema.ts';
+
+/* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
+
+// --- timers, in milliseconds
+
+export interface Timing {
+  /** `tick`: between looks at what waits: keeping the turn's connection, telling of silence, asking about changed calls. */
+  readonly ping: number;
+  /** Silence until the user is told that the agent is waited for. */
+  readonly silence: number;
+  /** `stop`: that an agent has to end a stream after a cancel, and to answer the cancel. */
+  readonly patience: number;
+  /** `rest N`: that a stream may stay open after the agent said that it waits, and did not say for what. */
+  readonly lastWords: number;
+  /** That an agent has to begin an answer which is there at once, and that it may pause in the middle of one. */
+  readonly answer: number;
+  /** That an agent has to show its card; it may have to start first. */
+  readonly card: number;
+  /** Without a record after a decision until the task is looked at. */
+  readonly doubt: number;
+  /** That a stream has to say what a notification said, before it is taken for dead. */
+  readonly news: number;
+  /** `keep`: that growing text may wait until a checkpoint is written. */
+  readonly keep: number;
+  /** `retry`: before the tries to subscribe to a task again. */
+  readonly retries: readonly number[];
+  /** All in all for these tries, while no subscription stands. */
+  readonly giveUp: number;
+}
+export const TIMING: Timing = {
+  ping: 2000,
+  silence: 10_000,
+  patience: 5000,
+  lastWords: 1000,
+  answer: 15_000,
+  card: 60_000,
+  doubt: 15_000,
+  news: 3000,
+  keep: 1000,
+  retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
+  giveUp: 60_000,
+};
+
+export interface A2aState extends Conversation {
+  readonly setup: Setup;
+  /** What was found at the address; null until the link is ready. */
+  agent: Agent | null;
+  /** The task that the conversation goes on in. */
+  task: TaskRef;
+  /** The conversation's own task, while a command runs in another. */
+  aside: TaskRef | null;
+  turn: A2aTurn | null;
+  /** What the agent is told with the next prompt. */
+  readonly notes: string[];
+  /** What the user allowed for the rest of the conversation, where the agent itself would not keep to it. */
+  readonly allowances: Allowance[];
+  allowed: number;
+  /** The conversation in short, for a task that has to be told. */
+  readonly summary: string[];
+  readonly delivered: Delivered;
+  /** The turns of earlier windows, until the link is ready. */
+  past: Turn[];
+  /** The agent names members in camelCase. */
+  camel: boolean;
+  /** The shipped server in its later generation. */
+  newer: boolean;
+  versionChanged: boolean;
+  /** Which task the agent was told to send notifications of. `sent`: the last message carried the address. */
+  push: { sent: boolean; task: string | null; refused: boolean };
+  /** Which model answers, as the agent said last. */
+  model: string;
+  /** The task is read for news. `again`: more came meanwhile. */
+  reading: 'no' | 'reading' | 'again';
+  streams: number;
+}
+export interface Setup {
+  readonly cwd: string;
+  readonly resumeKey: string;
+  /** The agent is started here. */
+  readonly starts: boolean;
+  readonly timing: Timing;
+}
+/** The answer to `connect`. */
+export interface Agent {
+  readonly peer: Peer;
+  readonly commands: CommandTree | null;
+  /** Notices to show with the link. */
+  readonly notices: readonly Notice[];
+  /** A server for notifications listens. */
+  readonly push: boolean;
+  /** Tools of ours that change nothing, as `server/tool`. */
+  readonly harmless: readonly string[];
+  /** The shipped server finds our tools by a folder, which the user may turn on. */
+  readonly folder: { readonly path: string; readonly on: boolean } | null;
+}
+export interface TaskRef {
+  id: string | null;
+  contextId: string | null;
+  /** Settings were sent: they go with the first message of a task. */
+  settled: boolean;
+  /** A new task knows nothing of the conversation: it is told with the next prompt. */
+  tellPast: boolean;
+}
+export interface Allowance {
+  readonly key: string;
+  readonly id: string;
+  readonly title: string;
+}
+export interface A2aTurn extends TurnState<Lane, A2aCall> {
+  /** By the agent's id of a call: ours. */
+  readonly callIds: Table<CallId>;
+  readonly streams: Stream[];
+  prompt: SentPrompt | null;
+  command: CommandRun | null;
+  /** What was shown as text. */
+  said: string;
+  /** Something beside words was shown. */
+  anything: boolean;
+
+  /** The state that the newest stream told. */
+  taskState: TaskState | null;
+  /** What the agent says went wrong. */
+  failure: string | null;
+  /** The last text that came with a state. */
+  lastWords: string;
+  records: number;
+  /** A plain message came: the agent keeps no task. */
+  isAnswered: boolean;
+  /** Grows with everything new. */
+  progress: number;
+  /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
+  landmarks: number;
+  /** The task may hold more than was heard since it was last read whole. */
+  unlooked: boolean;
+  /** The task that was read last. */
+  covered: Incoming | null;
+  /** The newest time of the agent's clock, in milliseconds since the epoch. */
+  agentTime: number | null;
+  /** How often each record was shown, by its id, time and text. */
+  readonly shown: Table<number>;
+  /** The task that goes on with this turn: what it holds from before has been shown. */
+  readonly earlierTask: string | null;
+  /** Tasks of others that were heard of, and calls in them that were not asked about. */
+  readonly foreignTasks: Table<true>;
+  readonly foreignCalls: Table<true>;
+  /** What may have been the end of our task under another id, as long as nothing follows it. */
+  stray: Incoming | null;
+
+  /** What the user said to a call, by the agent's id: sent when the turn rests. */
+  readonly followUps: Table<string>;
+  /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
+  readonly lateEdits: LateEdit[];
+  /** The turn is settled once late edits are written. */
+  settlesAfterEdits: boolean;
+  /** By the agent's id of a call: it makes a file that was not there. */
+  readonly newFiles: Table<true>;
+  heardAt: number;
+  keepIsDue: boolean;
+  /** `heardAt` when the task was looked at behind the streams. */
+  lookedBehindAt: number;
+  /** When a notification came that no stream has confirmed yet. */
+  newsAt: number | null;
+  /** The task is looked at because nothing came of a decision. */
+  doubt: { readonly why: string | null } | null;
+  /** The task is looked at for what it waits for. `whole`: also for what became of a call that stands still. */
+  looking: { readonly whole: boolean } | null;
+  recovery: Recovery | null;
+  stop: Stop | null;
+}
+export type Decision =
+  /** Nothing was asked. */
+  | 'none'
+  | 'asking'
+  /** It has become another call, and is asked about after a moment. */
+  | 'changed'
+  | 'allowed'
+  | 'rejected'
+  /** The same, and the decision did not reach the agent, as far as can be seen. */
+  | 'allowedUndelivered'
+  | 'rejectedUndelivered';
+export interface A2aCall extends Call<Decision> {
+  /** The agent's id. */
+  readonly key: string;
+  readonly dialect: 'rfc' | 'gemini';
+  last: Snapshot;
+  /** What it has printed so far. */
+  live: string | null;
+  /** The call as it was when the user, or an allowance, decided last. */
+  asked: Snapshot | null;
+  /** What the user made of the proposal. */
+  edited: string | null;
+  /** How often it was asked about once more. */
+  again: number;
+  /** It became another at some time: from then on questions come after a moment. */
+  hasChanged: boolean;
+  /** With `changed`: since when. */
+  changedAt: number;
+  /** The agent was looked at for what this call waits for. */
+  looked: boolean;
+}
+export interface Stream {
+  readonly link: string;
+  readonly of: 'prompt' | 'text' | 'decision' | 'command' | 'subscription';
+  /** The agent's id of the call that is decided. */
+  readonly callId: string | null;
+  /** `open`: something is expected of it. `stale`: it is open, and nothing is. `ended`: it has said its last word, or has closed. */
+  stage: 'open' | 'stale' | 'ended';
+  way: 'new' | 'held' | 'sent' | 'answered';
+  /** Why it has not left, for the user. */
+  held: string | null;
+  /** When a decision left, as long as nothing was heard since. */
+  sentAt: number | null;
+  /** A decision that left, and nobody knows whether it was read. */
+  isDoubtful: boolean;
+  isRecalled: boolean;
+  /** Something came on it. */
+  arrived: boolean;
+  records: number;
+  /** The task it began with. */
+  began: string | null;
+  /** After the agent said that it waits: `resting`, then `lingering`. */
+  rest: 'no' | 'resting' | 'lingering';
+  /** Ids of records on it, for agents that send one twice. */
+  readonly heard: Table<number>;
+}
+export interface SentPrompt {
+  readonly text: string;
+  /** The task it was first sent to. */
+  readonly task: string | null;
+  readonly settled: boolean;
+  /** It was sent in the other version of A2A, or to another task. */
+  versionTried: boolean;
+  taskTried: boolean;
+}
+export interface LateEdit {
+  readonly callId: string;
+  readonly path: string;
+  readonly text: string;
+  isWriting: boolean;
+}
+export interface CommandRun {
+  readonly path: readonly string[];
+  args: string;
+  readonly by: 'rpc' | 'rest';
+  results: number;
+  answer: { readonly id: string | null; readonly status: string; readonly message: string } | null;
+  /** The body is an event stream. */
+  isStream: boolean;
+}
+/** Taking up a task whose stream has broken. */
+export interface Recovery {
+  readonly why: string;
+  /** There was no connection yet that could be lost: nothing is said of the first try. */
+  isQuiet: boolean;
+  /** A subscription stands. */
+  stands: boolean;
+  /** `reading`: the shipped server, which stops without its connection, is only looked at. */
+  step: 'waiting' | 'subscribed' | 'reading' | 'asking';
+  /** Which of the tries; `until` is moved on by each subscription that stood. */
+  at: number;
+  until: number;
+  /** News brought the try forward; it does not take the place of the one that was due, once for each. */
+  isEarly: boolean;
+  hasNews: boolean;
+  progress: number;
+  stoodAt: number | null;
+  subscription: Subscription | null;
+}
+/** The task is read as soon as the subscription stands; what comes meanwhile waits. */
+export interface Subscription {
+  readonly link: string;
+  held: unknown[] | null;
+  task: Incoming | null;
+  read: 'no' | 'reading' | 'done';
+  /** How the body ended while the task was still read. */
+  hasEnded: boolean;
+  outcome: 'none' | 'rests' | 'gone';
+}
+/** Stopping the task. Null in a turn that is stopped by refusing what waits. */
+export interface Stop {
+  step: 'begin' | 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
+  readonly commandRan: boolean;
+  wasStreaming: boolean;
+  /** The turn's connection was in use. */
+  heldConnection: boolean;
+  /** Why the cancel failed, for the user; '' when it was not answered in time. */
+  why: string | null;
+  /** All connections were closed, and the server had closed its side. */
+  wasHeard: boolean;
+}
+/** What went wrong with a stream or a request. `kind`: `rpc`, `status`, `nothing`, or what the transport calls it. */
+export interface Problem {
+  readonly kind: string;
+  readonly code: number;
+  readonly message: string;
+}
+export type OurQuestion = 'reconnect' | 'signIn' | 'checkpoint' | 'arguments' | 'confirmed';
+export type About = { readonly on: 'call' | OurQuestion };
+/** A turn that an earlier window showed, and its checkpoint. */
+export interface LeftTurn {
+  readonly turn: Turn;
+  readonly kept: Checkpoint;
+}
+
+export function newA2a(seed: string, setup: Setup, past: readonly Turn[]): A2aState {
+  const summary: string[] = [];
+  for (const turn of past) summarise(summary, turn);
+  return {
+    ...newConversation(seed),
+    turn: null,
+    setup,
+    agent: null,
+    task: { id: null, contextId: null, settled: false, tellPast: false },
+    aside: null,
+    notes: [],
+    allowances: [],
+    allowed: 0,
+    summary,
+    delivered: newDelivered(),
+    past: [...past],
+    camel: false,
+    newer: false,
+    versionChanged: false,
+    push: { sent: false, task: null, refused: false },
+    model: '',
+    reading: 'no',
+    streams: 0,
+  };
+}
+export function newA2aTurn(id: string, task: string | null, now: number): A2aTurn {
+  return {
+    ...newTurn<Lane, A2aCall>(id, 'user'),
+    callIds: {},
+    streams: [],
+    prompt: null,
+    command: null,
+    said: '',
+    anything: false,
+    taskState: null,
+    failure: null,
+    lastWords: '',
+    records: 0,
+    isAnswered: false,
+    progress: 0,
+    landmarks: 0,
+    unlooked: false,
+    covered: null,
+    agentTime: null,
+    shown: {},
+    earlierTask: task,
+    foreignTasks: {},
+    foreignCalls: {},
+    stray: null,
+    followUps: {},
+    lateEdits: [],
+    settlesAfterEdits: false,
+    newFiles: {},
+    heardAt: now,
+    lookedBehindAt: 0,
+    keepIsDue: false,
+    newsAt: null,
+    doubt: null,
+    looking: null,
+    recovery: null,
+    stop: null,
+  };
+}
+
+// --- what the state says
+
+export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
+  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
+  return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
+}
+export function isDecided({ decision }: A2aCall): boolean {
+  return decision !== 'none' && decision !== 'asking' && decision !== 'changed';
+}
+/** What stands to be decided is not what the user was asked about. */
+export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
+  if (!asked) return false;
+  if (last.status === 'pending') return decision === 'asking';
+  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited);
+}
+/** Some body has not ended. */
+export function isStreaming(turn: A2aTurn): boolean {
+  return turn.streams.some(({ stage }) => stage !== 'ended');
+}
+/** No stream of the task is open, and one is wanted. */
+export function isOffline({ recovery }: A2aTurn): boolean {
+  return recovery !== null && !recovery.stands;
+}
+export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
+  const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
+}
+/** The record came while the task was read, and stands in what was read. */
+export function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
+  if (!covered || messageId === undefined) return false;
+  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
+  const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
+  if (!read) return false;
+  if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
+  return textOf(read).endsWith(textOf(parts));
+}
+/** The end of the window ended its calls, not the agent. */
+export function continued(part: Part, id: string, status: Snapshot['status'] | undefined): Part {
+  if (part.kind !== 'call') return { ...part, id };
+  const cut = part.call.status === 'cancelled' && status !== undefined && status !== 'cancelled';
+  return { ...part, id, call: { ...part.call, id, ...(cut ? { status: status === 'waiting' ? 'pending' : status } : {}) } };
+}
+export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
+  if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
+}
+export function summarise(summary: string[], turn: Turn): void {
+  for (const one of turn.prompt) if (one.type === 'text') addLine(summary, 'User', one.text);
+  for (const part of turn.parts) {
+    if (part.kind === 'text') addLine(summary, 'Agent', part.text);
+    else if (part.kind === 'call' && part.call.status === 'done')
+      for (const output of part.call.output) if (output.kind === 'diff') addLine(summary, 'Changed', output.diff.path);
+  }
+}
+export function problemOf({ message, code, data }: Failure): Problem {
+  const { kind } = (data ?? {}) as { readonly kind?: string };
+  return { kind: kind ?? 'lost', code: code ?? 0, message };
+}
+/** Null when the body has come to its end. */
+export function problemIn({ failure, reason, code }: Ending): Problem | null {
+  return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
+}
+export function wordsOf({ kind, message }: Problem): string {
+  return kind === 'rpc' ? t('The agent says: {0}', message) : message;
+}
+/** Two texts about one failure, neither of them twice. */
+export function joinWords(error: string, text: string): string {
+  if (error.includes(text)) return error;
+  return text.includes(error) ? text : `${error} ${text}`;
+}
+/** The task takes no more messages. */
+export function isTerminal({ code, message }: Problem): boolean {
+  return code === -32004 || /terminal state/i.test(message);
+}
+export function notReached(why: string): string {
+  return t('The agent was not reached again. {0} It may still be at work.', why);
+}
+export function mayBeFollowed(): string {
+  return t('The answer before was sent, and may still be followed.');
+}
+/** The shipped server's first generation fails over its own repository in two ways that the user can mend. */
+export function advised(failure: string): string {
+  if (!/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
+  return t('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
+}
