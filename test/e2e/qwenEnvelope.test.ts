@@ -70,12 +70,12 @@ test(
   inWindow(async ({ window }) => {
     const { chat } = window;
     await chat.say('deaf');
-    await chat.frame.getByText('The agent has not answered for a while.').first().waitFor();
+    await chat.frame.getByText('The agent does not answer.').first().waitFor();
     await chat.lastTurn.getByText('The agent did not answer any more.').waitFor();
     await chat.lastTurn.getByText('I hear nothing any more.').waitFor();
     const next = await chat.exchange('hello again');
     await next.getByText('You said hello again.').waitFor();
-    await chat.frame.getByText('The agent has not answered for a while.').first().waitFor({ state: 'hidden' });
+    await chat.frame.getByText('The agent does not answer.').first().waitFor({ state: 'hidden' });
   }),
 );
 

@@ -14,6 +14,7 @@ import {
   heartbeat,
   historyEvents,
   nameless,
+  otherVersion,
   outcomeOf,
   referencesIn,
   refusal,
@@ -171,9 +172,9 @@ export class EnvelopeStep extends QwenStep {
   prompt({ turnId, content }: QwenPrompt): void {
     const prompt = promptOf(content, this.cwd, false);
     this.begin(turnId, 'user', content);
-    if (prompt.left.length > 0) this.note('warn', t('The agent cannot take: {0}.', prompt.left.join(', ')));
+    if (prompt.left.length > 0) this.note('warn', t('{0} cannot take: {1}.', this.state.setup.called, prompt.left.join(', ')));
     if (prompt.text === '') {
-      return this.finish('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
+      return this.finish('failed', { error: { message: t('The prompt is empty.') } });
     }
     this.nextPromptId();
     const input = { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command: referencesIn(prompt.text) };
@@ -222,7 +223,7 @@ export class EnvelopeStep extends QwenStep {
         return this.succeed(about.requestId, { behavior: yes ? 'approve' : 'deny', ...approved });
       }
       case 'quit':
-        if (yes) return this.over(t('The session was ended.'), ['restart'], 'done');
+        if (yes) return this.over(t('The conversation was ended.'), ['restart'], 'done');
         return this.finishes('stop');
       case 'command':
         if (!yes) return this.finishes('stop');
@@ -309,7 +310,7 @@ export class EnvelopeStep extends QwenStep {
     const told = line.metadata ?? fingerprintOf(line.system_fingerprint);
     if (told?.session_id) this.adopt(told.session_id);
     if (told?.protocol_version != null && talk.version === null && !supports(told.protocol_version)) {
-      const reason = t('The agent speaks version {0} of its protocol; this program speaks version 1.', told.protocol_version);
+      const reason = otherVersion(told.protocol_version);
       return this.over(reason, ['showLog', 'pickAgent']);
     }
     talk.version = told?.protocol_version ?? talk.version;
@@ -622,18 +623,15 @@ export class EnvelopeStep extends QwenStep {
       case 'USER_CANCELLED':
         return this.sessionFinished('cancelled');
       case 'ChatCompressed': {
-        const known = from != null && to != null;
-        return this.note(
-          'info',
-          known ? t('The conversation was compressed from {0} to {1} tokens.', from, to) : t('The conversation was compressed.'),
-        );
+        const tokens = from != null && to != null ? ` (${from} → ${to})` : '';
+        return this.note('info', `${t('The conversation was compressed.')}${tokens}`);
       }
       case 'MAX_TOKENS':
-        return this.note('warn', note.message ?? t('The answer was cut off: it reached the token limit.'));
+        return this.note('warn', note.message ?? t('The answer was cut off: it became too long.'));
       case 'MaxSessionTurns':
-        return this.note('warn', note.message ?? t('The session has used up its turns.'));
+        return this.note('warn', note.message ?? t('The agent has used up the turns it may take.'));
       case 'SessionTokenLimitExceeded':
-        return this.note('warn', note.message ?? t('The session has used up its tokens.'));
+        return this.note('warn', note.message ?? t('The agent has come to a limit of its service.'));
       default:
         if (note.message) this.note('info', note.message);
     }
@@ -669,8 +667,7 @@ export class EnvelopeStep extends QwenStep {
         this.talk.submitted = { turnId: turn.id, parts: turn.parts, promptId: line.prompt_id ?? this.talk.prompt, content: outcome.parts };
         return this.timer('submit', LIMITS.submit);
       case 'quit': {
-        const text = t('The agent ends. What was said stays and can be gone on with.');
-        return this.askYesNo({ about: 'quit' }, { title: t('End this session?'), text });
+        return this.askYesNo({ about: 'quit' }, { title: t('End this session?') });
       }
       case 'confirm': {
         const approved = outcome.shell ? { approvedCommands: outcome.commands } : { confirmationOutcome: 'proceed_once' };
@@ -898,10 +895,10 @@ export class EnvelopeStep extends QwenStep {
       heart.open = false;
     }
     if (!heart.answered && heart.otherLines && heart.asked >= TRIES) return;
-    if (heart.silence >= 2 * patience) return this.giveUp(t('The agent did not answer any more.'), { again: true });
+    if (heart.silence >= 2 * patience) return this.giveUp(t('The agent does not answer.'), { again: true });
     if (heart.silence >= patience && !heart.said) {
       heart.said = true;
-      this.liveness({ level: 'warn', text: t('The agent has not answered for a while.'), next: ['restart'] });
+      this.liveness({ level: 'warn', text: t('The agent does not answer.'), next: ['restart'] });
     }
     heart.silence += every;
     this.timer('heartbeat', every);
@@ -981,5 +978,5 @@ function jsonIn(text: string): unknown {
 }
 function firstText(output: readonly Output[]): string {
   for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
-  return t('It failed.');
+  return t('The agent failed.');
 }

@@ -47,11 +47,13 @@ export function faultOf(error: FaultIn): AgentFault {
 /** Why it goes no further with an agent that refuses our version: the versions of both sides, as far as they are known, and its own words. */
 export function refusal(error: FaultIn, version: string | number | undefined): string {
   const words = typeof error === 'string' ? undefined : (error.message ?? undefined);
-  const refused =
-    version === undefined
-      ? t('The agent does not support version 1 of the protocol, the one this program speaks.')
-      : t('The agent, whose protocol has version {0}, refuses version 1, the one this program speaks.', version);
+  const refused = otherVersion(version);
   return words === undefined || words === UNSUPPORTED ? refused : `${refused} ${words}`;
+}
+
+/** Both versions, as far as they are known. */
+export function otherVersion(version: string | number | undefined): string {
+  return t('Protocol versions do not match (agent: {0}, Parley: 1).', version ?? '?');
 }
 
 /** Whether we can talk to an agent of this version: 1 and its minors. */
@@ -354,18 +356,6 @@ export type CommandOutcome =
       readonly shell: boolean;
     };
 
-const DIALOGS: Readonly<Record<string, () => string>> = {
-  auth: () => t('Sign in with the agent in a terminal; it has no dialog for that here.'),
-  theme: () => t('Colours follow the theme of the editor.'),
-  editor: () => t('Files open in this editor.'),
-  privacy: () => t('The agent shows its privacy notice only in a terminal.'),
-  settings: () => t('The agent keeps its settings in a file of its own.'),
-  model: () => t('Choose the model with the arguments of the agent.'),
-  help: () => t('Type / to see the commands of the agent.'),
-  subagent_create: () => t('Sub-agents are made in a terminal.'),
-  subagent_list: () => t('The agent lists its sub-agents only in a terminal.'),
-};
-
 export function outcomeOf(line: ResultCommand): CommandOutcome {
   const { result } = line;
   const text = (key: string) => (typeof result[key] === 'string' ? result[key] : undefined);
@@ -379,7 +369,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
     }
     case 'dialog': {
       const name = text('dialog') ?? '';
-      return { does: 'say', level: 'info', text: DIALOGS[name]?.() ?? t('The agent has a dialog "{0}" that does not exist here.', name) };
+      return { does: 'say', level: 'info', text: t('The agent shows "{0}" only in a terminal.', name) };
     }
     case 'tool':
       return { does: 'tool', name: text('toolName') ?? text('name') ?? 'tool', args: result.toolArgs ?? result.args };
@@ -405,7 +395,7 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
     }
     default: {
       const all = JSON.stringify(result).slice(0, 4000);
-      return { does: 'say', level: 'info', text: t('The agent answered in a way this program does not know: {0}', all) };
+      return { does: 'say', level: 'info', text: t('The agent sent a result Parley does not know: {0}', all) };
     }
   }
 }

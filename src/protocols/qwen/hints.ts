@@ -1,6 +1,5 @@
-import { t } from '../../base/l10n.ts';
 import type { Hint } from '../adapter.ts';
-import type { Line } from './control.ts';
+import { errorText, type Line } from './control.ts';
 import { resultHint } from './schema.ts';
 
 /** Milliseconds an answer is listened for; what we know ourselves is shown meanwhile. */
@@ -67,7 +66,7 @@ export class Hints {
       asked.timer = setTimeout(() => this.#settle(asked, []), PATIENCE);
       return;
     }
-    if (result.status === 'error') return this.#refuse(asked, result.message || t('The agent gave no reason.'));
+    if (result.status === 'error') return this.#refuse(asked, result.message || errorText(undefined));
     this.#settle(
       asked,
       (result.suggestions ?? []).map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),

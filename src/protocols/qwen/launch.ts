@@ -36,7 +36,8 @@ export function readTalkOptions(
   const oneOf = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T => {
     const value = options[name];
     const found = allowed.find((one) => one === value);
-    if (value !== undefined && found === undefined) problems.push(t('Option {0}: "{1}" is none of {2}', name, value, allowed.join(', ')));
+    if (value !== undefined && found === undefined)
+      problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value, allowed.join(', ')));
     return found ?? otherwise;
   };
   const seconds = (name: string, otherwise: number): number => {
@@ -44,12 +45,13 @@ export function readTalkOptions(
     if (value === undefined) return otherwise;
     const number = Number(value);
     if (Number.isFinite(number) && number >= 0 && number <= 3600) return number * 1000;
-    problems.push(t('Option {0}: "{1}" is no number of seconds', name, value));
+    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value, '0–3600'));
     return otherwise;
   };
   const { model, temperature, tools } = options;
   const warmth = temperature === undefined || temperature.trim() === '' ? Number.NaN : Number(temperature);
-  if (temperature !== undefined && !Number.isFinite(warmth)) problems.push(t('Option {0}: "{1}" is no number', 'temperature', temperature));
+  if (temperature !== undefined && !Number.isFinite(warmth))
+    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', 'temperature', temperature, '0–2'));
   const names = (tools ?? '').split(',').flatMap((name) => name.trim() || []);
   const overrides = {
     ...(Number.isFinite(warmth) ? { temperature: warmth } : {}),
@@ -127,11 +129,10 @@ const LONGEST = 300;
 
 /** What exit codes of the shipped agent mean, for an end that nothing else explains (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
-  42: () => t('It could not use what it was given as input.'),
   44: () => t('Its sandbox could not be set up.'),
-  52: () => t('Its settings are not as they must be.'),
-  53: () => t('It has used up the turns it may take.'),
-  55: () => t('It has used up its budget.'),
+  52: () => t('Its settings are invalid.'),
+  53: () => t('The agent has used up the turns it may take.'),
+  55: () => t('The agent has used up its budget.'),
 };
 
 /** What of stderr explains an end: the reason before a usage text, or the last of it (docs/protocols/qwen.md §1.8). */

@@ -161,7 +161,7 @@ class ProcessStep extends Step<QwenState> {
   giveUpDetecting(): void {
     const { agent } = this.state;
     if (!agent || agent.ending) return;
-    const reason = t('For {0} s the agent said nothing that this program understands.', LIMITS.detection / 1000);
+    const reason = t('No answer within {0} s.', LIMITS.detection / 1000);
     agent.ending = { kind: 'close', reason, next: null };
     this.close(AGENT);
   }
@@ -233,7 +233,7 @@ class ProcessStep extends Step<QwenState> {
   }
   restart(agent: Agent, reason: string, words: string): void {
     const next = nextRestart(this.state.restarts, this.now);
-    if (!next) return this.end(agent, t('{0} It was started again too often.', reason), { words, next: null, code: undefined });
+    if (!next) return this.end(agent, reason, { words, next: null, code: undefined });
     this.state.agent = null;
     this.state.phase = 'opening';
     this.log('warn', `${reason} Starting it again (${next.nth}): ${words.slice(-500)}`);

@@ -263,7 +263,7 @@ export class MessageStep extends QwenStep {
         return;
       case 'continue': {
         const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;
-        if (!accepted) this.note('info', reply.ok ? t('There was nothing to go on with.') : reply.message);
+        if (!accepted) this.note('info', reply.ok ? errorText(undefined) : reply.message);
         return;
       }
       case 'probe':
@@ -319,7 +319,7 @@ export class MessageStep extends QwenStep {
     this.begin(turnId, 'user', content, prompt.text);
     if (prompt.left.length > 0) this.note('warn', t('{0} cannot take: {1}.', called, prompt.left.join(', ')));
     if (prompt.text === '' && prompt.images.length === 0) {
-      return this.end('failed', { error: { message: t('There was nothing in the prompt that the agent can take.') } });
+      return this.end('failed', { error: { message: t('The prompt is empty.') } });
     }
     const range = talk.can.usageReport ? rangeIn(prompt.text) : undefined;
     if (range !== undefined) return this.request({ subtype: 'get_usage_info', range }, { for: 'usage', turnId });
@@ -358,7 +358,7 @@ export class MessageStep extends QwenStep {
   usageIs(turnId: TurnId, reply: Reply): void {
     if (this.state.turn?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
-    if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? t('The agent gave no report.') : reply.message } });
+    if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? errorText(undefined) : reply.message } });
     this.emit({ type: 'text.delta', turnId, kind: 'text', partId: this.newPart(), text });
     this.finish('done');
   }
@@ -370,7 +370,7 @@ export class MessageStep extends QwenStep {
     const files = found.success && found.data.canRewind ? (found.data.filesChanged ?? []) : [];
     if (files.length === 0) return this.goBack(turnId, prompt);
     const names = files.slice(0, FILES_NAMED).map((file) => shown(file, this.cwd));
-    if (files.length > FILES_NAMED) names.push(t('{0} more', files.length - FILES_NAMED));
+    if (files.length > FILES_NAMED) names.push(`… (+${files.length - FILES_NAMED})`);
     this.ask(
       {
         kind: 'approval',
@@ -391,7 +391,7 @@ export class MessageStep extends QwenStep {
   filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
     const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
     if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
-    const why = (done.success ? done.data.error : undefined) ?? t('the agent refused');
+    const why = (done.success ? done.data.error : undefined) ?? errorText(undefined);
     this.note('error', t('The files could not be put back: {0}', why));
   }
   /** Looks up the message to resume at. */
@@ -439,8 +439,8 @@ export class MessageStep extends QwenStep {
         wordless: true,
         ours: true,
         options: [
-          { id: 'yes', label: t('Change to {0}', name), effect: 'allow_once' },
-          { id: 'no', label: t('Stay'), effect: 'reject_once' },
+          { id: 'yes', label: t('Yes'), effect: 'allow_once' },
+          { id: 'no', label: t('No'), effect: 'reject_once' },
         ],
       },
       { about: 'mode', mode },
@@ -462,9 +462,7 @@ export class MessageStep extends QwenStep {
   }
   chose(what: 'mode' | 'model' | 'effort', value: string, reply: Reply): void {
     if (!reply.ok) {
-      if (what === 'mode') return this.note('warn', t('The agent did not change its mode: {0}', reply.message));
-      if (what === 'model') return this.note('warn', t('The agent did not change its model: {0}', reply.message));
-      return this.note('warn', t('The agent did not change its effort: {0}', reply.message));
+      return this.note('warn', t('The agent refused the change: {0}', reply.message));
     }
     if (what === 'mode') return this.modeIs(schema.modeReply.safeParse(reply.payload).data?.mode ?? value);
     if (what === 'model') return this.modelIs(value);
@@ -849,7 +847,7 @@ export class MessageStep extends QwenStep {
       .trim()
       .slice(0, HOOK_REASON);
     const tool = name ?? '…';
-    this.note('info', reason === '' ? t('A hook refused {0}.', tool) : t('A hook refused {0}: {1}', tool, reason), line.parent_tool_use_id);
+    this.note('info', t('A hook refused {0}: {1}', tool, reason || '…'), line.parent_tool_use_id);
   }
   /** The end of a turn names what was refused in it without asking, some agents all of the session; each is told once. */
   tellRefused({ permission_denials: all }: schema.ResultLine): void {
@@ -1011,7 +1009,7 @@ export class MessageStep extends QwenStep {
     if (silence.missed < 2 || !this.state.turn) return;
     this.stopSilence();
     silence.said = 'dead';
-    const text = t('The agent does not answer any more.');
+    const text = t('The agent does not answer.');
     this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], about: 'silence' } });
   }
 

@@ -184,7 +184,7 @@ export function systemEffects(line: SystemLine): SystemEffects {
     case 'api_retry':
       return {
         mode,
-        activity: text === '' ? t('The model failed; trying again') : t('Trying again: {0}', text),
+        activity: [t('The model failed; trying again'), text].filter(Boolean).join(': '),
         fails: true,
         notes: [],
       };
@@ -193,11 +193,11 @@ export function systemEffects(line: SystemLine): SystemEffects {
     case 'task_notification':
       return note(taskWords(line.status ?? '', text), line.status === 'failed' ? 'warn' : 'info');
     case 'model_fallback':
-      return note(text || t('Another model was taken because the chosen one failed.'), 'warn');
+      return note(text || t('The chosen model failed; another one is used.'), 'warn');
     case 'permission_denied':
       return note(text || t('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
     case 'compact_boundary':
-      return note(t('The conversation so far was replaced by a summary.'));
+      return note(t('The conversation was compressed.'));
     case 'vision_bridge_failed':
     case 'continue_turn_failed':
       return note(text || line.subtype.replaceAll('_', ' '), 'warn');
@@ -208,9 +208,7 @@ export function systemEffects(line: SystemLine): SystemEffects {
 
 function taskWords(status: string, text: string): string {
   const what = text || '…';
-  if (status === 'completed') return t('Done in the background: {0}', what);
-  if (status === 'failed') return t('Failed in the background: {0}', what);
-  return t('Ended in the background: {0}', what);
+  return status === 'completed' ? t('Done in the background: {0}', what) : t('Ended in the background: {0} ({1})', what, status || '…');
 }
 
 /** Qwen Code puts what a line is about into its data, Claude Code beside it. */
@@ -307,7 +305,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('It failed.') } } : {};
+  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('The agent failed.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
@@ -419,9 +417,9 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
-    return { status: 'failed', error: { message: known ?? t('The turn failed.'), next: ['continue'] } };
+    return { status: 'failed', error: { message: known ?? t('The agent failed.'), next: ['continue'] } };
   }
-  return { status: 'failed', error: { message: told ?? known ?? t('The turn failed.'), next: ['retry'] } };
+  return { status: 'failed', error: { message: told ?? known ?? t('The agent failed.'), next: ['retry'] } };
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
@@ -513,27 +511,13 @@ function isLess(now: Usage, then: Usage): boolean {
 }
 // --- commands
 
-/** The shipped agent gives names only (docs/protocols/qwen.md §3.9). */
+/** Qwen Code gives names only (docs/protocols/qwen.md §3.9); these say too little. */
 const KNOWN: Readonly<Record<string, () => string>> = {
-  auth: () => t('Choose how to sign in'),
-  bug: () => t('Report a problem with the agent'),
   clear: () => t('Forget the conversation so far and begin a new one'),
   compress: () => t('Replace the conversation so far by a summary'),
   context: () => t('Show what fills the context'),
-  diff: () => t('Show what has changed in the workspace'),
-  docs: () => t('Open the documentation'),
-  doctor: () => t('Check the installation'),
-  effort: () => t('Set how much the model thinks'),
-  export: () => t('Save the conversation to a file'),
-  extensions: () => t('Manage extensions'),
   init: () => t('Write a file that describes this project for the agent'),
-  mcp: () => t('Show the MCP servers'),
-  memory: () => t('Show or change what the agent remembers'),
-  model: () => t('Choose the model'),
-  review: () => t('Review the changes in the workspace'),
   stats: () => t('Show what this session has used'),
-  summary: () => t('Write a summary of the conversation'),
-  tools: () => t('Show the tools of the agent'),
 };
 
 /** The prompt is the command that makes the agent forget the conversation, by one of its names. */
@@ -597,16 +581,8 @@ export function usageText(payload: unknown): string | undefined {
   if (!parsed.success) return undefined;
   const { summary: all, models = [], range } = parsed.data;
   const rows: readonly (readonly [string, number | null | undefined])[] = [
-    [t('Tokens'), all.totalTokens],
-    [t('Input tokens'), all.inputTokens],
-    [t('Output tokens'), all.outputTokens],
-    [t('Tokens from the cache'), all.cachedTokens],
-    [t('Requests'), all.requests],
-    [t('Sessions'), all.sessions],
-    [t('Tool calls'), all.toolCalls],
-    [t('Lines added'), all.linesAdded],
-    [t('Lines removed'), all.linesRemoved],
-    ...models.map(({ model, totalTokens }) => [t('Tokens of {0}', model.replaceAll(/[|`\n]/g, ' ')), totalTokens] as const),
+    ...Object.entries(all).map(([name, value]) => [name.replaceAll(/([A-Z])/g, ' $1').toLowerCase(), value] as const),
+    ...models.map(({ model, totalTokens }) => [model.replaceAll(/[|`\n]/g, ' '), totalTokens] as const),
   ];
   const lines = rows.flatMap(([name, value]) => (value == null ? [] : [`| ${name} | ${value.toLocaleString('en')} |`]));
   return [`| ${t('Used ({0})', range ?? '')} | |`, '| --- | ---: |', ...lines].join('\n');

@@ -210,7 +210,7 @@ export abstract class QwenStep extends Step<QwenState> {
   stopIsLate(): void {
     const { turn } = this.state;
     if (turn?.phase !== 'stopping') return;
-    const text = t('The agent does not stop. Stop again to start it anew.');
+    const text = t('The agent is not stopping. Select Stop again to restart it.');
     this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
   }
   clearStopTimer(): void {
@@ -286,7 +286,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const { turn } = this.state;
     if (!turn) return;
     const calls = Object.values(this.agent.calls).filter((call) => call.turn === turn.id);
-    const message = t('The agent was gone before it said what came of this.');
+    const message = t('The agent ended before it reported a result.');
     for (const { id, status } of calls) if (status === 'running') this.changeCall(turn, id, { status: 'failed', error: { message } });
     const carriedOut = calls.filter(({ status }) => status === 'running' || status === 'done').map((call) => this.useOf(call));
     const files = new Set(carriedOut.flatMap((use) => (use.kind === 'edit' ? (pathOf(use.input, this.cwd) ?? []) : [])));
@@ -294,12 +294,10 @@ export abstract class QwenStep extends Step<QwenState> {
       .slice(0, FILES_NAMED)
       .map((file) => shown(file, this.cwd))
       .join(', ');
-    const more = files.size > FILES_NAMED ? t('{0} and {1} more', named, files.size - FILES_NAMED) : named;
+    const more = files.size > FILES_NAMED ? `${named} … (+${files.size - FILES_NAMED})` : named;
     const lines = [
       files.size > 0 ? t('Files this turn has changed: {0}.', more) : '',
-      carriedOut.some(({ work }) => work === 'shell' || work === 'agent')
-        ? t('Commands and sub-agents of this turn may have changed others.')
-        : '',
+      carriedOut.some(({ work }) => work === 'shell' || work === 'agent') ? t('Commands of this turn may have changed other files.') : '',
     ];
     const note = lines.filter(Boolean).join(' ');
     if (note !== '') this.note('warn', note);

@@ -420,7 +420,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const plan = text('plan');
   if (use.work === 'plan') {
     if (plan?.trim()) return { type: 'text', text: clip(plan, DETAIL_KEPT), markdown: true };
-    return { type: 'text', text: t('The agent wants to leave plan mode and begin with the work. It has not sent its plan along.') };
+    return { type: 'text', text: t('The agent wants to leave plan mode and begin to work. It sent no plan.') };
   }
   if (use.work === 'agent') {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');

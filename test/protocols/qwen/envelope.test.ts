@@ -53,7 +53,7 @@ test('Stop without an answer: it is said after five seconds; the second one star
   const all = await talking(t);
   await all.cancel();
   await all.tick(5_000);
-  assert.match(all.notices().join(), /does not stop/);
+  assert.match(all.notices().join(), /is not stopping/);
   await all.cancel();
   await all.tick(1_000);
   assert.equal(all.processes.length, 2);
@@ -158,7 +158,7 @@ test('heartbeat: answered, pushed, deaf then restarted with the conversation', a
   assert.equal(beats() - before, 6);
   all.last().say(speaker('stream-json').text('half an answer', null));
   for (let n = 0; n < 3; n += 1) await all.tick(5_000);
-  assert.match(all.notices().join(), /has not answered for a while/);
+  assert.match(all.notices().join(), /does not answer/);
   all.live.send({ type: 'prompt', turnId: 'typed', content: [{ type: 'text', text: 'typed meanwhile' }] });
   for (let n = 0; n < 3; n += 1) await all.tick(5_000);
   await all.settle();
@@ -173,5 +173,5 @@ test('heartbeat: answered, pushed, deaf then restarted with the conversation', a
   assert.equal(textOf(all.turn(0)), 'half an answer');
   const { queue, turns } = all.now();
   assert.ok(JSON.stringify([queue, turns]).includes('typed meanwhile'), 'what was typed meanwhile is kept');
-  assert.doesNotMatch(all.notices().join(), /has not answered/, 'nobody is offered to restart an agent that is well');
+  assert.doesNotMatch(all.notices().join(), /does not answer/, 'nobody is offered to restart an agent that is well');
 });

@@ -232,7 +232,7 @@ test('an agent that dies in a turn: what ran has an unknown end, changed files a
   const turn = played.turn();
   assert.equal(turn.status, 'failed');
   assert.deepEqual(
-    callsOf(turn).map((call) => [call.status, /gone before/.test(call.error?.message ?? '')]),
+    callsOf(turn).map((call) => [call.status, /ended before/.test(call.error?.message ?? '')]),
     [
       ['done', false],
       ['failed', true],

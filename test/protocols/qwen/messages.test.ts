@@ -16,7 +16,7 @@ test('Stop and no answer: it is said, and a second Stop starts the agent anew on
   const all = await talking(t);
   await all.cancel();
   await all.tick(5_000);
-  assert.match(all.now().notices.at(-1)?.text ?? '', /does not stop/);
+  assert.match(all.now().notices.at(-1)?.text ?? '', /is not stopping/);
   assert.deepEqual(all.now().notices.at(-1)?.next, ['restart']);
   await all.cancel();
   await all.settle();
