@@ -7,20 +7,23 @@ export function onlyColours(raw: string): string {
   return raw.replace(SEQUENCES, (found) => (/^\u001b\[[0-9;]*m$/.test(found) ? found : ''));
 }
 
-/** Terminal output as plain text: control sequences dropped, carriage returns and backspaces carried out line by line. */
+/** Terminal output as plain text: control sequences dropped, carriage returns and backspaces carried out line by line. Linear. */
 export function plainOutput(raw: string): string {
-  const text = raw.replace(SEQUENCES, '').replace(/\r+\n/g, '\n');
+  const text = raw.replace(SEQUENCES, '');
   const lines = /[\r\b]/.test(text) ? text.split('\n').map(overtyped).join('\n') : text;
   return lines.replace(CONTROLS, '');
 }
 
+/** One line as it ends up; carriage returns before its end are no overtyping. */
 function overtyped(line: string): string {
-  const last = line.lastIndexOf('\r', line.length - 2);
-  let shown = (last < 0 ? line : line.slice(last + 1)).replace(/\r/g, '');
-  while (shown.includes('\b')) {
-    const next = shown.replace(/[^\b]?\u0008/g, '');
-    if (next === shown) break;
-    shown = next;
+  let end = line.length;
+  while (end > 0 && line[end - 1] === '\r') end -= 1;
+  const shown = line.slice(line.lastIndexOf('\r', end - 1) + 1, end);
+  if (!shown.includes('\b')) return shown;
+  const kept: string[] = [];
+  for (let at = 0; at < shown.length; at++) {
+    if (shown[at] === '\b') kept.pop();
+    else kept.push(shown[at] ?? '');
   }
-  return shown;
+  return kept.join('');
 }

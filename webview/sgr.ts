@@ -14,8 +14,9 @@ export function styledLines(raw: string): readonly (readonly Styled[])[] {
   if (!raw.includes('\u001b[')) return plainOutput(raw).split('\n').map(plainLine);
   let look = '';
   return onlyColours(raw)
-    .split(/\r*\n/)
-    .map((line) => {
+    .split('\n')
+    .map((whole) => {
+      const line = withoutReturns(whole);
       const styled: Styled[] = [];
       for (const [at, piece] of line.split(SGR).entries()) {
         if (at % 2 === 1) look = lookAfter(look, piece);
@@ -25,8 +26,15 @@ export function styledLines(raw: string): readonly (readonly Styled[])[] {
         }
       }
       // What is written over itself is shown as it ends up, without colours.
-      return /[\b]|\r(?!$)/.test(line) ? plainLine(plainOutput(line)) : styled;
+      return /[\b\r]/.test(line) ? plainLine(plainOutput(line)) : styled;
     });
+}
+
+/** Carriage returns at the end of a line belong to its end. */
+function withoutReturns(line: string): string {
+  let end = line.length;
+  while (end > 0 && line[end - 1] === '\r') end -= 1;
+  return line.slice(0, end);
 }
 
 function plainLine(text: string): readonly Styled[] {

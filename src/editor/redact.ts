@@ -1,15 +1,70 @@
-const SECRET_NAME = /(api[-_]?key|token|secret|password|passwd|authorization|cookie|credential)/i;
-const SECRET_TEXT = /\b(Bearer\s+)[\w.~+/=-]{8,}|\b(sk|ghp|gho|xox[abp])[-_][\w-]{8,}/g;
-const LONGEST = 16 * 1024;
+const OUT = '[left out]';
+/** Members whose text is a secret, whatever the words are joined with. */
+const SECRET_NAME =
+  /(?:api|access|private|secret|signing|encryption|master|account|shared)[-_ ]?key|tokens?$|tokens?[-_ ]?(?:value|secret)|secret|passw(?:or)?d|passphrase|passcode|^(?:pass|pwd|pin|otp|totp|mfa|jwt|sas|sig|dsn|auth|bearer|code|nonce)$|authoriz|authentic|cookie|credential|connection[-_]?string|code[-_]?verifier|webhook|signature|private|signed[-_]?url/i;
+/** Members that hold many of them: left out whole. */
+const SECRET_GROUP = /^(?:headers?|env|environment|environment[-_]?variables|variables|cookies|credentials|secrets|auth|authorization)$/i;
+/**
+ * Secrets in running text, by the marks their issuers give them, by the word in front of them, or by their place in an address. Every repetition is
+ * bounded or is of one kind of character, so that a text of any kind is read in linear time.
+ */
+const SECRET_TEXT: readonly RegExp[] = [
+  // Keys with a mark: OpenAI, Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, PyPI, Hugging Face, Stripe, SendGrid, DigitalOcean, Shopify, Groq, xAI …
+  /\b(?:sk|pk|rk|gsk|xai|pplx|r8|tvly|hf|ghp|gho|ghu|ghs|ghr|glpat|npm|pypi|shpat|shpss|dop_v1|doo_v1|whsec|xox[abeoprs]|xapp|dckr_pat|lin_api|nvapi|key|fw|csk|sntrys|figd|atlasv1|ATATT|EAAC|phc|phx|dp\.pt|pat|secret)[-_](?=[\w-]{0,200}\d)[\w-]{8,400}/g,
+  /\bgithub_pat_\w{20,200}/g,
+  /\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[0-9A-Z]{12,20}\b/g,
+  /\bAIza[\w-]{30,40}/g,
+  /\bya29\.[\w-]{10,2000}/g,
+  /\bSG\.[\w-]{10,100}\.[\w-]{10,100}/g,
+  /\b\d{8,10}:AA[\w-]{30,40}/g,
+  /\beyJ[\w-]{4,4000}\.[\w-]{4,8000}(?:\.[\w-]{0,4000})?/g,
+  /\bAGE-SECRET-KEY-1\w{20,100}/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\w\s+/=\\-]{0,10000}?(?:-----END|$)/g,
+  /hooks\.slack\.com\/(?:services|workflows)\/[\w/]{8,200}/g,
+  /discord(?:app)?\.com\/api\/webhooks\/[\w/-]{8,200}/g,
+];
+/** The word in front stays. */
+const AFTER_WORD: readonly RegExp[] = [
+  /\b(Bearer)(\s{1,9}|%20)[\w.~+/=:-]{8,8000}/gi,
+  /\b(Basic|Digest|Token|ApiKey)(\s{1,9}|%20)(?=[\w.~+/:-]{0,200}[\d=])[\w.~+/=:-]{8,8000}/gi,
+  // NAME=value, "name": "value", also within JSON that is itself a text.
+  /((?:api[-_]?key|access[-_]?key|account[-_]?key|private[-_]?key|token|secret|passw(?:or)?d|passphrase|pwd|credential|cookie|authorization|signature)[\w-]{0,30})(\\{0,4}["']?\s{0,9}(?:[=:]|%3D)\s{0,9}\\{0,4}["']?)(?![\s"'\\[{,]|\d{1,12}\b)[^\s"'\\&;,]{3,8000}/gi,
+  // --name value
+  /(--?[\w-]{0,30}(?:key|token|secret|passw(?:or)?d|pass|pwd|credential|cookie)s?)(\s{1,9}\\{0,4}["']?)(?!-)[^\s"'\\]{3,8000}/gi,
+  /([?&;#](?:code|key|sig|sas|auth|access_token|state|session|pass|pwd|X-Amz-Signature|X-Amz-Credential|X-Amz-Security-Token))(=|%3D)[^\s"'\\&#]{3,8000}/gi,
+];
+/** The user's name and password in an address. */
+const IN_ADDRESS = /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'\\]{1,400}@/gi;
 
-/** One message as one line of JSON for the protocol log: values under secret names, headers and environments are left out, and so are keys in text. */
+const LONGEST = 16 * 1024;
+/** A text is searched for secrets this far: what begins before the cut is found whole. */
+const SEARCHED = LONGEST + 8 * 1024;
+
+/**
+ * One message as one line of JSON for the protocol log: values under secret names, headers and environments are left out, and so is what reads like a
+ * secret in texts. SECURITY.md says what this promises: it is a net, not a proof.
+ */
 export function traceLine(message: unknown): string {
-  const text =
-    JSON.stringify(message, (name, value: unknown) => {
-      if (/^(headers|env)$/i.test(name) && typeof value === 'object' && value !== null) return '[left out]';
-      if (SECRET_NAME.test(name) && typeof value === 'string') return '[left out]';
-      return value;
-    }) ?? String(message);
-  const plain = text.replace(SECRET_TEXT, (_, bearer: string | undefined) => `${bearer ?? ''}[left out]`);
-  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}… (${plain.length} characters)` : plain;
+  const text = JSON.stringify(message, replaced) ?? String(message);
+  const searched = text.slice(0, SEARCHED);
+  const plain = redacted(searched);
+  return text.length > LONGEST ? `${plain.slice(0, LONGEST)}… (${text.length} characters)` : plain;
+}
+
+/** A text without what reads like a secret. */
+export function redacted(text: string): string {
+  let plain = text.replace(IN_ADDRESS, `$1${OUT}@`);
+  for (const pattern of SECRET_TEXT) plain = plain.replace(pattern, OUT);
+  for (const pattern of AFTER_WORD) plain = plain.replace(pattern, `$1$2${OUT}`);
+  return plain;
+}
+
+function replaced(name: string, value: unknown): unknown {
+  if (SECRET_GROUP.test(name) && typeof value === 'object' && value !== null) return OUT;
+  if (!SECRET_NAME.test(name)) return value;
+  // Codes of errors are short, those of sign-ins long.
+  if (typeof value === 'string') return value === '' || (/^code$/i.test(name) && value.length < 16) ? value : OUT;
+  // A list of them, or one with what is known of it. Numbers are counts of tokens.
+  const counts = /tokens$/i.test(name) && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !counts ? OUT : value;
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { TerminalFilter } from '../base/terminalText.ts';
 import type { SessionHost } from '../live/surface.ts';
 import type { SessionId, Terminal } from '../session/model.ts';
 import { findTerminal } from '../session/select.ts';
@@ -7,6 +8,7 @@ import { plainLabel } from './approvals/rowText.ts';
 
 /** UTF-16 units of a command that a tab shows. */
 const LONGEST_NAME = 60;
+const RESET = '\u001b[0m';
 
 /** Terminals of agents in the editor's own terminal panel: what they have put out and what comes. Only for looking; closing one ends nothing. */
 export class TerminalPanel implements Disposable {
@@ -59,11 +61,14 @@ export class TerminalPanel implements Disposable {
     const life = new Lifetime();
     const written = life.own(new vscode.EventEmitter<string>());
     const write = (text: string) => written.fire(text);
+    const filter = new TerminalFilter();
+    const writeOutput = (text: string) => write(withCarriageReturns(filter.push(text)));
     let ended = false;
     const end = (terminal: Terminal | undefined) => {
       if (ended || (terminal && !terminal.exit)) return;
       ended = true;
-      write(faint(`\r\n${exitText(terminal)}`));
+      // What the output left switched on must not reach what Parley says.
+      write(`${RESET}${faint(`\r\n${exitText(terminal)}`)}`);
     };
     return {
       onDidWrite: written.event,
@@ -71,12 +76,12 @@ export class TerminalPanel implements Disposable {
         const terminal = this.#find(sessionId, terminalId);
         if (terminal?.command) write(faint(`$ ${plainLabel(terminal.command)}\r\n`));
         if (terminal && terminal.dropped > 0) write(faint(`${vscode.l10n.t('Earlier output was dropped.')}\r\n`));
-        if (terminal) write(lines(terminal.tail));
+        if (terminal) writeOutput(terminal.tail);
         end(terminal);
         life.own(
           this.#desk.onChange((id, { event, now }) => {
             if (id !== sessionId || event.type !== 'terminal.changed' || event.terminal.id !== terminalId) return;
-            if (event.delta) write(lines(event.delta));
+            if (event.delta) writeOutput(event.delta);
             end(findTerminal(now, terminalId));
           }),
         );
@@ -94,7 +99,7 @@ function nameOf({ command }: Terminal): string {
 }
 
 /** A pipe ends lines with \n only; a terminal wants to be told to go back to the margin. */
-function lines(text: string): string {
+function withCarriageReturns(text: string): string {
   return text.replace(/\r?\n/g, '\r\n');
 }
 

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import crossSpawn from 'cross-spawn';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
-import { environmentWith } from '../transport/process.ts';
+import { withoutSecrets } from '../transport/environment.ts';
+import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
 
 /** Bytes of output kept when the agent names no limit. */
@@ -48,7 +49,7 @@ type Spawn = (command: string, args: string[], options: SpawnOptions) => ChildPr
 function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
   const child = spawn(spec.command, [...(spec.args ?? [])], {
     cwd: spec.cwd ?? cwd,
-    env: environmentWith(spec.env ?? {}),
+    env: mergeEnvironment(withoutSecrets(environmentWith({})), spec.env ?? {}, process.platform === 'win32'),
     shell: spec.args === undefined,
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
+import { withoutSecrets } from '../../transport/environment.ts';
 import { killTreeNow, signalTree } from '../../transport/processTree.ts';
 import { shellArguments, shellProgram } from './shellProgram.ts';
 
@@ -101,8 +102,8 @@ function isAlive(group: number): boolean {
   }
 }
 
-/** The agent's environment without what is ours alone: keys and the switch that makes an editor's binary a Node. */
+/** The agent's environment without Parley's own secrets and the switch that makes an editor's binary a Node. */
 function environment(): NodeJS.ProcessEnv {
-  const { ELECTRON_RUN_AS_NODE: _, PARLEY_MODEL_API_KEY: __, ...rest } = process.env;
+  const { ELECTRON_RUN_AS_NODE: _, ...rest } = withoutSecrets(process.env);
   return { ...rest, PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
 }

@@ -15,11 +15,11 @@ function plainLine(line: string): string {
   return line
     .replace(/^\s{0,3}#{1,6}\s+/, '')
     .replace(/^(\s*)[*+]\s+/, '$1- ')
-    .split(/(`+[^`]+`+)/)
+    .split(/(?<!`)(`{1,9}[^`]{1,2000}`{1,9})/)
     .map((piece, at) =>
       at % 2 === 1
-        ? piece.replace(/^`+|`+$/g, '')
-        : piece.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/(\*\*|__|~~)(?=\S)(.+?)\1/g, '$2'),
+        ? piece.replace(/^`+|`{1,9}$/g, '')
+        : piece.replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1').replace(/(\*\*|__|~~)(?=\S)(.{1,500}?)\1/g, '$2'),
     )
     .join('');
 }

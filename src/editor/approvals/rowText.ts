@@ -11,11 +11,9 @@ function exact(text: string): string {
 
 /** A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit. */
 export function commandRows(command: string, most = 8, width = WIDTH): { readonly rows: readonly string[]; readonly more: number } {
-  const rows = command
-    .replace(/\r\n/g, '\n')
-    .replace(/\n+$/, '')
-    .split('\n')
-    .flatMap((line) => cut(exact(line).replaceAll('↪', writtenOut('↪')), width));
+  const lines = command.replace(/\r\n/g, '\n').split('\n');
+  while (lines.length > 1 && lines.at(-1) === '') lines.pop();
+  const rows = lines.flatMap((line) => cut(exact(line).replaceAll('↪', writtenOut('↪')), width));
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TerminalFilter } from '../../src/base/terminalText.ts';
+import { changeSummary } from '../../src/editor/approvals/changeSummary.ts';
+import { commandRows, plainLabel } from '../../src/editor/approvals/rowText.ts';
+import { plainMarkdown } from '../../src/editor/approvals/plainMarkdown.ts';
+import { questionRows, withoutMarks } from '../../src/editor/approvals/questionText.ts';
+import { redacted, traceLine } from '../../src/editor/redact.ts';
+import { smallestChange } from '../../src/editor/textChange.ts';
+import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
+import { hunksOf } from '../../src/session/hunks.ts';
+import { mergedInto } from '../../src/session/merge.ts';
+import { HIDDEN, shortened, visibleText } from '../../src/session/visible.ts';
+import { onlyColours, plainOutput } from '../../webview/ansi.ts';
+import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
+import { styledLines } from '../../webview/sgr.ts';
+import { assertLinear } from './linear.ts';
+
+/** The room of what is shown: texts that hide something, do something, or take for ever to read. */
+
+const diff = (after: string) => ({ path: 'a', before: '', after });
+/** Every function that is handed an agent's text as it comes. */
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  'terminal filter': (text) => new TerminalFilter().push(text),
+  'plain output': plainOutput,
+  'only colours': onlyColours,
+  'styled lines': styledLines,
+  'command rows': (text) => commandRows(text),
+  label: plainLabel,
+  'plain markdown': plainMarkdown,
+  'question rows': (text) => questionRows({ label: text, body: text }),
+  'without marks': withoutMarks,
+  'change summary': (text) => changeSummary([diff(text)]),
+  hunks: (text) => hunksOf(diff(text)),
+  excerpt: (text) => excerptSides([diff(text)]),
+  merge: (text) => mergedInto(text, '', text),
+  'smallest change': (text) => smallestChange(text, `${text}x`),
+  'plain line ends': plain,
+  'in the manner of': (text) => inMannerOf(text, text),
+  'visible text': visibleText,
+  shortened: (text) => shortened(text, 100),
+  'protocol log': (text) => traceLine({ text }),
+  redacted,
+  'link target': targetOf,
+  'path in code': pathInCode,
+  'absolute path': (text) => absolute(text, '/w'),
+};
+const pieces = [
+  '\u001b]',
+  '\u001b[',
+  '\u001b[1',
+  '\u009d',
+  '\n',
+  '\r',
+  '\r\n',
+  '\b',
+  'a\b',
+  ' ',
+  '\t',
+  '`',
+  '`a',
+  '[',
+  '![',
+  '[a](',
+  '**a',
+  '__',
+  '~~a__',
+  '<a:',
+  '#',
+  'Bearer ',
+  '--token ',
+  'token=',
+  'https://a',
+  '?code=',
+  'eyJaaaaaaaa.',
+  '-----BEGIN PRIVATE KEY-----',
+  'sk-',
+  'a',
+  'a:1',
+  '\u200d',
+  '❤\ufe0f',
+  '\u0000',
+  '/..',
+  '%41',
+  '\ud800',
+];
+
+test('every function that reads an agent takes time in proportion to the text', () => {
+  for (const [name, read] of Object.entries(readers)) {
+    for (const piece of pieces) {
+      for (const [before, after] of [
+        ['', ''],
+        ['x', 'x'],
+      ]) {
+        assertLinear(`${name} of ${JSON.stringify(piece)}`, 6000, (size) => {
+          const text = `${before}${piece.repeat(size / piece.length)}${after}`;
+          return () => read(text);
+        });
+      }
+    }
+  }
+});
+
+test('nothing reaches the terminal panel but text, colours and the erasing of a line', () => {
+  const filtered = (...chunks: string[]) => {
+    const filter = new TerminalFilter();
+    return chunks.map((chunk) => filter.push(chunk)).join('');
+  };
+  const cases: readonly (readonly [string, string])[] = [
+    ['a\u001b]52;c;cm0gLXJm\u0007b', 'ab'],
+    ['a\u001b]0;title\u001b\\b', 'ab'],
+    ['a\u001b]8;;https://evil\u001b\\text\u001b]8;;\u001b\\b', 'atextb'],
+    ['\u009d52;c;x\u009cb', 'b'],
+    ['\u001bPq#0\u001b\\b', 'b'],
+    ['\u001b[6n\u001b[c\u001b[?1049h\u001b[?1000hb', 'b'],
+    ['\u001b[2Jb\u001b[1A\u001b[10Hc\u001b[8mhidden\u001b[0;8mx', 'bchiddenx'],
+    ['\u001b[38;5;8mgrey\u001b[0m', '\u001b[38;5;8mgrey\u001b[0m'],
+    ['\u001b[31;1mred\u001b[0m\r\u001b[K\t\b\n', '\u001b[31;1mred\u001b[0m\r\u001b[K\t\b\n'],
+    ['\u001bc\u001b7\u001b(0b', 'b'],
+    ['\u0007\u0005\u000eb', 'b'],
+    ['\u001b[31\u0018mb', 'mb'],
+    ['grün 文 😀', 'grün 文 😀'],
+  ];
+  for (const [output, shown] of cases) {
+    assert.equal(filtered(output), shown, JSON.stringify(output));
+    assert.equal(filtered(...output), shown, `one unit after the other: ${JSON.stringify(output)}`);
+  }
+  assert.ok(filtered(`\u001b[${'1'.repeat(100_000)}m`).length < 100);
+});
+
+test('a terminal in the view ends up as it did before', () => {
+  assert.equal(plainOutput('10%\r50%\r100%\r\nok'), '100%\nok');
+  assert.equal(plainOutput('a\r\r\r\nb\r'), 'a\nb');
+  assert.equal(plainOutput('abc\b\bX\n\b\by'), 'aX\ny');
+  assert.deepEqual(styledLines('\u001b[31mred\u001b[0m\r\r\n50%\r\u001b[1m60%'), [
+    [{ text: 'red', look: 'ansi-red' }],
+    [{ text: '60%', look: '' }],
+  ]);
+});
+
+test('characters that do not show are written out', () => {
+  const hidden = [
+    0x34f, 0x180b, 0x180d, 0x180f, 0xfff0, 0xfff8, 0xad, 0x200b, 0x202e, 0x2066, 0xfeff, 0xfe0f, 0xfe00, 0xe0041, 0x2800, 0x85, 0x7f, 0x0d,
+  ];
+  for (const code of hidden) {
+    const text = `rm${String.fromCodePoint(code)} x`;
+    HIDDEN.lastIndex = 0;
+    assert.match(visibleText(text), /⟨U\+[0-9A-F]+⟩/, code.toString(16));
+  }
+  for (const text of ['👩‍👩‍👧', '❤️', '🏳️‍🌈', 'grün', '文档', 'a\tb\nc', 'ก็']) assert.equal(visibleText(text), text);
+});
+
+test('secrets of forty kinds do not enter the protocol log', () => {
+  const s = 'q7W3x9Zk2Lm5Np8R';
+  const messages: readonly unknown[] = [
+    { apiKey: s },
+    { 'x-api-key': s },
+    { accessToken: s },
+    { refresh_token: s },
+    { clientSecret: s },
+    { password: s },
+    { passphrase: s },
+    { private_key: s },
+    { authorization: s },
+    { auth: { user: 'me', value: s } },
+    { cookies: [s] },
+    { credentials: { a: [s] } },
+    { tokens: [s], token: [s] },
+    { headers: [{ name: 'X-Custom', value: s }] },
+    { env: [{ name: 'X', value: s }] },
+    { environment: { X: s } },
+    { connectionString: s },
+    { code_verifier: s },
+    { code: `${s}${s}` },
+    { webhookUrl: s },
+    { url: `https://user:${s}@host/x` },
+    { url: `https://host/?access_token=${s}&x=1` },
+    { url: `https://host/#code=${s}` },
+    { url: `https://bucket/x?X-Amz-Signature=${s}` },
+    { url: `https://hooks.slack.com/services/T0/B0/${s}` },
+    { text: `Authorization: Bearer ${s}` },
+    { text: `curl -H 'Authorization: Basic ${s}='` },
+    { text: `export OPENAI_API_KEY=${s}` },
+    { text: `{"password":"${s}"}` },
+    { text: JSON.stringify({ text: JSON.stringify({ api_key: s }) }) },
+    { args: [`--api-key=${s}`] },
+    { text: `deploy --token ${s}` },
+    { text: `mysql --password ${s} -u x` },
+    { text: `sk-proj-${s}` },
+    { text: `ghp_${s}${s}` },
+    { text: `github_pat_${s}${s}` },
+    { text: `glpat-${s}` },
+    { text: `xoxb-${s}` },
+    { text: `AIza${s}${s}` },
+    { text: `ya29.${s}` },
+    { text: `eyJhbGciOi.${s}.${s}` },
+    { text: `npm_${s}${s}` },
+    { text: `hf_${s}` },
+    { text: `-----BEGIN RSA PRIVATE KEY-----\n${s}\n-----END RSA PRIVATE KEY-----` },
+    { text: `123456789:AA${s}${s}` },
+    { text: `AccountKey=${s};EndpointSuffix=x` },
+    { text: `Set-Cookie: ${s}` },
+  ];
+  assert.ok(messages.length >= 40);
+  for (const message of messages) assert.ok(!traceLine(message).includes(s), JSON.stringify(message));
+  const key = traceLine({ text: 'AKIAIOSFODNN7EXAMPLE' });
+  assert.ok(!key.includes('IOSFODNN7'), key);
+  assert.ok(!traceLine({ text: `${'x'.repeat(16_370)} Bearer ${s}` }).includes(s.slice(0, 6)), 'one that is cut');
+});
+
+test('the protocol log keeps what is no secret', () => {
+  for (const message of [
+    { max_tokens: 5, token_count: 7, usage: { input_tokens: 9 } },
+    { sessionId: 'a1b2', code: 'ENOENT', error: { code: -32_600 } },
+    { text: 'The token budget is exceeded; see the secretary. Basic authentication is off.' },
+    { text: 'https://host/path?page=2#L12' },
+    { authMethods: [{ id: 'login' }] },
+  ]) {
+    assert.equal(traceLine(message), JSON.stringify(message));
+  }
+});
