@@ -14,6 +14,7 @@ import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
 import { withTime } from '../session/times.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
+import { MOST_PARTS, surplusParts } from './longTurn.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
 import { appliedOnDisk } from './reconcileFiles.ts';
 import type { HostedSession } from './surface.ts';
@@ -312,9 +313,22 @@ export class LiveSession implements HostedSession, Disposable {
         return this.#forget();
       case 'link.ready':
         return this.#drain();
+      case 'part.added':
+        return this.#boundTurn(event.turnId);
       default:
         return;
     }
+  }
+
+  /** An agent that makes call after call is shown with its latest ones. */
+  #boundTurn(turnId: TurnId): void {
+    const turn = this.store.now.turns.findLast((one) => one.id === turnId);
+    const partIds = turn ? surplusParts(turn) : [];
+    if (partIds.length === 0) return;
+    this.#emit({ type: 'parts.removed', turnId, partIds });
+    const text = t('This turn has more than {0} steps. Only the latest are kept.', MOST_PARTS);
+    if (!this.store.now.notices.some((notice) => notice.text === text && notice.turnId === turnId))
+      this.#emit({ type: 'notice', notice: { level: 'info', text, turnId } });
   }
 
   /** What nobody told of this turn may stand on the disk. */

@@ -24,7 +24,8 @@ function timed(before: ToolCall | undefined, call: ToolCall, at: number | undefi
 }
 
 export function removeParts(turn: Turn, ids: readonly PartId[]): Turn {
-  const parts = turn.parts.filter((part) => !ids.includes(part.id));
+  const removed = new Set(ids);
+  const parts = turn.parts.filter((part) => !removed.has(part.id));
   return parts.length === turn.parts.length ? turn : { ...turn, parts };
 }
 

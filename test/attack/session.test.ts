@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { LiveSession } from '../../src/live/liveSession.ts';
+import { MOST_PARTS, surplusParts } from '../../src/live/longTurn.ts';
+import type { Part, ToolCall, Turn } from '../../src/session/model.ts';
+import { newSession } from '../../src/session/reduce.ts';
+import { scriptedProtocol } from '../live/scriptedProtocol.ts';
+import { assertLinear } from './linear.ts';
+
+/** The room of questions and calls: an agent that asks or calls without end. */
+
+const call = (id: string, status: ToolCall['status'] = 'running', more: Partial<ToolCall> = {}): ToolCall => ({
+  id,
+  name: 'x',
+  title: 'x',
+  kind: 'other',
+  status,
+  inputText: '',
+  output: [],
+  locations: [],
+  ...more,
+});
+
+async function inTurn() {
+  const script = scriptedProtocol();
+  let ids = 0;
+  const live = new LiveSession(newSession('s', { protocol: 'scripted', name: 'Fake' }, '/w'), 'profile', {
+    protocol: script.protocol,
+    launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: '/w' }),
+    ports: {
+      tools: [],
+      files: { read: async () => '', write: async () => {} },
+      terminals: { create: () => Promise.reject(new Error('none')) },
+    },
+    rules: () => [{ kind: 'command', pattern: '*a*a*b', decision: 'allow' }],
+    client: { name: 'test', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now: () => 1,
+    newId: () => `id${++ids}`,
+  });
+  await live.start();
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
+  const { scene } = script.last();
+  scene.emit({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
+  return { live, emit: scene.emit, heard: script.last().heard };
+}
+
+test('forty thousand calls in one turn cost time in proportion, and the latest are kept', async () => {
+  const sessions = [
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+    await inTurn(),
+  ];
+  let next = 0;
+  assertLinear('calls in a turn', 5000, (size) => () => {
+    const { emit } = sessions[next++] ?? assert.fail();
+    for (let at = 0; at < size; at++) {
+      emit({ type: 'part.added', turnId: 't', part: { kind: 'call', id: `c${at}`, call: call(`c${at}`) } });
+      emit({ type: 'call.changed', turnId: 't', callId: `c${at}`, change: { status: 'done' } });
+    }
+  });
+  const { live } = sessions[6] ?? assert.fail();
+  const [turn] = live.store.now.turns;
+  assert.ok(turn && turn.parts.length <= MOST_PARTS);
+  assert.equal(turn.parts.at(-1)?.id, 'c39999');
+  assert.equal(live.store.now.notices.length, 1);
+});
+
+test('what goes on, and what it belongs to, stays in a turn without end', () => {
+  const parts: Part[] = [
+    { kind: 'call', id: 'agent', call: call('agent', 'done', { goesOn: true }) },
+    { kind: 'call', id: 'outer', call: call('outer', 'done') },
+    { kind: 'call', id: 'inner', parent: 'outer', call: call('inner', 'done') },
+    { kind: 'call', id: 'open', parent: 'inner', call: call('open', 'waiting') },
+  ];
+  for (let at = 0; at < MOST_PARTS; at++) parts.push({ kind: 'text', id: `t${at}`, text: 'x' });
+  const turn: Turn = { id: 't', startedAt: 1, prompt: [], parts, status: 'running' };
+  const removed = surplusParts(turn);
+  assert.ok(removed.length >= 900);
+  for (const id of ['agent', 'outer', 'inner', 'open', `t${MOST_PARTS - 1}`]) assert.ok(!removed.includes(id), id);
+  assert.deepEqual(surplusParts({ ...turn, parts: parts.slice(4) }), []);
+});
+
+test('a hundred thousand questions are each answered, and none of them as allowed', async () => {
+  const { live, emit, heard } = await inTurn();
+  const options = [
+    { id: 'y', label: 'Yes', effect: 'allow_once' as const },
+    { id: 'n', label: 'No', effect: 'reject_once' as const },
+  ];
+  for (let at = 0; at < 100_000; at++) {
+    const detail = { type: 'command' as const, command: 'a'.repeat(50) };
+    emit({ type: 'ask.opened', ask: { kind: 'approval', id: `a${at}`, turnId: 't', title: 'x', detail, options } });
+  }
+  await new Promise(setImmediate);
+  assert.equal(live.store.now.asks.length, 100);
+  const answers = heard.filter((intent) => intent.type === 'answer');
+  assert.equal(answers.length, 99_900);
+  assert.ok(answers.every(({ answer }) => answer.kind === 'cancelled'));
+});
