@@ -78,6 +78,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     };
     process.once('SIGINT', stopped(1, 'Interrupted'));
     process.once('SIGTERM', stopped(1, 'Terminated'));
+    process.once('SIGHUP', stopped(1, 'The terminal was closed'));
     if (options.timeout > 0) setTimeout(stopped(1, `Not done after ${options.timeout} s`), options.timeout * 1000).unref();
   });
   void live.start();

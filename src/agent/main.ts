@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
+import { endOwnedGroups } from '../transport/ownedGroups.ts';
 import { stdioChannel } from '../transport/stdio.ts';
 import { chooseModel } from './models/chooseModel.ts';
 import type { Model } from './models/model.ts';
@@ -11,7 +12,6 @@ import { WireServer } from './servers/kimi-wire/serve.ts';
 import { dialectOf } from './servers/kimi-wire/versions.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './servers/qwen/start.ts';
 import { lastSession, SessionStore, sessionHome } from './sessionStore.ts';
-import { endCommands } from './tools/runCommand.ts';
 import { NAME, VERSION } from './version.ts';
 
 const BAD_USAGE = 2;
@@ -157,7 +157,7 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
     if (ending) return;
     ending = true;
     const leave = (): never => {
-      endCommands();
+      endOwnedGroups();
       process.exit(code);
     };
     setTimeout(leave, PATIENCE_MS).unref();

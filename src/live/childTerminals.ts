@@ -5,6 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import crossSpawn from 'cross-spawn';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
 import { withoutSecrets } from '../transport/environment.ts';
+import { disownGroup, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
 
@@ -55,6 +56,7 @@ function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerm
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
   }) as ChildProcessByStdio<null, Readable, Readable>;
+  if (child.pid !== undefined) ownGroup(child.pid);
   const limit = spec.limit ?? DEFAULT_LIMIT;
   const listeners: ((text: string | undefined) => void)[] = [];
   const tail = new Tail(limit);
@@ -78,7 +80,10 @@ function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerm
         for (const timer of [quiet, latest]) clearTimeout(timer);
         // What it left in its group is still to be ended, by a kill that is under way or by the release.
         left = child.pid !== undefined && hasLeftBehind(child.pid);
-        if (!left) clearTimeout(last);
+        if (!left) {
+          clearTimeout(last);
+          if (child.pid !== undefined) disownGroup(child.pid);
+        }
         child.stdout.destroy();
         child.stderr.destroy();
         exit = { code, signal };
@@ -98,7 +103,10 @@ function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerm
   const end = () => {
     if (child.pid === undefined) return;
     if (!exit) signalTree(child.pid, 'SIGKILL');
-    else if (left) killLeftBehind(child.pid);
+    else if (left) {
+      killLeftBehind(child.pid);
+      disownGroup(child.pid);
+    }
     left = false;
   };
   const kill = () => {

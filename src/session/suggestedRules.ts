@@ -1,3 +1,4 @@
+import { guardReason } from '../base/guardedFiles.ts';
 import { t } from '../base/l10n.ts';
 import type { Approval } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
@@ -67,6 +68,8 @@ function commandRules(command: string): readonly SuggestedRule[] {
 
 function editRules(paths: readonly string[], deletes: boolean): readonly SuggestedRule[] {
   const [first] = paths;
+  // A file that runs by itself is asked about each time.
+  if (paths.some((path) => guardReason(path) !== undefined)) return [];
   if (first === undefined || deletes || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0)) return [];
   const folders = new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf('/')))));
   const [folder = ''] = folders;

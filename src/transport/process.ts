@@ -6,7 +6,8 @@ import { toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import type { LineBounds } from './lines.ts';
-import { killLeftBehind, killTreeNow, signalTree } from './processTree.ts';
+import { disownGroup, ownGroup } from './ownedGroups.ts';
+import { killLeftBehind, signalTree } from './processTree.ts';
 import { listenOnce, stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
@@ -64,7 +65,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
     stdio: 'pipe',
   });
   const { pid } = child;
-  if (pid !== undefined) running.add(pid);
+  if (pid !== undefined) ownGroup(pid);
   const pipe = stdioChannel(child.stdout, child.stdin, options);
 
   let fresh = false;
@@ -106,7 +107,7 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
     options.log.warn(`${spec.command}: ${error.message}`);
     // On Windows cmd.exe runs in place of a program that is missing: then there is a pid, and this event replaces `exit`.
     if (pid !== undefined && error.code !== 'ENOENT') return;
-    if (pid !== undefined) running.delete(pid);
+    if (pid !== undefined) disownGroup(pid);
     finish(whyNotStarted(spec, error));
   });
   child.on('exit', (code, signal) => {
@@ -117,8 +118,8 @@ function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
       ...(signal === null ? {} : { signal }),
     };
     if (pid !== undefined) {
-      running.delete(pid);
       killLeftBehind(pid);
+      disownGroup(pid);
     }
     child.once('close', () => finish(how));
     // Something that got away from the group may hold the pipe open: then silence decides.
@@ -225,9 +226,3 @@ class Tail {
     return whole.subarray(Math.max(0, whole.length - this.#limit)).toString('utf8');
   }
 }
-
-/** Process groups that are alive: they go down with this process. */
-const running = new Set<number>();
-process.once('exit', () => {
-  for (const pid of running) killTreeNow(pid);
-});

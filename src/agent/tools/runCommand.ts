@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
 import { withoutSecrets } from '../../transport/environment.ts';
-import { killTreeNow, signalTree } from '../../transport/processTree.ts';
+import { disownGroup, ownGroup } from '../../transport/ownedGroups.ts';
+import { hasLeftBehind, signalTree } from '../../transport/processTree.ts';
 import { shellArguments, shellProgram } from './shellProgram.ts';
 
 export interface CommandSpec {
@@ -15,8 +16,6 @@ export type CommandEnd =
   | { readonly type: 'timeout' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Groups that may still have members; ended when the agent ends. */
-const groups = new Set<number>();
 const PATIENCE_MS = 2000;
 const QUIET_MS = 250;
 
@@ -39,7 +38,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
       env: environment(),
     });
     const pid = child.pid;
-    if (pid !== undefined) groups.add(pid);
+    if (pid !== undefined) ownGroup(pid);
     let timedOut = false;
     let kill: NodeJS.Timeout | undefined;
     let drained: NodeJS.Timeout | undefined;
@@ -73,7 +72,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
         clearTimeout(kill);
         // What the shell left running ignores the first signal at its own risk.
         if (kill && pid !== undefined) signalTree(pid, 'SIGKILL');
-        if (pid !== undefined && !isAlive(pid)) groups.delete(pid);
+        if (pid !== undefined && !hasLeftBehind(pid)) disownGroup(pid);
         child.stdout.destroy();
         child.stderr.destroy();
         settle(timedOut ? { type: 'timeout' } : { type: 'exited', code, signal });
@@ -84,22 +83,6 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
       child.on('close', finish);
     });
   });
-}
-
-/** Ends every group a command has left behind. */
-export function endCommands(): void {
-  for (const pid of groups) killTreeNow(pid);
-  groups.clear();
-}
-
-function isAlive(group: number): boolean {
-  if (process.platform === 'win32') return false;
-  try {
-    process.kill(-group, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The agent's environment without Parley's own secrets and the switch that makes an editor's binary a Node. */

@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { BoundedOutput } from '../../../src/agent/tools/boundedOutput.ts';
-import { endCommands } from '../../../src/agent/tools/runCommand.ts';
+
 import { shellTool } from '../../../src/agent/tools/shell.ts';
 import { Rejected } from '../../../src/agent/tools/tool.ts';
+import { endOwnedGroups } from '../../../src/transport/ownedGroups.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { reject, sceneIn } from '../toolScene.ts';
 
@@ -91,6 +92,6 @@ test('what a command leaves running does not hold it up, and ends with the agent
   assert.equal(done.text, 'started\n');
   const pid = Number(readFileSync(path.join(cwd, 'pid'), 'utf8'));
   process.kill(pid, 0);
-  endCommands();
+  endOwnedGroups();
   await gone(pid);
 });

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { killTreeNow } from './processTree.ts';
+
+/**
+ * Process groups this process has started and answers for: they end when it ends, however it ends. A normal end kills them here. For a SIGKILL or a
+ * crash a small shell stands by: it reads from a pipe which groups there are, and kills what is left of them when the pipe closes. Not on Windows,
+ * where only a normal end is covered.
+ */
+const groups = new Set<number>();
+let reaper: ChildProcess | undefined;
+let listening = false;
+
+/** `a` adds a group and `d` takes one away; the end of the input means that the owner has gone. Signals to the owner's group are not for it. */
+const SCRIPT = `trap '' HUP INT TERM QUIT
+groups=' '
+while read -r op pid; do
+  case $op in
+    a) groups="$groups$pid " ;;
+    d) rest=' '; for one in $groups; do [ "$one" = "$pid" ] || rest="$rest$one "; done; groups=$rest ;;
+  esac
+done
+for one in $groups; do kill -s KILL -- "-$one" 2>/dev/null; done
+`;
+
+/** Answers for a group from now on; its leader has just been started. */
+export function ownGroup(pid: number): void {
+  if (!listening) {
+    listening = true;
+    process.once('exit', endOwnedGroups);
+  }
+  groups.add(pid);
+  tell(`a ${pid}\n`);
+}
+
+/** The group has ended, or lives on by intent. */
+export function disownGroup(pid: number): void {
+  if (groups.delete(pid)) tell(`d ${pid}\n`);
+}
+
+/** Ends all of them at once, by force. */
+export function endOwnedGroups(): void {
+  for (const pid of groups) {
+    killTreeNow(pid);
+    tell(`d ${pid}\n`);
+  }
+  groups.clear();
+}
+
+function tell(line: string): void {
+  if (process.platform === 'win32') return;
+  reaper ??= startReaper();
+  reaper.stdin?.write(line);
+}
+
+/** In a session of its own, and never a reason for this process to stay. */
+function startReaper(): ChildProcess {
+  const started = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/', env: {} });
+  const gone = () => {
+    if (reaper === started) reaper = undefined;
+  };
+  started.once('error', gone);
+  started.once('exit', gone);
+  started.stdin.on('error', gone);
+  started.unref();
+  const pipe = started.stdin as typeof started.stdin & { unref?: () => void };
+  pipe.unref?.();
+  return started;
+}

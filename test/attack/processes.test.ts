@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { childTerminals } from '../../src/live/childTerminals.ts';
+
+/** The room of processes: what was started outlives the one who answers for it, or inherits what is not meant for it. */
+
+const isThere = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Settles when the process has gone; the test's own limit ends the waiting. */
+async function gone(pid: number): Promise<void> {
+  while (isThere(pid)) await pause(20);
+}
+
+/** A host that has started a stubborn command, and the processes of that. */
+async function ownerOf(t: TestContext, kind: string) {
+  const file = path.resolve('out/unit/test/fakes/owner.mjs');
+  const owner = spawn(process.execPath, [file, kind], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const pids: number[] = [];
+  t.after(() => {
+    for (const pid of [owner.pid ?? 0, ...pids]) if (pid > 0 && isThere(pid)) process.kill(pid, 'SIGKILL');
+  });
+  for await (const line of createInterface({ input: owner.stdout })) {
+    pids.push(Number(line));
+    if (pids.length === 2) break;
+  }
+  assert.ok(pids.every((pid) => pid > 1 && isThere(pid)));
+  return { owner, pids };
+}
+
+for (const kind of ['terminal', 'agent', 'command']) {
+  test(`a host that is killed takes its ${kind} with it`, { timeout: 20_000 }, async (t) => {
+    const { owner, pids } = await ownerOf(t, kind);
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+    for (const pid of pids) await gone(pid);
+  });
+
+  test(`a host whose whole group is killed takes its ${kind} with it`, { timeout: 20_000 }, async (t) => {
+    const { owner, pids } = await ownerOf(t, kind);
+    process.kill(-(owner.pid ?? 0), 'SIGHUP');
+    await once(owner, 'exit');
+    for (const pid of pids) await gone(pid);
+  });
+}
+
+test("a command does not see Parley's own secrets", async () => {
+  const secrets = {
+    PARLEY_AGENT_TOKEN: 's1-secret',
+    PARLEY_MCP_URL: 's2-secret',
+    PARLEY_MODEL_API_KEY: 's3-secret',
+    parley_agent_token: 's4-secret',
+  };
+  const before = { ...process.env };
+  Object.assign(process.env, secrets);
+  try {
+    const terminal = await childTerminals({ cwd: '/' }).create({ command: 'env', args: [], env: { OWN: 'shown' } });
+    await terminal.exited();
+    const { text } = terminal.output();
+    assert.match(text, /OWN=shown/);
+    assert.doesNotMatch(text, /s\d-secret/);
+  } finally {
+    for (const name of Object.keys(secrets)) if (!(name in before)) delete process.env[name];
+  }
+});
