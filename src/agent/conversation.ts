@@ -30,6 +30,8 @@ export interface ConversationOptions {
   readonly plan?: boolean;
   readonly maxSteps?: number | undefined;
   readonly maxAttempts?: number | undefined;
+  /** What the client adds to the system prompt, as it is now. */
+  readonly instructions?: () => string;
 }
 
 const TITLE_LENGTH = 60;
@@ -192,7 +194,8 @@ export class Conversation implements Subject {
       maxSteps,
       maxAttempts,
       history: this.history,
-      system: () => systemPrompt(workspace, [skillsText(this.#skills()), this.planMode ? PLAN_RULES : '']),
+      system: () =>
+        systemPrompt(workspace, [skillsText(this.#skills()), this.planMode ? PLAN_RULES : '', this.#options.instructions?.() ?? '']),
       offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.lent === true),
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -48,8 +48,20 @@ const faces: Readonly<Record<string, (options: Options) => void>> = {
   a2a: (options) => void serveA2aAgent(options),
 };
 
+/**
+ * The token that every request to a server needs: other accounts of this computer reach its port, too. One that nobody gave is made here and printed.
+ * Commands do not inherit it.
+ */
+function accessToken(): { readonly token: string; readonly announcement: string } {
+  const given = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  delete process.env.PARLEY_AGENT_TOKEN;
+  if (given !== '') return { token: given, announcement: '' };
+  const token = randomBytes(32).toString('base64url');
+  return { token, announcement: `Token: ${token}\n` };
+}
+
 async function serveAiSdk(options: Options): Promise<void> {
-  const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  const { token, announcement } = accessToken();
   try {
     const { serveChats } = await import('./servers/ai-sdk/serve.ts');
     const served = await serveChats({
@@ -57,17 +69,17 @@ async function serveAiSdk(options: Options): Promise<void> {
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       origins: options.origins,
-      ...(token === '' ? {} : { token }),
+      token,
     });
     endWithSignals(served);
-    process.stdout.write(`Listening on ${served.url}\n`);
+    process.stdout.write(`Listening on ${served.url}\n${announcement}`);
   } catch (error) {
     refuse(messageOf(error));
   }
 }
 
 async function serveA2aAgent(options: Options): Promise<void> {
-  const token = process.env.PARLEY_AGENT_TOKEN?.trim() ?? '';
+  const { token, announcement } = accessToken();
   const editor = process.env.PARLEY_MCP_URL?.trim() ?? '';
   // The library tells the console of every notification it sends, with the address, which is a secret.
   console.log = console.info = console.warn = console.error = () => {};
@@ -78,11 +90,12 @@ async function serveA2aAgent(options: Options): Promise<void> {
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
-      ...(token === '' ? {} : { token }),
+      token,
       ...(editor === '' ? {} : { editor: editorTools(editor) }),
     });
     endWithSignals(served);
-    process.stdout.write(`Listening on ${served.url}\n`);
+    // An editor that starts it looks for the name of the variable.
+    process.stdout.write(`Listening on ${served.url} (token in PARLEY_AGENT_TOKEN)\n${announcement}`);
   } catch (error) {
     refuse(messageOf(error));
   }

@@ -55,7 +55,8 @@ export const usage = `Usage: parley-agent [options]
   --help, -h                 print this
 
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
-Without a base URL and a name the offline guide answers. servers that listen ask for PARLEY_AGENT_TOKEN as a bearer token when it is set.
+Without a base URL and a name the offline guide answers. Servers that listen ask for PARLEY_AGENT_TOKEN as a
+bearer token; without one they make a token and print it.
 The a2a frontend uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
 `;
 

@@ -16,8 +16,13 @@ const started = [
 ] as const;
 const served = { id: 'over-http', name: 'Over HTTP', protocol: 'ai-sdk' } as const;
 
+const TOKEN = 'test-token';
+
 async function serve(folder: string): Promise<{ readonly url: string; readonly server: ChildProcess }> {
-  const server = spawn(process.execPath, [script, '--face', 'ai-sdk', '--work-dir', folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [script, '--face', 'ai-sdk', '--work-dir', folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PARLEY_AGENT_TOKEN: TOKEN },
+  });
   for await (const line of createInterface({ input: server.stdout })) {
     const [url] = /https?:\/\/\S+/.exec(line) ?? [];
     if (url !== undefined) return { url, server };
@@ -30,7 +35,7 @@ const inWindow = suite({
   prepare: async (folder) => {
     const { url, server } = await serve(folder);
     return {
-      machineSettings: { 'parley.agents': [...started, { ...served, url }] },
+      machineSettings: { 'parley.agents': [...started, { ...served, url, headers: { authorization: `Bearer ${TOKEN}` } }] },
       agents: 'parley-agent',
       end: async () => {
         if (server.exitCode !== null) return;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -27,6 +28,9 @@ export type StreamRequest =
   | { readonly method: string; readonly params: Readonly<Record<string, unknown>>; readonly push?: true; readonly isQuick?: true }
   | { readonly rest: string; readonly body: unknown };
 
+/** How parley-agent is given the token that its requests need. */
+const TOKEN_VARIABLE = 'PARLEY_AGENT_TOKEN';
+
 /** What the conversation holds of the outside: the program, if it is started here, sockets, secrets, the server for notifications. */
 export class Connection {
   readonly #launch: Launch;
@@ -39,6 +43,8 @@ export class Connection {
   #rpc: Rpc | undefined;
   #base = '';
   #server: Server | undefined;
+  /** For an agent that was started here and asks for the token it was given. */
+  #ownHeaders: Readonly<Record<string, string>> = {};
   #lent: OfferedTools | undefined;
   #credentials: Credentials | undefined;
   #folder: ExtensionFolder | undefined;
@@ -198,7 +204,7 @@ export class Connection {
     }
     this.#mustBeOpen();
     const { origin } = new URL(address);
-    const headers = launch.kind === 'http' ? launch.headers : {};
+    const headers = launch.kind === 'http' ? launch.headers : this.#ownHeaders;
     const credentials = new Credentials(this.#scene, origin, headers);
     this.#credentials = credentials;
     const rpc = this.#life.own(new Rpc(this.#scene, credentials, this.#timing));
@@ -250,7 +256,9 @@ export class Connection {
     this.#lent = await lend(this.#scene);
     if (this.#lent) this.#life.own(this.#lent);
     this.#mustBeOpen();
-    const env = this.#lent ? { [VARIABLE]: this.#lent.address, ...launch.env } : launch.env;
+    // parley-agent asks for a token; what it is given here is not printed.
+    const token = randomBytes(32).toString('base64url');
+    const env = { ...(this.#lent ? { [VARIABLE]: this.#lent.address } : {}), [TOKEN_VARIABLE]: token, ...launch.env };
     const server = await startServer({ ...launch, env }, this.#scene.log, this.#scene.name);
     this.#server = server;
     if (this.#isClosed) this.#endServer(server);
@@ -268,6 +276,7 @@ export class Connection {
       this.#events?.closed({ reason, stderr, data: { next } });
     });
     const address = await server.address;
+    if (server.tail().includes(TOKEN_VARIABLE)) this.#ownHeaders = { authorization: `Bearer ${env[TOKEN_VARIABLE] ?? ''}` };
     if (!server.onLoopback) {
       notices.push({ level: 'warn', text: t('This agent may be reachable from the network: it could not be held to this machine.') });
     }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { newSession } from '../../../src/session/reduce.ts';
@@ -205,4 +208,64 @@ test('who may talk to it: named origins, names of this machine, those who know t
   assert.deepEqual([allowed.status, allowed.headers.get('access-control-allow-origin')], [204, 'http://localhost:3000']);
   const refused = await fetch(url, { method: 'OPTIONS', headers: { origin: 'http://evil.test' } });
   assert.equal(refused.status, 403);
+});
+
+test('a body that is too large is 413, one that is no JSON 400, no message 400; a refusal names how to authorize', async (t) => {
+  const { url } = await served(t, [], { token: 'T' });
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer T' };
+  const status = async (body: string) => (await fetch(url, { method: 'POST', headers, body })).status;
+  assert.equal(await status('{"half'), 400);
+  assert.equal(await status(JSON.stringify({ id: ID, messages: [] })), 400);
+  assert.equal(await status('x'.repeat(64 * 1024 * 1024 + 1)).catch(() => 413), 413);
+  const refused = await fetch(url, { method: 'POST', headers: { ...headers, authorization: 'Bearer t' }, body: '{}' });
+  assert.deepEqual([refused.status, refused.headers.get('www-authenticate')], [401, 'Bearer']);
+});
+
+test('an approval that the agent has forgotten does not stay open in the client', async (t) => {
+  const { url } = await served(t, ['Fine.', 'Well.']);
+  const call = (approved: boolean) => ({
+    type: 'tool-WriteFile',
+    toolCallId: 'k',
+    state: 'approval-responded',
+    input: {},
+    approval: { id: 'a', approved },
+  });
+  const ask = (approved: boolean) =>
+    post(url, { id: ID, sessionId: ID, messages: [user('go'), { id: 'a', role: 'assistant', parts: [call(approved)] }] });
+  const allowed = (await ask(true)).chunks.find((chunk) => chunk.toolCallId === 'k');
+  assert.deepEqual([allowed?.type, /not made/.test(String(allowed?.errorText))], ['tool-output-error', true]);
+  assert.equal((await ask(false)).chunks.find((chunk) => chunk.toolCallId === 'k')?.type, 'tool-output-denied');
+});
+
+test('a system text of the client is added to the prompt of the agent', async (t) => {
+  const { url, model } = await served(t, ['Arr.']);
+  await post(url, { id: ID, system: 'Talk like a pirate.', messages: [user('hi')] });
+  assert.match(model.requests[0]?.system ?? '', /You are Parley[\s\S]*Talk like a pirate\.$/);
+});
+
+test('a call that waits in an open response says so', async (t) => {
+  const { url } = await served(t, [{ calls: [['look', {}, 'k']] }, 'ok']);
+  const tools = { look: { description: 'Looks.', parameters: { type: 'object' } } };
+  const asked = post(url, { id: ID, sessionId: ID, tools, messages: [user('go')] });
+  const result = { session_id: ID, tool_call_id: 'k', result: 1, is_error: false };
+  while ((await post(url.replace('/api/chat', '/chat/tool-result'), result)).status === 404)
+    await new Promise((resolve) => setImmediate(resolve));
+  const { chunks } = await asked;
+  assert.equal(chunks.find((chunk) => chunk.type === 'tool-input-available')?.state, 'requires-action');
+});
+
+test('without a token one is made and printed; requests without it are refused', async (t) => {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'ai-sdk'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(async () => {
+    child.kill();
+    await once(child, 'exit');
+  });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) if (lines.push(line) === 2) break;
+  const url = /http:\S+/.exec(lines[0] ?? '')?.[0] ?? '';
+  const token = /^Token: (\S{43})$/.exec(lines[1] ?? '')?.[1] ?? assert.fail(lines.join());
+  const stop = (headers: Record<string, string>) => post(`${url}/${ID}/stop`, {}, headers);
+  assert.deepEqual([(await stop({})).status, (await stop({ authorization: `Bearer ${token}` })).status], [401, 404]);
 });

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { type Reply, startService } from '../../agent/fakeService.ts';
 import { echoTool, textOf } from '../../protocols/ai-sdk/talk.ts';
-import { official, parley } from './peers.ts';
+import { official, parley, TOKEN } from './peers.ts';
 
 execSync('npm run -s build:agent', { stdio: ['ignore', 'ignore', 'inherit'] });
 
@@ -19,7 +19,13 @@ async function agent(t: TestContext, replies: readonly Reply[]) {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-ai-sdk-'));
   const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'ai-sdk', '--work-dir', cwd], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'fake' },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: cwd,
+      PARLEY_MODEL_BASE_URL: service.url,
+      PARLEY_MODEL_NAME: 'fake',
+      PARLEY_AGENT_TOKEN: TOKEN,
+    },
   });
   t.after(async () => {
     child.kill('SIGTERM');

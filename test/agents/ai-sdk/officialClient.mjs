@@ -31,7 +31,7 @@ const failures = [];
 chat = new Chat({
   id: script.id,
   state,
-  transport: new ai.DefaultChatTransport({ api: url, body: { tools: script.tools } }),
+  transport: new ai.DefaultChatTransport({ api: url, headers: script.headers ?? {}, body: { tools: script.tools } }),
   sendAutomaticallyWhen: complete,
   onError: (error) => failures.push(String(error)),
   onToolCall: ({ toolCall }) => {

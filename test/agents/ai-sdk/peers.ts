@@ -12,6 +12,8 @@ import { open, person } from '../../protocols/ai-sdk/talk.ts';
 import { modernNode, peerFolder } from '../lab.ts';
 
 const here = path.resolve('test/agents/ai-sdk');
+/** What parley-agent is started with; the other servers do not look at it. */
+export const TOKEN = 'test-token';
 
 /** Whatever lives long enough to end what was started for it. */
 interface Owner {
@@ -48,7 +50,8 @@ export function serverOf(t: Owner, version: number): Promise<string> {
 
 /** Parley talking to that address, at real-life pace. */
 export async function parley(t: TestContext, url: string, tools: readonly Tool[] = [], options: LaunchOptions = {}) {
-  const live = open(url, { tools, options, timing: TIMING }, newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w'));
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const live = open(url, { tools, options, headers, timing: TIMING }, newSession('s', { protocol: 'ai-sdk', name: 'x' }, '/w'));
   await live.start();
   t.after(async () => {
     await live.stop();
@@ -85,7 +88,8 @@ export async function official(
   script: Script,
   client: 'official' | 'react' = 'official',
 ): Promise<{ messages: OfficialMessage[]; failures: string[] }> {
-  const args = [path.resolve(here, `${client}Client.mjs`), peerFolder(`ai-sdk-${version}`), url, JSON.stringify(script)];
+  const given = JSON.stringify({ headers: { authorization: `Bearer ${TOKEN}` }, ...script });
+  const args = [path.resolve(here, `${client}Client.mjs`), peerFolder(`ai-sdk-${version}`), url, given];
   const { stdout } = await promisify(execFile)(modernNode(), args, { maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(stdout) as { messages: OfficialMessage[]; failures: string[] };
 }

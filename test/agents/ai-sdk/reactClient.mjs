@@ -18,7 +18,10 @@ function Page() {
   chat = useChat({
     id: script.id,
     ...(script.resume ? { resume: true, messages: script.messages } : {}),
-    transport: React.useMemo(() => new ai.DefaultChatTransport({ api: url, body: { tools: script.tools } }), []),
+    transport: React.useMemo(
+      () => new ai.DefaultChatTransport({ api: url, headers: script.headers ?? {}, body: { tools: script.tools } }),
+      [],
+    ),
     sendAutomaticallyWhen: complete,
     onError: (error) => failures.push(String(error)),
     onToolCall: ({ toolCall: { dynamic, toolName: tool, toolCallId } }) => {

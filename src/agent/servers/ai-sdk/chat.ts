@@ -5,7 +5,7 @@ import { type Model, ModelError } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { APPROVAL_TOOL, ChatFace } from './chatFace.ts';
-import { historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMessages.ts';
+import { answeredApprovals, historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMessages.ts';
 import { lentTools } from './lentTools.ts';
 import type { Outlet, WireChunk } from './outlet.ts';
 import type { ChatRequest, ClientMessage } from './request.ts';
@@ -23,6 +23,8 @@ export class Chat {
   /** Said while no response was open. */
   #queue: WireChunk[] = [];
   #messageId = '';
+  /** What the client's last request said under `system`. */
+  #instructions = '';
   readonly #announced = new Set<string>();
   /** Nobody listens; they may come back. */
   #away: NodeJS.Timeout | undefined;
@@ -37,7 +39,7 @@ export class Chat {
       suspend: () => this.#suspend(),
       attended: () => this.#attended(),
     });
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
+    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, instructions: () => this.#instructions });
   }
 
   get busy(): boolean {
@@ -48,6 +50,7 @@ export class Chat {
   async post(request: ChatRequest, outlet: Outlet): Promise<void> {
     const messages = request.messages ?? (request.message ? [request.message] : []);
     const last = messages.at(-1);
+    this.#instructions = request.system ?? '';
     this.#frontend.holds = request.hold ?? request.sessionId != null;
     this.#frontend.chunks.newest = request.sessionId != null;
     this.#frontend.chunks.echoes = this.#frontend.holds;
@@ -55,11 +58,12 @@ export class Chat {
     for (const problem of problems) process.stderr.write(`parley-agent: ${problem}\n`);
     this.#frontend.tools = offers;
     this.#frontend.chunks.oldest = offers.some((tool) => tool.name === APPROVAL_TOOL);
-    if (!last) return refuse(outlet, 'There is no message.');
+    if (!last) return outlet.end();
     if (last.role === 'assistant' && this.busy) return this.#goOn(last, outlet);
     await this.stop();
     if (last.role === 'assistant') {
       this.#begin(outlet, last.id ?? randomUUID());
+      this.#settleForgotten(last);
       this.#conversation.history.replace(historyOf(messages));
       return this.#run([{ type: 'text', text: GO_ON }]);
     }
@@ -140,11 +144,26 @@ export class Chat {
         : { allow: false as const, ...(reason ? { feedback: reason } : {}) };
       if (this.#frontend.verdict(id, answer)) news += 1;
     }
+    this.#settleForgotten(message);
     for (const part of message.parts) {
       const outcome = toolName(part) === undefined ? undefined : outcomeIn(part);
       if (outcome && typeof part.toolCallId === 'string' && this.result(part.toolCallId, outcome.text, outcome.isError)) news += 1;
     }
     if (news === 0) this.#suspend();
+  }
+
+  /** An approval that nobody waits for any more is not left standing in the client: its call was not made. */
+  #settleForgotten(message: ClientMessage): void {
+    for (const { toolCallId, approved } of answeredApprovals(message)) {
+      if (this.#frontend.isOpen(toolCallId)) continue;
+      if (approved)
+        this.#write({
+          type: 'tool-output-error',
+          toolCallId,
+          errorText: 'The agent no longer waits for this answer. The call was not made.',
+        });
+      else this.#write({ type: 'tool-output-denied', toolCallId });
+    }
   }
 
   async #run(input: ReturnType<typeof userParts>): Promise<void> {
@@ -196,9 +215,4 @@ export class Chat {
     if (this.#stream && !this.#stream.ended) this.#stream.write(chunk);
     else this.#queue.push(chunk);
   }
-}
-
-function refuse(outlet: Outlet, errorText: string): void {
-  outlet.write(JSON.stringify({ type: 'error', errorText }));
-  outlet.end();
 }

@@ -78,6 +78,11 @@ export class ChatFace implements Frontend {
     return answer;
   }
 
+  /** The call is known to the turn that runs. */
+  isOpen(toolCallId: string): boolean {
+    return this.chunks.knows(toolCallId);
+  }
+
   /** False when there is no such approval. */
   verdict(id: string, answer: ApprovalAnswer): boolean {
     const asked = this.#asked.get(id);
@@ -101,7 +106,8 @@ export class ChatFace implements Frontend {
   async #askByTool(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const id = randomUUID();
     const input = { tool: request.tool, action: request.action, description: request.description };
-    this.#pipe.write({ type: 'tool-input-available', toolCallId: id, toolName: APPROVAL_TOOL, input });
+    const awaited = this.holds ? { state: 'requires-action' } : {};
+    this.#pipe.write({ type: 'tool-input-available', toolCallId: id, toolName: APPROVAL_TOOL, input, ...awaited });
     const outcome = await this.#waitFor(id, signal).catch((error: unknown) => {
       if (this.holds) this.#pipe.write({ type: 'tool-output-error', toolCallId: id, errorText: 'Cancelled before it was answered.' });
       throw error;

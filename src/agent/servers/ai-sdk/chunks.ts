@@ -101,6 +101,10 @@ export class Chunks {
     this.#announce({ id, name, input: { value: input }, client: false, streams: false, announced: false, ended: false });
   }
 
+  knows(id: string): boolean {
+    return this.#calls.some((call) => call.id === id && !call.ended);
+  }
+
   deny(id: string): void {
     this.#denied.add(id);
   }
@@ -156,7 +160,9 @@ export class Chunks {
   #announce(call: Pending): void {
     if (call.announced) return;
     call.announced = true;
-    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input?.value ?? {} });
+    // Only clients that are held get the mark: the official ones refuse chunks with members they do not know.
+    const awaited = call.client && this.echoes ? { state: 'requires-action' } : {};
+    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input?.value ?? {}, ...awaited });
   }
 
   #printing(id: string, text: string): void {

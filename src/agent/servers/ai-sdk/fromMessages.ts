@@ -71,3 +71,12 @@ export function verdictsIn(
     return [{ id: approval.id, approved: approval.approved, ...reason }];
   });
 }
+
+/** Calls whose approval was answered and whose outcome the client has not seen. */
+export function answeredApprovals(message: ClientMessage): readonly { readonly toolCallId: string; readonly approved: boolean }[] {
+  return message.parts.flatMap((part) => {
+    const { approval, toolCallId } = part;
+    if (part.state !== 'approval-responded' || typeof toolCallId !== 'string' || !isRecord(approval)) return [];
+    return [{ toolCallId, approved: approval.approved === true }];
+  });
+}

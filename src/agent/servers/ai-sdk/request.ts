@@ -20,6 +20,8 @@ export const chatRequest = z.object({
   message: z.optional(uiMessage),
   trigger: z.nullish(z.string()),
   messageId: z.nullish(id),
+  /** Added to the agent's own system prompt. */
+  system: z.nullish(z.string().check(z.maxLength(100_000))),
   tools: z.optional(z.unknown()),
   clientTools: z.optional(z.unknown()),
   /** Whether the stream stays open while the client works. Clients that send `sessionId` are asked for it; others re-post. */
