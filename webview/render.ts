@@ -13,7 +13,7 @@ import { asksView, linkView, noticesView } from './frame.ts';
 import { headerView } from './header.ts';
 import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
-import { planView } from './parts/plan.ts';
+import { stripView } from './parts/plan.ts';
 import { Scroller } from './scroller.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
@@ -58,6 +58,8 @@ export class Chat {
   #pressed = false;
   #said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   #announced = '';
+  /** When the session last changed: while a turn runs, a sign of its agent. */
+  #heardAt = Date.now();
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
   /** What was sent while there was no session; goes to the next one. */
   #waiting: readonly Content[] | undefined;
@@ -134,7 +136,7 @@ export class Chat {
             ? html`<button class="jump" type="button" @click=${() => this.#scroller?.pin()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
             : nothing
         }
-        ${noticesView(view)} ${planView(view, session.plan)} ${asksView(view)}
+        ${noticesView(view)} ${asksView(view)} ${stripView(view, this.#heardAt)}
         ${this.#said ? html`<div class="said said-${this.#said.level}">${this.#said.text}</div>` : nothing}
         ${this.#composer.template(view)}
       </section>
@@ -174,6 +176,7 @@ export class Chat {
 
   #changed(events: readonly SessionEvent[] | undefined): void {
     const { session } = this.#mirror;
+    this.#heardAt = Date.now();
     const text = events && session && announcement(events, session);
     if (text) this.#announced = text;
     this.#schedule();

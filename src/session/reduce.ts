@@ -214,9 +214,16 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
 function endTurn(session: Session, event: TurnEnded): Session {
   const next = inRunningTurn(session, event.turnId, (turn) => ended(turn, event));
   if (next === session) return session;
-  const said = event.clears ? startedOver(next) : next;
+  const said = event.clears ? startedOver(next) : withoutPlan(next);
   const left = { ...said, queue: [...said.queue, ...notTakenUp(session, event.turnId)], notices: withoutTurn(said.notices, event.turnId) };
   return withAsks(left, (ask) => ask.turnId !== event.turnId);
+}
+
+/** A plan is about its turn. */
+function withoutPlan(session: Session): Session {
+  if (!session.plan) return session;
+  const { plan: _, ...rest } = session;
+  return rest;
 }
 
 function startedOver(session: Session): Session {

@@ -143,14 +143,13 @@ test('several hunks of one file are one card with one sum', async () => {
   assert.equal(stage.all('.ask .diff-lines').length, 3);
 });
 
-test('of thousands of files one question changes the first are drawn, in the question and in its call, and more at each press', async () => {
+test('of thousands of files one question changes the first are drawn, and more at each press', async () => {
   const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: `/w/f${at}.ts`, before: 'a', after: 'b' }));
   const call = { id: 'c', name: 'edit', title: 'Edit', kind: 'edit', status: 'pending', inputText: '', locations: [] } as const;
   const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
   const turns = [turn({ status: 'running', parts: [{ kind: 'call', id: 'c', call: { ...call, output } }] })];
   const stage = await Stage.open(session({ turns, asks: [{ ...edit, callId: 'c', detail: { type: 'edit', diffs } }] }));
   assert.equal(stage.all('.ask .diff').length, 50);
-  assert.equal(stage.all('.call .diff').length, 50);
   await stage.press('2950 more files', '.ask');
   assert.equal(stage.all('.ask .diff').length, 100);
   assert.match(stage.text('.ask'), /2900 more files/);
@@ -326,10 +325,10 @@ test('an ask that is gone from the session is gone from the view, and new ones a
   await stage.happen({ type: 'ask.opened', ask: command });
   assert.equal(stage.all('[data-ask]').length, 1);
   assert.match(stage.text('[role=status]'), /Run in terminal/);
-  assert.equal(stage.all('.activity').length, 0, 'the card says it');
+  assert.equal(stage.all('.strip').length, 0, 'the card says what is waited for');
   await stage.happen({ type: 'ask.closed', askId: 'a1', how: 'answered' });
   assert.equal(stage.all('[data-ask]').length, 0);
-  assert.equal(stage.text('.activity'), 'Working…');
+  assert.match(stage.text('.strip'), /^Working/);
 });
 
 const question: Question = {

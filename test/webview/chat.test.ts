@@ -36,25 +36,23 @@ test('every kind of part is drawn, in the order of the turn', async () => {
   const looks = [...answer.children].map((child) => child.className.split(' ')[0]);
   assert.deepEqual(looks.slice(1, 8), ['fold', 'markdown', 'call', 'call', 'call', 'call', 'call']);
   assert.match(stage.text('[data-turn=t1]'), /Also say so in the docs\..*The context was shortened\..*Done: the port/);
-  assert.match(stage.text('.plan'), /Plan 1\/3 Give the port a default/);
-  assert.match(stage.text('[data-turn=t4] .activity'), /trying again in 4 s/);
+  assert.match(stage.text('.strip'), /trying again in 4 s/);
 });
 
-test('a call says its state in words, not by colour alone', async () => {
+test('a call says what it does and what came of it in words, not by colour alone', async () => {
   const words = {
-    pending: 'Pending',
-    waiting: 'Waiting for you',
-    running: 'Running',
-    done: 'Done',
-    failed: 'Failed',
-    rejected: 'Rejected',
-    cancelled: 'Cancelled',
+    pending: 'Reading src/a.ts',
+    running: 'Reading src/a.ts',
+    done: 'Read src/a.ts',
+    failed: 'Could not read src/a.ts',
+    rejected: 'Rejected reading src/a.ts',
+    cancelled: 'Stopped reading src/a.ts',
   } as const;
   for (const [status, word] of Object.entries(words)) {
     const stage = await Stage.open(
       session({ turns: [turn({ status: 'running', parts: [callPart({ status: status as keyof typeof words })] })] }),
     );
-    assert.equal(stage.text('.call-status'), word);
+    assert.equal(stage.text('.call-title'), word);
   }
 });
 
@@ -145,9 +143,8 @@ test('code is inserted at the cursor as it was written', async () => {
 
 test('terminal output is shown without control sequences, and the end of it', async () => {
   const stage = await Stage.open(sessions.everything);
-  await stage.press('npm test', '[data-turn=t1]');
+  await stage.press('Ran npm test', '[data-turn=t1]');
   assert.equal(stage.find('.terminal-output').textContent, '✓ starts\n✓ stops\n100%\n2 passed');
-  assert.match(stage.text('.terminal'), /Exit code 0/);
   await stage.press('Open in the terminal panel');
   assert.equal(stage.calls('openTerminal').length, 1);
 });
@@ -178,8 +175,8 @@ test('a call that is over while its command runs on reads as running', async () 
   const terminal = { id: 'x', command: 'npm start', tail: '', dropped: 0, stops: true };
   const ended = { ...terminal, exit: { code: 0, signal: null } };
   const read = async (one: typeof terminal) =>
-    (await Stage.open(session({ turns: [turn({ parts: [part] })], terminals: [one] }))).text('.call-status');
-  assert.deepEqual([await read(terminal), await read(ended)], ['Running', 'Done']);
+    (await Stage.open(session({ turns: [turn({ parts: [part] })], terminals: [one] }))).text('.call-title');
+  assert.deepEqual([await read(terminal), await read(ended)], ['Running npm start', 'Ran npm start']);
 });
 
 test('whatever arrives between two frames is drawn once', async () => {
@@ -240,7 +237,8 @@ test('a turn that broke off with its agent says why, before and after another ag
 
 test('a call of the host that fails is told to the user', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ locations: [{ path: '/gone.ts' }] })] })] }));
-  await stage.press('Open /gone.ts');
+  await stage.press('Read /gone.ts');
+  await stage.press('/gone.ts');
   const call = stage.sent.findLast((message) => message.type === 'call');
   assert.ok(call?.type === 'call');
   stage.post({ type: 'failed', id: call.id, message: 'There is no such file.' });
@@ -313,8 +311,10 @@ test('of a long session the last turns are drawn first; earlier ones when they a
 });
 
 test('names and paths of an agent cannot pass themselves off as others', async () => {
-  const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ title: 'cat \u202egpj.exe', status: 'running' })] })] }));
-  assert.equal(stage.text('.call-title'), 'cat ⟨U+202E⟩gpj.exe');
+  const stage = await Stage.open(
+    session({ turns: [turn({ parts: [callPart({ locations: [{ path: 'cat \u202egpj.exe' }], status: 'running' })] })] }),
+  );
+  assert.equal(stage.text('.call-title'), 'Reading cat ⟨U+202E⟩gpj.exe');
 });
 
 test('no script, handler or picture from elsewhere gets into the page from a session', async () => {

@@ -56,3 +56,15 @@ export function frame(): Promise<void> {
 export function clear(): void {
   document.body.replaceChildren();
 }
+
+// A clock on the page keeps no test running.
+const realInterval = globalThis.setInterval;
+Object.defineProperty(globalThis, 'setInterval', {
+  configurable: true,
+  writable: true,
+  value: (...args: Parameters<typeof setInterval>) => {
+    const timer = realInterval(...args);
+    timer.unref();
+    return timer;
+  },
+});

@@ -1,55 +1,106 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { type CallWords, callWords, durationText, ranFor } from '../../src/session/callWords.ts';
+import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, type ChangedFile, callTitle, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
+import { byPath, type ChangedFile, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { plainOutput } from '../ansi.ts';
-import { type IconName, iconOf } from '../icons.ts';
+import { clock } from '../clock.ts';
+import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { contentView, pretty } from './content.ts';
-import { diffCard } from './diffCard.ts';
+import { counts, diffCard } from './diffCard.ts';
+import { diffLines } from './diffLines.ts';
 import { faultView } from './fault.ts';
 import { fold } from './fold.ts';
 import { drawnOf, moreOf } from './many.ts';
 import { plainText } from './plainText.ts';
 import { terminalView } from './terminal.ts';
 
-/** A tool call. `inside` draws what a sub-agent did under it; `steps` says how many things that are. */
-export function callView(view: View, turnId: string, call: ToolCall, steps: number, inside: () => unknown): TemplateResult {
+/** A tool call as one row of words; what it did and its raw input open below it. `inside` draws what a sub-agent did, in `steps` things. */
+export function callView(
+  view: View,
+  turnId: string,
+  call: ToolCall,
+  steps: number,
+  running: boolean,
+  inside: () => unknown,
+): TemplateResult {
   const key = `${turnId}/${call.id}`;
   const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
-  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, steps));
-  const { cwd } = view.session;
-  const title = callTitle(call, cwd);
-  const place = call.locations.find((one) => one.path !== cwd);
+  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, steps, running));
   const status = runsOn(view, call) ? 'running' : call.status;
-  return html`<div class="call call-${status}" role="group" aria-label=${t('Tool call: {0}', title)}>
-    <div class="call-head">
-      <button class="call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)}
+  const words = callWords(status === call.status ? call : { ...call, status }, view.session);
+  const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
+  return html`<div class="call call-${status}" role="group" aria-label=${t('Tool call: {0}', visibleText(title))}>
+    <div class="row-line">
+      <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} title=${statusText(status)}
         @click=${() => view.act.unfold(key, !open)}>
-        ${iconOf(call.kind)}<bdi class="call-title">${visible(title)}</bdi>
-        ${steps > 0 ? html`<span class="faint">${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing}
+        <span class="words">${wordsView(words)}${countsOf(call, words)}${
+          steps > 0 ? html` <span class="faint">· ${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing
+        }${words.problem === undefined ? nothing : html` <span class="bad">· ${words.problem}</span>`}${
+          words.decided === undefined ? nothing : html` <span class="faint">· ${visible(words.decided)}</span>`
+        }</span>
+        <span class="end">${timeView(call, status)}</span>
+        ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
-      ${
-        place
-          ? html`<button class="icon-button" type="button" title=${openLabel(place.path, place.line, view)} aria-label=${openLabel(place.path, place.line, view)}
-              @click=${() => view.act.open(place.path, place.line)}>${iconOf('open')}</button>`
-          : nothing
-      }
-      ${call.stops && !isSettled(call) ? stopView(view, call.id, title) : nothing} ${statusView(status)}
+      ${open ? openersOf(view, turnId, call) : nothing} ${call.stops && !isSettled(call) ? stopView(view, call.id, words.thing ?? title) : nothing}
     </div>
     ${
       open
         ? html`<div class="call-body">
-            ${call.error ? faultView(view, key, call.error) : nothing} ${inputView(view, key, call)}
             ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing}
-            ${outputsView(view, turnId, key, call)} ${places(view, call)}
+            ${outputsView(view, turnId, key, call)} ${call.error && !saysError(call) ? faultView(view, key, call.error) : nothing}
+            ${places(view, call)} ${rawView(view, key, call)}
           </div>`
         : nothing
     }
   </div>`;
+}
+
+function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
+  const shown =
+    thing === undefined
+      ? nothing
+      : code
+        ? html` <code class="thing">${visible(thing)}</code>`
+        : html` <bdi class="thing">${visible(thing)}</bdi>`;
+  return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${visible(place)}</bdi>`}</span>`;
+}
+
+/** Where the words name one file, how many of its lines came and went. */
+function countsOf(call: ToolCall, { thing }: CallWords): unknown {
+  const diffs = call.kind === 'edit' || call.kind === 'delete' ? diffsOf(call) : [];
+  return thing === undefined || diffs.length === 0 ? nothing : html` ${counts(diffs)}`;
+}
+
+function timeView(call: ToolCall, status: ToolCall['status']): unknown {
+  if (call.kind !== 'execute' && call.kind !== 'fetch') return nothing;
+  if (status === 'running' && call.startedAt !== undefined) return html`<span class="num">${clock(call.startedAt)}</span>`;
+  const took = ranFor(call);
+  return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;
+}
+
+/** The output says what the error says. */
+function saysError({ error, output }: ToolCall): boolean {
+  const message = error?.message.trim() ?? '';
+  return output.some((one) => one.kind === 'content' && one.content.type === 'text' && one.content.text.includes(message));
+}
+
+/** The editor's own views of what the row shows: its diff, its terminal. */
+function openersOf(view: View, turnId: string, call: ToolCall): unknown {
+  const files = byPath(diffsOf(call));
+  const [file] = files;
+  const terminal = call.output.find((output) => output.kind === 'terminal');
+  const button = (label: string, run: () => void) =>
+    html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf('open')}</button>`;
+  return [
+    file && files.length === 1 ? button(t('Open diff'), () => view.act.review({ turnId, path: file.path })) : nothing,
+    terminal ? button(t('Open in the terminal panel'), () => view.act.openTerminal(terminal.terminalId)) : nothing,
+  ];
 }
 
 function stopView(view: View, callId: string, title: string): TemplateResult {
@@ -57,15 +108,12 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
-function openLabel(path: string, line: number | undefined, view: View): string {
-  return t('Open {0}', visibleText(relativePath(path, view.session.cwd)) + (line === undefined ? '' : `:${line}`));
-}
-
-/** What the user is likely to want to see: changes, work under way, what went wrong. What waits is shown whole in the question, if there is one. */
-function usuallyOpen(view: View, call: ToolCall, steps: number): boolean {
+/** Open by itself: work under way, what went wrong, and changes until their turn is over. */
+function usuallyOpen(view: View, call: ToolCall, steps: number, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected') return false;
-  if (call.error || call.output.some((output) => output.kind === 'diff')) return true;
+  if (call.error) return true;
+  if (call.output.some((output) => output.kind === 'diff')) return running;
   // A call without an input is there only for what it shows.
   if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
   return (
@@ -74,32 +122,12 @@ function usuallyOpen(view: View, call: ToolCall, steps: number): boolean {
   );
 }
 
-const STATUS: Readonly<Record<ToolCall['status'], IconName | undefined>> = {
-  pending: undefined,
-  running: undefined,
-  waiting: 'hand',
-  done: 'check',
-  ended: 'more',
-  failed: 'error',
-  rejected: 'blocked',
-  cancelled: 'stop',
-};
-
 /** The call is over for the agent, but the command it shows is not. */
 function runsOn(view: View, call: ToolCall): boolean {
   if (call.status !== 'done' && call.status !== 'ended') return false;
   const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
   // Only of those that can be stopped is it certain that their end is heard of.
   return commands.some((terminal) => terminal?.stops && !terminal.exit);
-}
-
-function statusView(status: ToolCall['status']): TemplateResult {
-  const icon = STATUS[status];
-  const text = statusText(status);
-  const wordy = status === 'rejected' || status === 'cancelled' || status === 'failed';
-  return html`<span class="call-status" title=${text}>
-    ${icon ? iconOf(icon) : html`<span class="spinner" aria-hidden="true"></span>`}<span class=${wordy ? '' : 'sr-only'}>${text}</span>
-  </span>`;
 }
 
 function statusText(status: ToolCall['status']): string {
@@ -123,11 +151,12 @@ function statusText(status: ToolCall['status']): string {
   }
 }
 
-function inputView(view: View, key: string, call: ToolCall): TemplateResult | typeof nothing {
+/** The agent's own name of the call and what it was given, for those who want to know exactly. */
+function rawView(view: View, key: string, call: ToolCall): TemplateResult | typeof nothing {
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
     key: `${key}:input`,
-    summary: t('Input'),
+    summary: html`<span class="small">${t('Input of {0}', visibleText(call.name || call.title))}</span>`,
     body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
   });
 }
@@ -155,21 +184,30 @@ function outputView(
       return contentView(view, key, content, isSettled(call));
     }
     case 'diff':
-      return diffView(view, turnId, key, begun.get(output.diff));
-    case 'terminal':
-      return terminalView(view, key, findTerminal(view.session, output.terminalId));
+      return diffView(view, turnId, key, begun.get(output.diff), begun.size === 1);
+    case 'terminal': {
+      const terminal = findTerminal(view.session, output.terminalId);
+      return terminalView(
+        view,
+        key,
+        terminal,
+        call.kind === 'execute' && !terminal?.command.includes('\n') ? terminal?.command : undefined,
+      );
+    }
     case 'json':
       return plainText(view, key, visibleText(pretty(output.value)));
   }
 }
 
-function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined): TemplateResult | typeof nothing {
+/** The row names the file when there is only one. */
+function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
+  if (alone && !isUnplaced(file.diffs)) return diffLines(view, key, file.diffs);
   return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));
 }
 
 function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
-  if (call.locations.length < 2) return nothing;
+  if (call.locations.length === 0 || call.output.some((output) => output.kind === 'diff')) return nothing;
   return html`<div class="chips">
     ${call.locations.slice(0, 20).map(
       ({ path, line }) =>

@@ -26,7 +26,8 @@ export function diffLines(view: View, key: string, diffs: readonly Diff[]): Temp
 }
 
 function linesOf(view: View, key: string, diff: Diff): TemplateResult {
-  const { hunks, tooLong } = hunksOf(diff);
+  const { hunks: all, tooLong } = hunksOf(diff);
+  const hunks = all.flatMap(closeTo);
   if (tooLong) return html`<p class="faint">${t('This change is too long to show here.')}</p>`;
   if (hunks.length === 0) return html`<p class="faint">${t('No lines change.')}</p>`;
   const total = hunks.reduce((sum, hunk) => sum + hunk.length, 0);
@@ -53,6 +54,18 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
           </button>`
       : nothing
   }</div>`;
+}
+
+/** Only the lines right beside a change: the editor's own diff shows the rest. */
+function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
+  const isNear = (at: number) => [at - 1, at, at + 1].some((one) => hunk[one] !== undefined && hunk[one].sign !== ' ');
+  const pieces: DiffLine[][] = [];
+  for (const [at, line] of hunk.entries()) {
+    if (!isNear(at)) continue;
+    if (at > 0 && isNear(at - 1)) pieces.at(-1)?.push(line);
+    else pieces.push([line]);
+  }
+  return pieces;
 }
 
 function hunkView(lines: readonly DiffLine[]): readonly TemplateResult[] {

@@ -1,29 +1,65 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Plan, PlanEntry } from '../../src/session/model.ts';
+import type { Plan, PlanEntry, Turn } from '../../src/session/model.ts';
+import { runningTurn } from '../../src/session/select.ts';
+import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
-import type { View } from '../view.ts';
-import { fold } from './fold.ts';
+import { isUnfolded, type View } from '../view.ts';
+import { visible } from '../visible.ts';
+import { waitsFor } from './turn.ts';
 
-/** The agent's plan, folded down to where it stands. */
-export function planView(view: View, plan: Plan | undefined): TemplateResult | typeof nothing {
-  if (!plan || plan.entries.length === 0) return nothing;
-  const done = plan.entries.filter((entry) => entry.status === 'completed').length;
-  const now = plan.entries.find((entry) => entry.status === 'in_progress');
-  return fold(view, {
-    key: 'plan',
-    look: 'plan',
-    summary: html`${iconOf('list')}<span class="plan-count">${t('Plan {0}/{1}', done, plan.entries.length)}</span>
-      <bdi class="plan-now">${now?.text ?? ''}</bdi>`,
-    body: () => html`<ol class="plan-entries">${plan.entries.map(entryView)}</ol>`,
-  });
+/** After so long without a sign of the agent the strip says so, and after twice that it offers to restart it. Milliseconds. */
+const SILENT = 30_000;
+
+/** What the turn is at, on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; gone with the turn. */
+export function stripView(view: View, heardAt: number): TemplateResult | typeof nothing {
+  const turn = runningTurn(view.session);
+  if (!turn) return nothing;
+  const { plan } = view.session;
+  const entries = plan?.entries ?? [];
+  const open = entries.length > 0 && isUnfolded(view.memory, 'plan', false);
+  const waits = waitsFor(view.session, turn) && !turn.stopping;
+  // The card says what is waited for.
+  if (waits && entries.length === 0) return nothing;
+  const words =
+    entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
+  const restart = (elapsed: number) =>
+    elapsed >= 2 * SILENT && !waits
+      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart')}</button>`
+      : nothing;
+  const state = (elapsed: number) => (elapsed >= SILENT && !waits ? t('No reply from {0}', view.session.agent.name) : words);
+  const silence = (elapsed: number) => (elapsed >= SILENT && !waits ? clock(heardAt) : clock(turn.startedAt));
+  const line = html`<span class="words">${clock(heardAt, state)}</span>
+    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(heardAt, silence)}</span>`;
+  return html`<div class="strip-line" role="group" aria-label=${t('Progress')}>
+      ${
+        entries.length === 0
+          ? html`<div class="strip">${line}</div>`
+          : html`<button class="strip" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold('plan', !open)}>${line}</button>`
+      }${clock(heardAt, restart)}
+    </div>
+    ${open ? html`<ol class="plan-entries">${entries.map(entryView)}</ol>` : nothing}`;
+}
+
+function planWords(entries: Plan['entries'], open: boolean): TemplateResult {
+  const done = entries.filter((entry) => entry.status === 'completed').length;
+  const at = entries.findIndex((entry) => entry.status === 'in_progress');
+  const step = at < 0 ? done : at + 1;
+  const now = at < 0 || open ? undefined : entries[at]?.text;
+  return html`${t('Plan {0} of {1}', step, entries.length)}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
+}
+
+function stateText(turn: Turn): string {
+  if (turn.stopping) return t('Stopping…');
+  if (turn.activity !== undefined) return turn.activity;
+  return turn.parts.at(-1)?.kind === 'thought' ? t('Thinking') : t('Working');
 }
 
 function entryView(entry: PlanEntry): TemplateResult {
   const text = entry.status === 'completed' ? t('Done') : entry.status === 'in_progress' ? t('Under way') : t('To do');
+  const icon = entry.status === 'completed' ? 'stepDone' : entry.status === 'in_progress' ? 'stepNow' : 'step';
   return html`<li class="entry entry-${entry.status}">
-    ${entry.status === 'completed' ? iconOf('check') : entry.status === 'in_progress' ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
-    <span class="sr-only">${text}: </span><bdi>${entry.text}</bdi>
+    ${iconOf(icon)}<span class="sr-only">${text}: </span><bdi>${visible(entry.text)}</bdi>
     ${entry.priority === 'high' ? html`<span class="tag">${t('high')}</span>` : nothing}
   </li>`;
 }

@@ -10,31 +10,36 @@ import { visible } from '../visible.ts';
 const TAIL = 4000;
 const LINES = 15;
 
-/** A terminal the agent runs: its command, the end of its output, how it ended. */
-export function terminalView(view: View, key: string, terminal: Terminal | undefined): TemplateResult {
+/** A terminal the agent runs: the end of its output and how it ended; its command where nothing around it names it. */
+export function terminalView(view: View, key: string, terminal: Terminal | undefined, named?: string): TemplateResult {
   if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
   const whole = isUnfolded(view.memory, `${key}:whole`, false);
   const lines = withoutEmptyEnd(styledLines(whole ? terminal.tail : terminal.tail.slice(-TAIL)));
   const cut = terminal.tail.length > TAIL || lines.length > LINES;
   const shown = whole ? lines : lines.slice(-LINES);
-  return html`<div class="terminal">
-    ${terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr">${iconOf('execute')}<code>${visible(terminal.command)}</code></div>`}
+  const end = exitText(terminal, named);
+  const stops = terminal.stops === true && !terminal.exit;
+  return html`<div class="box terminal">
+    ${named === terminal.command || terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr"><code>${visible(terminal.command)}</code></div>`}
     ${
       cut || terminal.dropped > 0
-        ? html`<div class="faint terminal-more">
-            ${terminal.dropped > 0 && whole ? t('Earlier output was dropped.') : nothing}
-            ${cut ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:whole`, !whole)}>${whole ? t('Show the end only') : t('Show all output')}</button>` : nothing}
-          </div>`
+        ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>
+            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show the end only')) : earlierText(lines.length - shown.length)}
+          </button>`
         : nothing
     }
     ${shown.length === 0 ? nothing : html`<pre class="plain terminal-output" tabindex="0" dir="ltr">${shown.map(lineView)}</pre>`}
-    <div class="faint terminal-end">
-      <span>${exitText(terminal)}</span>
-      ${terminal.stops && !terminal.exit ? stopView(view, terminal) : nothing}
-      <button class="icon-button" type="button" title=${t('Open in the terminal panel')} aria-label=${t('Open in the terminal panel')}
-        @click=${() => view.act.openTerminal(terminal.id)}>${iconOf('open')}</button>
-    </div>
+    ${
+      end === '' && !stops
+        ? nothing
+        : html`<div class="terminal-end"><span class="small terminal-words">${end}</span>${stops ? stopView(view, terminal) : nothing}</div>`
+    }
   </div>`;
+}
+
+function earlierText(lines: number): string {
+  if (lines < 1) return t('Show all output');
+  return lines === 1 ? t('1 earlier line') : t('{0} earlier lines', lines);
 }
 
 function stopView(view: View, { id, command }: Terminal): TemplateResult {
@@ -42,10 +47,12 @@ function stopView(view: View, { id, command }: Terminal): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 
-function exitText({ exit }: Terminal): string {
-  if (!exit) return t('Running…');
+/** The row of the call tells of the usual ends. */
+function exitText({ exit }: Terminal, named: string | undefined): string {
+  if (!exit) return named === undefined ? t('Running…') : '';
   if (exit.stopped) return t('Stopped');
   if (exit.signal !== null) return t('Ended by {0}', exit.signal);
+  if (exit.code === 0 && named !== undefined) return '';
   return exit.code === null ? t('Ended') : t('Exit code {0}', exit.code);
 }
 

@@ -1,6 +1,6 @@
 import { html, type TemplateResult } from 'lit/html.js';
+import { durationText } from '../../src/session/callWords.ts';
 import type { Part } from '../../src/session/model.ts';
-import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { fold } from './fold.ts';
@@ -11,7 +11,12 @@ export function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>
   return fold(view, {
     key: part.id,
     look: growing ? 'thought growing' : 'thought',
-    summary: html`${iconOf('think')}<span>${growing ? t('Thinking…') : t('Thought')}</span>`,
+    summary: html`<span>${growing ? t('Thinking…') : took(part)}</span>`,
     body: () => textView(part.text, done),
   });
+}
+
+function took({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
+  const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
+  return seconds > 0 ? t('Thought for {0}', durationText(seconds * 1000)) : t('Thought');
 }

@@ -1,11 +1,12 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { callGroup, groupWords } from '../../src/session/callWords.ts';
 import type { Fault, Part, Session, Turn } from '../../src/session/model.ts';
 import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
-import type { View } from '../view.ts';
+import { isUnfolded, type View } from '../view.ts';
 import { againView, backView } from './again.ts';
 import { callView } from './call.ts';
 import { changesView } from './changes.ts';
@@ -23,7 +24,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
     ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${againView(view, turn)}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>
-      ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${running ? activityView(turn, waitsFor(view.session, turn)) : nothing} ${endView(view, turn)}
+      ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${endView(view, turn)}
     </div>
   </article>`;
 }
@@ -51,21 +52,55 @@ function familyOf(turn: Turn): Family {
 }
 
 function partsView(view: View, turn: Turn, family: Family, parent: string | undefined): unknown {
-  const parts = family.get(parent) ?? [];
+  const parts = (family.get(parent) ?? []).filter((part) => !asksAbout(view.session, part, family));
   const last = parts.at(-1);
+  const running = turn.status === 'running';
+  const draw = (part: Part) => {
+    const growing = running && part === last;
+    const inside = part.kind === 'call' ? family.get(part.id) : undefined;
+    if (inside) return partView(view, turn, family, part, growing);
+    const terminals = part.kind === 'call' ? terminalsOf(view, part) : undefined;
+    return guard([part, growing, running, view.memory.unfolded, ...(terminals ?? [])], () => partView(view, turn, family, part, growing));
+  };
   return repeat(
-    parts,
-    (part) => part.id,
-    (part) => {
-      const growing = turn.status === 'running' && part === last;
-      const inside = part.kind === 'call' ? family.get(part.id) : undefined;
-      if (inside) return partView(view, turn, family, part, growing);
-      const terminals = part.kind === 'call' ? terminalsOf(view, part) : undefined;
-      return guard([part, growing, turn.status === 'running', view.memory.unfolded, ...(terminals ?? [])], () =>
-        partView(view, turn, family, part, growing),
-      );
+    foldedRuns(view.session, parts, family, running),
+    ([first]) => first?.id,
+    (run) => {
+      const [first, ...others] = run;
+      return first && others.length === 0 ? draw(first) : groupView(view, turn, run, draw);
     },
   );
+}
+
+/** While a card asks about a call, its row would say the same. */
+function asksAbout(session: Session, part: Part, family: Family): boolean {
+  return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.kind === 'approval' && ask.callId === part.id);
+}
+
+/** Neighbours that only looked around stand together; commands that went well join them once the turn is over. */
+function foldedRuns(session: Session, parts: readonly Part[], family: Family, running: boolean): readonly (readonly Part[])[] {
+  const runs: Part[][] = [];
+  let open = false;
+  for (const part of parts) {
+    const group = part.kind === 'call' && !family.has(part.id) ? callGroup(part.call, session) : undefined;
+    const folds = group !== undefined && !(running && group === 'run');
+    if (folds && open) runs.at(-1)?.push(part);
+    else runs.push([part]);
+    open = folds;
+  }
+  return runs;
+}
+
+function groupView(view: View, turn: Turn, run: readonly Part[], draw: (part: Part) => unknown): TemplateResult {
+  const key = `${turn.id}/${run[0]?.id ?? ''}:group`;
+  const open = isUnfolded(view.memory, key, false);
+  const groups = run.flatMap((part) => (part.kind === 'call' ? (callGroup(part.call, view.session) ?? []) : []));
+  return html`<div class="call-group">
+    <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
+      <span class="words">${groupWords(groups)}</span>${iconOf(open ? 'down' : 'chevron')}
+    </button>
+    ${open ? html`<div class="inside">${repeat(run, (part) => part.id, draw)}</div>` : nothing}
+  </div>`;
 }
 
 function terminalsOf(view: View, part: Extract<Part, { kind: 'call' }>): readonly unknown[] {
@@ -89,7 +124,7 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
     case 'notice':
       return noticeView(view, key, part.notice);
     case 'call':
-      return callView(view, turn.id, part.call, family.get(part.id)?.length ?? 0, () => partsView(view, turn, family, part.id));
+      return callView(view, turn.id, part.call, family.get(part.id)?.length ?? 0, !done, () => partsView(view, turn, family, part.id));
   }
 }
 
@@ -110,13 +145,6 @@ export function waitsFor(session: Session, turn: Turn): boolean {
 /** What is tried again is the last turn; in an earlier one there is nothing left to try. */
 function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
-}
-
-function activityView(turn: Turn, waits: boolean): TemplateResult | typeof nothing {
-  // The card says it.
-  if (waits && !turn.stopping) return nothing;
-  const text = turn.stopping ? t('Stopping…') : (turn.activity ?? t('Working…'));
-  return html`<div class="activity"><span class="spinner" aria-hidden="true"></span><bdi>${text}</bdi></div>`;
 }
 
 function endView(view: View, turn: Turn): unknown {

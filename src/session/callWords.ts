@@ -1,0 +1,247 @@
+import { t } from '../base/l10n.ts';
+import type { Decision, Session, Terminal, ToolCall } from './model.ts';
+import { isSettled } from './parts.ts';
+import { callTitle, diffsOf, relativePath } from './select.ts';
+
+/** A call in plain words: verb, what it is about, and what came of it. The raw name and input stand elsewhere. */
+export interface CallWords {
+  readonly verb: string;
+  readonly thing?: string;
+  /** The thing is code: a command or a pattern. */
+  readonly code?: true;
+  /** Where, after the thing. */
+  readonly place?: string;
+  /** What went wrong, after all else: "exit 1". */
+  readonly problem?: string;
+  /** Who decided, where it was not the user for this once. */
+  readonly decided?: string;
+}
+
+/** What rows of one kind fold into: "Read 3 files · searched 2". */
+export type CallGroup = 'read' | 'search' | 'run';
+
+type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
+
+export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
+  const decided = decisionText(call.decision);
+  const words = wordsOf(call, session);
+  return decided === undefined ? words : { ...words, decided };
+}
+
+/** The group a finished call may fold into; undefined for all that stands by itself. */
+export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
+  if (call.status !== 'done' || call.error || isPlan(call) || call.decision?.kind === 'answers') return undefined;
+  if (call.kind === 'read') return 'read';
+  if (call.kind === 'search') return 'search';
+  if (call.kind !== 'execute') return undefined;
+  const exit = terminalOf(call, session)?.exit;
+  return exit === undefined || exit.code === 0 ? 'run' : undefined;
+}
+
+/** "Read 3 files · searched 2 · ran 1", with the first word beginning the line. */
+export function groupWords(groups: readonly CallGroup[]): string {
+  const count = (group: CallGroup) => groups.filter((one) => one === group).length;
+  const [read, searched, ran] = [count('read'), count('search'), count('run')];
+  const texts = [
+    read === 0 ? '' : read === 1 ? t('read 1 file') : t('read {0} files', read),
+    searched === 0 ? '' : t('searched {0}', searched),
+    ran === 0 ? '' : ran === 1 ? t('ran 1 command') : t('ran {0} commands', ran),
+  ].filter(Boolean);
+  const text = texts.join(' · ');
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** Milliseconds in words: "4.2 s", "1:05". */
+export function durationText(milliseconds: number): string {
+  if (milliseconds < 59_950) return t('{0} s', milliseconds < 9_950 ? (milliseconds / 1000).toFixed(1) : Math.round(milliseconds / 1000));
+  const seconds = Math.round(milliseconds / 1000);
+  const [minutes, hours] = [Math.floor(seconds / 60) % 60, Math.floor(seconds / 3600)];
+  const two = (value: number) => String(value).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
+  const { decision } = call;
+  if (decision?.kind === 'answers') return { verb: t('Answered'), thing: answersText(decision) };
+  if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
+  if (isPlan(call)) return { verb: call.status === 'failed' ? t('Could not update the plan') : t('Updated the plan') };
+  const stage = stageOf(call);
+  switch (call.kind) {
+    case 'execute':
+      return commandWords(call, session, stage);
+    case 'read':
+      return fileWords(call, session.cwd, READ[stage]());
+    case 'edit':
+      return editWords(call, session.cwd, stage);
+    case 'delete':
+      return fileWords(call, session.cwd, DELETE[stage]());
+    case 'search':
+      return searchWords(call, session.cwd, stage);
+    case 'move':
+    case 'think':
+    case 'fetch':
+    case 'other':
+      return otherWords(call, session.cwd, stage);
+  }
+}
+
+const READ: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Reading'),
+  done: () => t('Read'),
+  failed: () => t('Could not read'),
+  rejected: () => t('Rejected reading'),
+  cancelled: () => t('Stopped reading'),
+};
+const EDIT: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Editing'),
+  done: () => t('Edited'),
+  failed: () => t('Could not edit'),
+  rejected: () => t('Rejected editing'),
+  cancelled: () => t('Stopped editing'),
+};
+const DELETE: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Deleting'),
+  done: () => t('Deleted'),
+  failed: () => t('Could not delete'),
+  rejected: () => t('Rejected deleting'),
+  cancelled: () => t('Stopped deleting'),
+};
+const SEARCH: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Searching for'),
+  done: () => t('Searched for'),
+  failed: () => t('Could not search for'),
+  rejected: () => t('Rejected searching for'),
+  cancelled: () => t('Stopped searching for'),
+};
+const RUN: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Running'),
+  done: () => t('Ran'),
+  failed: () => t('Ran'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
+};
+
+function stageOf({ status }: ToolCall): Stage {
+  switch (status) {
+    case 'pending':
+    case 'waiting':
+    case 'running':
+      return 'running';
+    case 'done':
+    case 'ended':
+      return 'done';
+    case 'failed':
+    case 'rejected':
+    case 'cancelled':
+      return status;
+  }
+}
+
+function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, stage: Stage): CallWords {
+  const terminal = terminalOf(call, session);
+  const command = (terminal?.command || inputText(call, 'command', 'cmd', 'script') || callTitle(call, session.cwd)).trim();
+  const [first = '', ...rest] = command.split('\n');
+  const thing = rest.length > 0 ? `${first} …` : first;
+  const stopped = terminal?.exit?.stopped ? 'cancelled' : stage;
+  const { code = null, signal = null } = terminal?.exit ?? {};
+  const problem =
+    stopped === 'cancelled' || stopped === 'rejected'
+      ? undefined
+      : code !== null && code !== 0
+        ? t('exit {0}', code)
+        : signal !== null
+          ? t('ended by {0}', signal)
+          : stage === 'failed'
+            ? t('failed')
+            : undefined;
+  return { verb: RUN[stopped](), thing, code: true, ...(problem === undefined ? {} : { problem }) };
+}
+
+function fileWords(call: ToolCall, cwd: string, verb: string): CallWords {
+  const path = pathOf(call);
+  if (path === undefined) return { verb: callTitle(call, cwd) };
+  const line = call.locations.find((one) => one.path === path)?.line;
+  return { verb, thing: `${relativePath(path, cwd)}${line === undefined || line <= 1 ? '' : `:${line}`}` };
+}
+
+function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
+  const diffs = diffsOf(call);
+  const paths = [...new Set(diffs.map((diff) => diff.path))];
+  if (paths.length > 1) return { verb: EDIT[stage](), thing: t('{0} files', paths.length) };
+  const [first] = diffs;
+  if (stage === 'done' && first && !first.summary) {
+    if (diffs.at(-1)?.after === null) return { verb: t('Deleted'), thing: relativePath(first.path, cwd) };
+    if (first.before === null) return { verb: t('Created'), thing: relativePath(first.path, cwd) };
+  }
+  const words = fileWords(call, cwd, EDIT[stage]());
+  return first ? { verb: EDIT[stage](), thing: relativePath(first.path, cwd) } : words;
+}
+
+function searchWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
+  const pattern = inputText(call, 'pattern', 'query', 'regex', 'glob', 'search');
+  if (pattern === undefined) return { verb: callTitle(call, cwd) };
+  const path = inputText(call, 'path', 'dir_path', 'directory', 'include');
+  const place = path === undefined ? undefined : relativePath(path, cwd);
+  const inside = place === undefined || place === '.' || place === cwd || place === '' ? {} : { place: t('in {0}', place) };
+  return { verb: SEARCH[stage](), thing: pattern, code: true, ...inside };
+}
+
+function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
+  const title = callTitle(call, cwd);
+  const mcp = /^mcp__([\w-]+?)__([\w-]+)$/.exec(call.name);
+  if (mcp?.[1] && mcp[2]) {
+    const used = t('{0} of {1}', mcp[2], mcp[1]);
+    return stage === 'failed' ? { verb: used, problem: t('failed') } : { verb: stage === 'running' ? t('Using') : t('Used'), thing: used };
+  }
+  const url = call.kind === 'fetch' ? inputText(call, 'url', 'uri') : undefined;
+  if (url !== undefined && stage !== 'failed') return { verb: stage === 'running' ? t('Opening') : t('Opened'), thing: url };
+  if (stage === 'rejected') return { verb: t('Rejected'), thing: title };
+  if (stage === 'cancelled') return { verb: t('Stopped'), thing: title };
+  return stage === 'failed' ? { verb: title, problem: t('failed') } : { verb: title };
+}
+
+function pathOf(call: ToolCall): string | undefined {
+  return (
+    diffsOf(call)[0]?.path ?? call.locations[0]?.path ?? inputText(call, 'path', 'file_path', 'filePath', 'absolute_path', 'target_file')
+  );
+}
+
+function inputText({ input }: ToolCall, ...names: readonly string[]): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  for (const name of names) {
+    const value = (input as Readonly<Record<string, unknown>>)[name];
+    if (typeof value === 'string' && value.trim() !== '') return value;
+  }
+  return undefined;
+}
+
+function isPlan({ name, kind }: ToolCall): boolean {
+  return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
+}
+
+function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): Terminal | undefined {
+  for (const output of call.output) if (output.kind === 'terminal') return terminals.findLast((one) => one.id === output.terminalId);
+  return undefined;
+}
+
+/** Nothing for the usual case: allowed by the user, this once. */
+function decisionText(decision: Decision | undefined): string | undefined {
+  if (decision?.kind !== 'approval') return undefined;
+  if (decision.feedback) return `“${decision.feedback}”`;
+  if (decision.by === 'rule') return t('by rule');
+  if (decision.effect === 'allow_always') return t('allowed from now on');
+  return decision.effect === 'other' ? `“${decision.label ?? ''}”` : undefined;
+}
+
+function answersText({ values }: Extract<Decision, { kind: 'answers' }>): string {
+  return values
+    .map((field) => field.values.join(', '))
+    .filter(Boolean)
+    .join('; ');
+}
+
+/** How long a finished call ran, in milliseconds. */
+export function ranFor(call: ToolCall): number | undefined {
+  if (!isSettled(call) || call.startedAt === undefined || call.endedAt === undefined) return undefined;
+  return Math.max(0, call.endedAt - call.startedAt);
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callGroup, callWords, durationText, groupWords } from '../../src/session/callWords.ts';
+import type { Terminal, ToolCall } from '../../src/session/model.ts';
+
+const call = (change: Partial<ToolCall>): ToolCall => ({
+  id: 'c',
+  name: 'Tool',
+  title: 'Tool',
+  kind: 'other',
+  status: 'done',
+  inputText: '',
+  output: [],
+  locations: [],
+  ...change,
+});
+const session = (...terminals: readonly Terminal[]) => ({ cwd: '/w', terminals });
+const said = (one: ToolCall, ...terminals: readonly Terminal[]) => {
+  const { verb, thing, place, problem, decided } = callWords(one, session(...terminals));
+  return [verb, thing, place, problem, decided].filter(Boolean).join(' ');
+};
+const diff = (before: string | null, after: string | null) => ({ kind: 'diff', diff: { path: '/w/src/a.ts', before, after } }) as const;
+
+test('raw tool names become words', () => {
+  assert.equal(said(call({ kind: 'edit', name: 'StrReplaceFile', output: [diff('a', 'b')] })), 'Edited src/a.ts');
+  assert.equal(said(call({ kind: 'edit', output: [diff(null, 'b')] })), 'Created src/a.ts');
+  assert.equal(said(call({ kind: 'edit', output: [diff('a', null)] })), 'Deleted src/a.ts');
+  assert.equal(said(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } })), 'Searched for foo in src');
+  assert.equal(said(call({ kind: 'think', name: 'SetTodoList' })), 'Updated the plan');
+  assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
+  assert.equal(said(call({ kind: 'read', status: 'running', input: { file_path: '/w/b.ts' } })), 'Reading b.ts');
+});
+
+test('a command says how it ended, and the rows below a failure do not hide it', () => {
+  const terminal = (exit?: Terminal['exit']): Terminal => ({
+    id: 'x',
+    command: 'npm test',
+    tail: '',
+    dropped: 0,
+    ...(exit ? { exit } : {}),
+  });
+  const run = call({ kind: 'execute', output: [{ kind: 'terminal', terminalId: 'x' }] });
+  assert.equal(said(run, terminal({ code: 1, signal: null })), 'Ran npm test exit 1');
+  assert.equal(said(run, terminal({ code: null, signal: null, stopped: true })), 'Stopped npm test');
+  assert.equal(callGroup(run, session(terminal({ code: 1, signal: null }))), undefined);
+  assert.equal(callGroup(run, session(terminal({ code: 0, signal: null }))), 'run');
+});
+
+test('who decided is said only where it was not the user for this once', () => {
+  const run = (decision: NonNullable<ToolCall['decision']>) => said(call({ kind: 'execute', input: { command: 'ls' }, decision }));
+  assert.equal(run({ kind: 'approval', by: 'user', effect: 'allow_once' }), 'Ran ls');
+  assert.equal(run({ kind: 'approval', by: 'rule', effect: 'allow_once' }), 'Ran ls by rule');
+  assert.equal(run({ kind: 'approval', by: 'user', effect: 'reject_once', feedback: 'npm run clean' }), 'Ran ls “npm run clean”');
+  assert.equal(
+    said(
+      call({
+        decision: {
+          kind: 'answers',
+          values: [
+            { label: 'Which?', values: ['SQLite'] },
+            { label: 'Checks', values: ['Types', 'Tests'] },
+          ],
+        },
+      }),
+    ),
+    'Answered SQLite; Types, Tests',
+  );
+});
+
+test('folded rows count what they hold', () => {
+  assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2');
+  assert.equal(groupWords(['search']), 'Searched 1');
+});
+
+test('times read as people say them', () => {
+  assert.deepEqual([400, 4_200, 12_000, 65_000, 3_725_000].map(durationText), ['0.4 s', '4.2 s', '12 s', '1:05', '1:02:05']);
+});
