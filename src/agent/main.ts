@@ -91,6 +91,7 @@ async function serveA2aAgent(options: Options): Promise<void> {
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       token,
+      origins: options.origins,
       ...(editor === '' ? {} : { editor: editorTools(editor) }),
     });
     endWithSignals(served);

@@ -33,12 +33,17 @@ export class Run {
       data: (kind: Kind, data: Json) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
       suspend: () => this.#final('input-required'),
     };
-    this.#frontend = new TaskFace(pipe, editor);
+    this.#frontend = new TaskFace(pipe, workspace.cwd, editor);
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
   }
 
   get busy(): boolean {
     return this.#turn !== undefined;
+  }
+
+  /** It works, and no stream of another message may take its place. */
+  get works(): boolean {
+    return this.busy && !this.suspended;
   }
 
   /** The turn stands still until a user decides, and no stream is open. */
@@ -74,9 +79,9 @@ export class Run {
     await this.#turn;
   }
 
-  /** Ends the turn that runs; settles when it is over. What no stream is open for is not told later. */
-  async stop(): Promise<void> {
-    await this.#end();
+  /** Ends the turn that runs; settles when it is over, with what no stream was open for. */
+  stop(): Promise<readonly TaskStatusUpdateEvent[]> {
+    return this.#end();
   }
 
   /** Gives back what was said for no stream. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Message } from '@a2a-js/sdk';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Message, Part, TaskStatusUpdateEvent } from '@a2a-js/sdk';
 import {
   type AgentExecutor,
   DefaultExecutionEventBusManager,
@@ -17,7 +16,9 @@ import { type Command, commandsOf } from '../../commands.ts';
 import type { Model } from '../../models/model.ts';
 import { findSkills, skillCommands } from '../../skills.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import { bodyText, listenHttp, sendJson } from '../httpServer.ts';
 import { agentCard } from './card.ts';
+import { decisionIn } from './decision.ts';
 import type { EditorTools } from './editorTools.ts';
 import { commandIn, tellsOnlyThisMachine } from './params.ts';
 import { Run, refuse } from './run.ts';
@@ -30,6 +31,8 @@ export interface ServeOptions {
   readonly port: number;
   /** What the editor that started this agent lends. */
   readonly editor?: EditorTools;
+  /** Web pages of these origins may talk to it. */
+  readonly origins?: readonly string[];
   /** Asked for as a bearer token of every request, when there is one. */
   readonly token?: string;
 }
@@ -38,9 +41,9 @@ export interface Served {
   end(): Promise<void>;
 }
 
-const BODY_LIMIT = 64 * 1024 * 1024;
 const CARD = '/.well-known/agent-card.json';
 const KEEP_ALIVE = 15_000;
+const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 
@@ -63,17 +66,19 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       contexts.set(taskId, contextId);
       await run.take(request, bus);
     },
-    cancelTask: async (taskId) => runs.get(contexts.get(taskId) ?? '')?.stop(),
+    cancelTask: async (taskId) => void (await runs.get(contexts.get(taskId) ?? '')?.stop()),
   };
-  const server = http.createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => answer(response, 500, { error: messageOf(error) }));
-  });
-  server.listen(options.port, '127.0.0.1');
-  await new Promise<void>((resolve, reject) => {
-    server.once('listening', resolve);
-    server.once('error', reject);
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await listenHttp(
+    {
+      port: options.port,
+      ...(options.token === undefined ? {} : { token: options.token }),
+      origins: options.origins ?? [],
+      isPublic: (request, path) => request.method === 'GET' && path === CARD,
+      allowedHeaders: ['x-a2a-extensions', 'a2a-extensions', 'a2a-version'],
+    },
+    (request, response, path) => handle(request, response, path),
+  );
+  const url = server.origin;
   const card = agentCard(`${url}/`, options.token !== undefined);
   const tasks = new InMemoryTaskStore();
   const pushes = new InMemoryPushNotificationStore();
@@ -87,35 +92,30 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
   );
   const rpc = new JsonRpcTransportHandler(handler);
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = new URL(request.url ?? '/', url).pathname;
-    if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(request.headers.host ?? '') || request.headers.origin !== undefined) {
-      return answer(response, 403, { error: 'Only programs on this machine.' });
+  const handle = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+    if (request.method === 'GET' && path === CARD) return sendJson(response, 200, card);
+    if (request.method !== 'POST' || path !== '/') return sendJson(response, 404, { error: `There is POST / and GET ${CARD}.` });
+    const body = parse(await bodyText(request));
+    if (body === undefined) {
+      return sendJson(response, 400, { jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'The body is no JSON.' } });
     }
-    if (request.method === 'GET' && path === CARD) return answer(response, 200, card);
-    if (options.token !== undefined && request.headers.authorization !== `Bearer ${options.token}`) {
-      return answer(response, 401, { error: 'The token is missing or wrong.' });
-    }
-    if (request.method !== 'POST' || path !== '/') return answer(response, 404, { error: `There is POST / and GET ${CARD}.` });
-    const text = await bodyOf(request);
-    const body = parse(text);
     const { id = null, method, params } = isRecord(body) ? body : {};
     const say = (result: object) => ({ jsonrpc: '2.0', id, result });
-    const deny = (code: number, message: string) => answer(response, 200, { jsonrpc: '2.0', id, error: { code, message } });
+    const deny = (code: number, message: string) => sendJson(response, 200, { jsonrpc: '2.0', id, error: { code, message } });
     const named = (request.headers['x-a2a-extensions'] ?? '').toString();
     if (typeof method === 'string' && /^(message\/|commands?\/)/.test(method) && !named.split(/\s*,\s*/).includes(EXTENSION)) {
       return deny(INVALID_REQUEST, `The extension ${EXTENSION} is required.`);
     }
     if (!tellsOnlyThisMachine(params)) return deny(INVALID_PARAMS, 'Notifications go to an address on this machine only.');
     const commands = () => commandsOf(skillCommands(findSkills(options.workspace.cwd)), options.model);
-    if (method === 'commands/get') return answer(response, 200, say({ commands: commandTree(commands().all) }));
+    if (method === 'commands/get') return sendJson(response, 200, say({ commands: commandTree(commands().all) }));
     if (method === 'command/execute') {
       const asked = commandIn(params);
       if (!asked) return deny(INVALID_PARAMS, 'command_path has to be a list of names, args a text.');
       const { args, contextId, metadata } = asked;
       const name = asked.command_path.join(':');
       if (!commands().find(name))
-        return answer(response, 200, say({ execution_id: '', status: 'FAILED_TO_START', message: `There is no command /${name}.` }));
+        return sendJson(response, 200, say({ execution_id: '', status: 'FAILED_TO_START', message: `There is no command /${name}.` }));
       const message: Message = {
         kind: 'message',
         role: 'user',
@@ -130,7 +130,7 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       const execution_id = first && 'id' in first ? first.id : '';
       if (!/event-stream|text\/\*|\*\/\*/.test(request.headers.accept ?? '*/*')) {
         // Whoever takes no stream hears of the task by its id.
-        answer(response, 200, say({ execution_id, status: 'STARTED', message: '' }));
+        sendJson(response, 200, say({ execution_id, status: 'STARTED', message: '' }));
         for await (const _ of events);
         return;
       }
@@ -145,6 +145,8 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
       );
       return;
     }
+    const wrong = isMessageMethod(method) ? whatIsWrong(params) : undefined;
+    if (wrong !== undefined) return deny(INVALID_PARAMS, wrong);
     // The RFC lets a completed task go on with another message.
     const target = isRecord(params) && isRecord(params.message) ? params.message.taskId : undefined;
     const known = typeof target === 'string' ? await tasks.load(target) : undefined;
@@ -152,22 +154,22 @@ export async function serveA2a(options: ServeOptions): Promise<Served> {
     if (known && typeof context === 'string' && context !== known.contextId)
       return deny(INVALID_PARAMS, `The task ${known.id} belongs to another context.`);
     if (known?.status.state === 'completed') await tasks.save({ ...known, status: { state: 'input-required' } });
+    // What runs is not ended by a message that comes meanwhile.
+    const talk = known?.contextId ?? (typeof context === 'string' ? context : undefined);
+    if (isMessageMethod(method) && !decides(params) && talk !== undefined && runs.get(talk)?.works)
+      return deny(INVALID_REQUEST, 'The agent is working in this context. Cancel its task or wait for the end.');
     // A turn that waits for a user has no stream, and the library only marks its task.
     const stopped = method === 'tasks/cancel' && isRecord(params) ? contexts.get(String(params.id)) : undefined;
     const run = stopped === undefined ? undefined : runs.get(stopped);
-    if (run?.suspended) await run.stop();
-    const result = await rpc.handle(body ?? text);
+    if (run?.suspended) await keepInTask(tasks, String(isRecord(params) ? params.id : ''), await run.stop());
+    const result = await rpc.handle(body);
     if (Symbol.asyncIterator in result) return stream(response, id, result);
-    answer(response, 200, result);
+    sendJson(response, 200, result);
   };
 
   return {
     url,
-    end: async () => {
-      server.close();
-      await Promise.all([...runs.values()].map((run) => run.stop()));
-      server.closeAllConnections();
-    },
+    end: () => server.end(() => Promise.all([...runs.values()].map((run) => run.stop()))),
   };
 }
 
@@ -207,15 +209,34 @@ function commandTree(all: readonly Command[]): readonly object[] {
   return top;
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_LIMIT) throw new Error('The body is too large.');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function isMessageMethod(method: unknown): boolean {
+  return method === 'message/send' || method === 'message/stream';
+}
+
+/** What the library takes for granted about a message; undefined when nothing is wrong. */
+function whatIsWrong(params: unknown): string | undefined {
+  const message = isRecord(params) ? params.message : undefined;
+  if (!isRecord(message)) return 'params.message has to be an object.';
+  const { parts, messageId } = message;
+  if (typeof messageId !== 'string' || messageId === '') return 'message.messageId has to be a text.';
+  if (!Array.isArray(parts) || parts.length === 0) return 'message.parts has to be a list that is not empty.';
+  return parts.every((part) => isRecord(part) && typeof part.kind === 'string') ? undefined : 'Each part has to name its kind.';
+}
+
+/** The message holds a user's decision. */
+function decides(params: unknown): boolean {
+  const message = isRecord(params) ? params.message : undefined;
+  const parts = isRecord(message) && Array.isArray(message.parts) ? (message.parts as readonly Part[]) : [];
+  return parts.some((part) => decisionIn(part).length > 0);
+}
+
+/** What was said while no stream was open stands in the task that is kept. */
+async function keepInTask(tasks: InMemoryTaskStore, id: string, said: readonly TaskStatusUpdateEvent[]): Promise<void> {
+  const task = await tasks.load(id);
+  const messages = said.flatMap(({ status, final }) => (final ? [] : (status.message ?? [])));
+  if (!task || messages.length === 0) return;
+  const before = task.status.message ? [task.status.message] : [];
+  await tasks.save({ ...task, history: [...(task.history ?? []), ...before, ...messages] });
 }
 
 function parse(text: string): unknown {
@@ -228,10 +249,4 @@ function parse(text: string): unknown {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function answer(response: ServerResponse, status: number, value: object): void {
-  if (response.headersSent) return void response.destroy();
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(value));
 }

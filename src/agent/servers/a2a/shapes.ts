@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { createTwoFilesPatch } from 'diff';
 import type { ApprovalRequest } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
@@ -15,6 +16,7 @@ export function diffOf(shown: readonly Shown[]): Json | undefined {
     file_path: diff.path,
     ...(diff.before === null ? {} : { old_content: diff.before }),
     new_content: diff.after,
+    formatted_diff: createTwoFilesPatch(diff.path, diff.path, diff.before ?? '', diff.after),
   };
 }
 
@@ -24,7 +26,8 @@ export function outputOf(outcome: Outcome): Json {
   return { text: [outcome.text, outcome.message].filter(Boolean).join('\n') };
 }
 
-export function requestOf(request: ApprovalRequest): Json {
+/** `cwd`: where a command would run. */
+export function requestOf(request: ApprovalRequest, cwd: string): Json {
   const command = request.shown.find((one) => one.type === 'command');
   const diff = diffOf(request.shown);
   return {
@@ -36,7 +39,7 @@ export function requestOf(request: ApprovalRequest): Json {
     ...(diff
       ? { file_edit_details: diff }
       : command
-        ? { execute_details: { command: command.command } }
+        ? { execute_details: { command: command.command, working_directory: cwd } }
         : { generic_details: { description: request.description } }),
   };
 }

@@ -18,6 +18,8 @@ interface OpenCall {
   description?: string;
   live: string;
   rejected: boolean;
+  /** It was told that the call runs. */
+  ran: boolean;
 }
 
 /** The development-tool extension, as the loop sees it: every update of a call is the whole call. */
@@ -25,13 +27,16 @@ export class TaskFace implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly #pipe: Pipe;
+  /** Where commands run. */
+  readonly #cwd: string;
   readonly #editor: EditorTools | undefined;
   #offers: readonly ToolOffer[] = [];
   readonly #calls = new Map<string, OpenCall>();
   readonly #asked = new Map<string, (answer: ApprovalAnswer) => void>();
   #thought = '';
 
-  constructor(pipe: Pipe, editor?: EditorTools) {
+  constructor(pipe: Pipe, cwd: string, editor?: EditorTools) {
+    this.#cwd = cwd;
     this.#pipe = pipe;
     this.#editor = editor;
   }
@@ -55,7 +60,7 @@ export class TaskFace implements Frontend {
       case 'text':
         return this.#pipe.text(said.text);
       case 'call.ready':
-        this.#calls.set(said.id, { tool: said.name, input: inputOf(said.input), live: '', rejected: false });
+        this.#calls.set(said.id, { tool: said.name, input: inputOf(said.input), live: '', rejected: false, ran: false });
         return this.#show(said.id, 'PENDING');
       case 'call.output': {
         const call = this.#calls.get(said.id);
@@ -92,7 +97,7 @@ export class TaskFace implements Frontend {
     signal.throwIfAborted();
     this.#endThought();
     const { callId } = request;
-    const call = this.#calls.get(callId) ?? { tool: request.tool, input: {}, live: '', rejected: false };
+    const call = this.#calls.get(callId) ?? { tool: request.tool, input: {}, live: '', rejected: false, ran: false };
     call.description = request.description;
     this.#calls.set(callId, call);
     return new Promise((resolve, reject) => {
@@ -108,7 +113,7 @@ export class TaskFace implements Frontend {
         resolve(answer);
       });
       signal.addEventListener('abort', stopped, { once: true });
-      this.#show(callId, 'PENDING', { confirmation_request: requestOf(request) });
+      this.#show(callId, 'PENDING', { confirmation_request: requestOf(request, this.#cwd) });
       this.#pipe.suspend();
     });
   }
@@ -131,6 +136,8 @@ export class TaskFace implements Frontend {
 
   #ended(id: string, outcome: Outcome): void {
     const status = this.#calls.get(id)?.rejected ? 'CANCELLED' : outcome.isError ? 'FAILED' : 'SUCCEEDED';
+    // A call that needs no approval is told as running, too.
+    if (status !== 'CANCELLED' && this.#calls.get(id)?.ran === false) this.#show(id, 'EXECUTING');
     const words = [outcome.message, outcome.text].filter(Boolean).join('\n');
     this.#show(
       id,
@@ -143,6 +150,7 @@ export class TaskFace implements Frontend {
   #show(id: string, status: string, more: Json = {}): void {
     const call = this.#calls.get(id);
     if (!call) return;
+    if (status === 'EXECUTING') call.ran = true;
     this.#pipe.data('confirmation_request' in more ? 'TOOL_CALL_CONFIRMATION' : 'TOOL_CALL_UPDATE', {
       tool_call_id: id,
       status,
@@ -156,8 +164,10 @@ export class TaskFace implements Frontend {
 
   #endThought(): void {
     if (this.#thought === '') return;
-    const description = this.#thought;
+    const thought = this.#thought;
     this.#thought = '';
-    this.#pipe.data('THOUGHT', { subject: '', description });
+    // Models that give a thought a heading write it in bold.
+    const [, subject = '', description = thought] = /^\s*\*\*([^*\n]+)\*\*\s*([\s\S]*)$/.exec(thought) ?? [];
+    this.#pipe.data('THOUGHT', { subject, description });
   }
 }

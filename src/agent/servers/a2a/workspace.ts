@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { placeOf, type Workspace } from '../../workspace/paths.ts';
 
@@ -11,6 +12,7 @@ export async function workspaceOf(started: Workspace, metadata: Readonly<Record<
   if (typeof settings !== 'object' || settings === null) return started;
   const { workspace_path, workspacePath = workspace_path } = settings as Readonly<Record<string, unknown>>;
   if (typeof workspacePath !== 'string' || workspacePath === '') return started;
+  if (!isAbsolute(workspacePath)) throw new Error(`The workspace path ${workspacePath} is not absolute.`);
   const { path, real, inside } = await placeOf(started, workspacePath);
   if (!inside) throw new Error(`The workspace path ${path} is outside the folders this agent was started for: ${started.roots.join(', ')}`);
   if (!statSync(real, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`The workspace path ${path} is no folder.`);
