@@ -1,10 +1,10 @@
-import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { KeyedQueue } from '../base/keyedQueue.ts';
 import { realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
-import { readTextFile } from '../protocols/textFile.ts';
+import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
 import { writeDocument } from './writeDocument.ts';
 
@@ -16,13 +16,12 @@ export const editorFiles: Files = {
   async read(file) {
     return inTurn.run(await keyOf(file), async () => openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, ''));
   },
-  async write(file, text, from) {
+  async write(file, text, from, real) {
     return inTurn.run(await keyOf(file), async () => {
       const document = openDocument(file);
       if (document) return writeDocument(document, text, from);
-      await mkdir(path.dirname(file), { recursive: true });
       const there = await textOnDisk(file);
-      await writeFile(file, there === undefined ? text : inMannerOf(text, there));
+      await writeTextFile(file, there === undefined ? text : inMannerOf(text, there), real);
     });
   },
 };

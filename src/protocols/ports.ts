@@ -55,9 +55,10 @@ export interface Files {
   read(path: string): Promise<string>;
   /**
    * Settles after the bytes are on disk. `from` is the text that was changed: what the user has typed since stays, and where that overlaps the write
-   * fails. A file that is no UTF-8 text is not written over.
+   * fails. A file that is no UTF-8 text is not written over. `real` is where the file lay, links followed, when somebody decided
+   * about the write: it fails when the path leads elsewhere by now.
    */
-  write(path: string, text: string, from?: string): Promise<void>;
+  write(path: string, text: string, from?: string, real?: string): Promise<void>;
 }
 
 export interface Terminals {

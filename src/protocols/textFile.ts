@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
+import { realPathNow } from './paths.ts';
 
 /** What is read of one file at most, in bytes. */
 export const LARGEST_TEXT = 64 * 1024 * 1024;
@@ -40,4 +43,11 @@ function refuseOdd(found: Stats, file: string): void {
   // A folder has an error of its own.
   if (!found.isFile() && !found.isDirectory()) throw new Error(`${file} is not a regular file`);
   if (found.size > LARGEST_TEXT) throw new Error(`${file} is larger than ${LARGEST_TEXT} bytes`);
+}
+
+/** Writes a file and the folders it needs. With `real` it fails when the path leads elsewhere than it did then; no link is followed that comes later. */
+export async function writeTextFile(file: string, text: string, real?: string): Promise<void> {
+  const now = realPathNow(path.resolve(file));
+  if (real !== undefined && now !== real) throw new PlaceChanged(file);
+  await overwriteReal(now, text);
 }

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { diskFiles } from '../../src/headless/diskFiles.ts';
+import { realPathNow } from '../../src/protocols/paths.ts';
+import { openReal, overwriteReal, readRealNow, writeReal } from '../../src/transport/realFiles.ts';
+
+/** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
+
+function folders(t: TestContext) {
+  const at = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-attack-')));
+  t.after(() => rmSync(at, { recursive: true, force: true }));
+  const [inside, outside] = [path.join(at, 'w'), path.join(at, 'other')];
+  mkdirSync(inside);
+  mkdirSync(outside);
+  return { inside, outside };
+}
+
+test('the host writes where a link leads that was there when somebody decided', async (t) => {
+  const { inside } = folders(t);
+  writeFileSync(path.join(inside, 'real.txt'), 'old');
+  symlinkSync('real.txt', path.join(inside, 'link.txt'));
+  const file = path.join(inside, 'link.txt');
+  await diskFiles.write(file, 'new', undefined, realPathNow(file));
+  assert.equal(readFileSync(path.join(inside, 'real.txt'), 'utf8'), 'new');
+  await diskFiles.write(path.join(inside, 'a/b/c.txt'), 'made');
+  assert.equal(readFileSync(path.join(inside, 'a/b/c.txt'), 'utf8'), 'made');
+});
+
+test('a file or a folder that becomes a link after the decision is not written through by the host', async (t) => {
+  const { inside, outside } = folders(t);
+  mkdirSync(path.join(inside, 'd'));
+  const file = path.join(inside, 'd/f.txt');
+  const real = realPathNow(file);
+  symlinkSync(path.join(outside, 'f.txt'), file);
+  await assert.rejects(diskFiles.write(file, 'x', undefined, real), /elsewhere/);
+  rmSync(path.join(inside, 'd'), { recursive: true });
+  symlinkSync(outside, path.join(inside, 'd'));
+  await assert.rejects(diskFiles.write(file, 'x', undefined, real), /elsewhere/);
+  assert.ok(!existsSync(path.join(outside, 'f.txt')));
+});
+
+test('no write lands outside, whenever the folder is swapped while it is under way', async (t) => {
+  const { inside, outside } = folders(t);
+  const folder = path.join(inside, 'd');
+  mkdirSync(folder);
+  let landed = 0;
+  for (const write of [writeReal, overwriteReal]) {
+    for (let time = 0; time < 150; time++) {
+      const writing = write(`${folder}/sub/f`, 'x').catch(() => {});
+      for (let step = 0; step < time % 10; step++) await new Promise(setImmediate);
+      renameSync(folder, `${folder}2`);
+      symlinkSync(outside, folder);
+      await writing;
+      rmSync(folder);
+      renameSync(`${folder}2`, folder);
+      if (existsSync(path.join(outside, 'sub'))) landed += 1;
+      rmSync(path.join(folder, 'sub'), { recursive: true, force: true });
+    }
+  }
+  assert.equal(landed, 0);
+});
+
+test('a write keeps the mode of a file, and what hangs on it where it is written in place', async (t) => {
+  const { inside } = folders(t);
+  const file = path.join(inside, 'run.sh');
+  writeFileSync(file, 'a long text that is there before', { mode: 0o755 });
+  const before = statSync(file);
+  await overwriteReal(file, 'in place');
+  assert.equal(statSync(file).ino, before.ino);
+  assert.equal(readFileSync(file, 'utf8'), 'in place');
+  await writeReal(file, 'anew');
+  assert.equal(statSync(file).mode, before.mode);
+  assert.equal(readFileSync(file, 'utf8'), 'anew');
+});
+
+test('a pipe, a folder and a link are neither read nor written over', async (t) => {
+  const { inside } = folders(t);
+  const at = (name: string) => path.join(inside, name);
+  execFileSync('mkfifo', [at('pipe')]);
+  mkdirSync(at('folder'));
+  writeFileSync(at('file'), 'x');
+  symlinkSync('file', at('link'));
+  for (const name of ['pipe', 'folder', 'link']) {
+    assert.equal(readRealNow(at(name), 10), undefined, name);
+    await assert.rejects(overwriteReal(at(name), 'y'), name);
+  }
+  await assert.rejects(openReal(at('link')), /elsewhere/);
+  await assert.rejects(writeReal(at('link'), 'y'), /elsewhere/);
+  assert.equal(readFileSync(at('file'), 'utf8'), 'x');
+});
