@@ -10,7 +10,7 @@ const SECRET_GROUP = /^(?:headers?|env|environment|environment[-_]?variables|var
  */
 const SECRET_TEXT: readonly RegExp[] = [
   // Keys with a mark: OpenAI, Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, PyPI, Hugging Face, Stripe, SendGrid, DigitalOcean, Shopify, Groq, xAI …
-  /\b(?:sk|pk|rk|gsk|xai|pplx|r8|tvly|hf|ghp|gho|ghu|ghs|ghr|glpat|npm|pypi|shpat|shpss|dop_v1|doo_v1|whsec|xox[abeoprs]|xapp|dckr_pat|lin_api|nvapi|key|fw|csk|sntrys|figd|atlasv1|ATATT|EAAC|phc|phx|dp\.pt|pat|secret)[-_](?=[\w-]{0,200}\d)[\w-]{8,400}/g,
+  /\b(?:sk|pk|rk|gsk|xai|pplx|r8|tvly|hf|ghp|gho|ghu|ghs|ghr|glpat|npm|pypi|shpat|shpss|dop_v1|doo_v1|whsec|xox[abeoprs]|xapp|dckr_pat|lin_api|nvapi|key|fw|csk|sntrys|figd|atlasv1|ATATT|EAAC|phc|phx|dp\.pt|pat|secret)[-_](?=[\w-]{0,200}\d|[\w-]{16})[\w-]{8,400}/g,
   /\bgithub_pat_\w{20,200}/g,
   /\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[0-9A-Z]{12,20}\b/g,
   /\bAIza[\w-]{30,40}/g,
