@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 
 /** The room of processes: what was started outlives the one who answers for it, or inherits what is not meant for it. */
@@ -25,7 +25,7 @@ async function gone(pid: number): Promise<void> {
 
 /** A host that has started a stubborn command, and the processes of that. */
 async function ownerOf(t: TestContext, kind: string) {
-  const file = path.resolve('out/unit/test/fakes/owner.mjs');
+  const file = fileURLToPath(new URL('../fakes/owner.mjs', import.meta.url));
   const owner = spawn(process.execPath, [file, kind], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   const pids: number[] = [];
   t.after(() => {

@@ -3,6 +3,14 @@ export class Tally {
   #passed = 0;
   readonly #failed: string[] = [];
 
+  get passed(): number {
+    return this.#passed;
+  }
+
+  get failed(): readonly string[] {
+    return this.#failed;
+  }
+
   pass(): void {
     this.#passed += 1;
   }

@@ -1,0 +1,13 @@
+// npm run attack [-- ROOM ... --kills N]: every attack of the corpus, room by room; prints `N of M held`. --kills sets how often the journal's writer is killed.
+import { execFileSync } from 'node:child_process';
+import { load, prepare } from '../bootstrap.mjs';
+
+try {
+  prepare();
+  execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit', shell: process.platform === 'win32' });
+  const { runAttacks } = await load('test/attack/run.ts');
+  process.exitCode = await runAttacks(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+import { filesUnder } from '../stages/files.ts';
+import { runNodeTests } from '../stages/nodeTests.ts';
+import { Tally } from '../stages/tally.ts';
+
+/** Tests of each room besides test/attack/<room>*.test.ts: paths begin so. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  rules: ['test/base/glob', 'test/base/guardedFiles', 'test/base/fileName', 'test/session/policy'],
+  session: ['test/editor/approvals/', 'test/headless/'],
+  files: ['test/protocols/textFile'],
+  agent: ['test/agent/tools/'],
+  processes: ['test/transport/process', 'test/live/childTerminals'],
+  http: [
+    'test/protocols/mcpServer',
+    'test/protocols/a2a/hostile',
+    'test/protocols/a2a/badInput',
+    'test/protocols/ai-sdk/limits',
+    'test/transport/http',
+  ],
+  texts: ['test/webview/hints', 'test/editor/redact'],
+  journal: [],
+};
+const LIMIT_MS = 600_000;
+
+/** Runs the rooms named, or all. The exit code is 0 when every attack was held off. */
+export async function runAttacks(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: { kills: { type: 'string' } } });
+  const unknown = positionals.filter((room) => !Object.hasOwn(rooms, room));
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(rooms).join(', ')}`);
+  if (values.kills !== undefined && !/^\d{1,7}$/.test(values.kills)) throw new Error('--kills needs a whole number');
+  if (values.kills !== undefined) process.env.PARLEY_ATTACK_KILLS = values.kills;
+  const files = filesUnder('test', '.test.ts');
+  const homeless = files.filter((file) => file.startsWith('test/attack/') && roomOf(file) === undefined);
+  if (homeless.length > 0) throw new Error(`in no room: ${homeless.join(', ')}`);
+  const chosen = positionals.length > 0 ? positionals : Object.keys(rooms);
+  const lines: string[] = [];
+  let [held, tried] = [0, 0];
+  for (const room of chosen) {
+    const tally = new Tally();
+    const hours = values.kills === undefined ? LIMIT_MS : Math.max(LIMIT_MS, Number(values.kills) * 1000);
+    await runNodeTests(tally, {
+      stage: 'attack',
+      files: files.filter((file) => roomOf(file) === room),
+      programs: filesUnder('test/fakes', '.ts'),
+      name: undefined,
+      concurrency: 2,
+      limitMs: hours,
+      totalMs: 2 * hours,
+    });
+    // The first step bundles the tests.
+    const passed = Math.max(0, tally.passed - 1);
+    lines.push(
+      `${room.padEnd(12)}${passed} of ${passed + tally.failed.length} held${tally.failed.map((name) => `\n  not held: ${name}`).join('')}`,
+    );
+    held += passed;
+    tried += passed + tally.failed.length;
+  }
+  console.log(`\n${lines.join('\n')}\n${held} of ${tried} held`);
+  return held === tried && tried > 0 ? 0 : 1;
+}
+
+function roomOf(file: string): string | undefined {
+  return Object.entries(rooms).find(
+    ([room, others]) => file.startsWith(`test/attack/${room}`) || others.some((begin) => file.startsWith(begin)),
+  )?.[0];
+}
