@@ -11,7 +11,7 @@ import { URI } from '../../fakes/a2a.ts';
  * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…]}.
  *
  * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
- * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · sent N · held N "why" · answered N · opened N · ended N ·
+ * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · sent N · held N "why" · answered N · opened N · ended N ·
  * broke N "why" · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
  */
 
@@ -69,6 +69,7 @@ testTranscripts<A2aState>({
     held: (N, value) => message(N, 'held', value),
     answered: (_, N) => message(String(N), 'answered', null),
     opened: (_, N) => message(String(N), 'opened', null),
+    bodyOf: (N, value) => message(N, 'answer', value),
     ended: (_, N) => ({ on: 'closed', link: `stream ${String(N)}`, why: { reason: '' } }),
     broke: (N, value) => ({ on: 'closed', link: `stream ${N}`, why: { reason: String(value), failure: 'cut' } }),
     refusedBy: (N, value) => {
