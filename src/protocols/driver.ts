@@ -30,88 +30,110 @@ export interface Driver<S extends Conversation> {
 /** JSON-RPC's internal error, for a request of the agent that our own fault lost. */
 const INTERNAL_ERROR = -32603;
 
+/** Starts nothing by itself: the first input does. */
+export function drive<S extends Conversation>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
+  return new MachineDriver(machine, state, options);
+}
+
 /**
  * Runs a machine: carries out its effects and feeds back what becomes of them. The one place with links, timers and promises, for every
  * protocol. What it guarantees stands in conversation/machine.ts.
  */
-export function drive<S extends Conversation>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
-  const { log } = options;
-  const text = new TextCoalescer(options.emit);
-  const links = new Map<string, Link>();
-  const timers = new Map<string, NodeJS.Timeout>();
-  const calls = new Map<string, PendingCall>();
-  const inbox: Input[] = [];
-  let isRunning = false;
-  let isOver = false;
-  let settleEnded = (): void => {};
-  const ended = new Promise<void>((resolve) => {
-    settleEnded = resolve;
-  });
+class MachineDriver<S extends Conversation> implements Driver<S> {
+  readonly state: S;
+  readonly ended: Promise<void>;
+  readonly #machine: Machine<S>;
+  readonly #options: DriverOptions;
+  readonly #text: TextCoalescer;
+  readonly #settleEnded: () => void;
+  readonly #links = new Map<string, Link>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #calls = new Map<string, PendingCall>();
+  readonly #inbox: Input[] = [];
+  #phase: 'idle' | 'running' | 'over' = 'idle';
 
-  function feed(input: Input): void {
-    if (isOver) return;
-    if (isRunning) {
-      inbox.push(input);
+  constructor(machine: Machine<S>, state: S, options: DriverOptions) {
+    this.#machine = machine;
+    this.state = state;
+    this.#options = options;
+    this.#text = new TextCoalescer(options.emit);
+    let settle = (): void => {};
+    this.ended = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.#settleEnded = settle;
+  }
+
+  feed(input: Input): void {
+    if (this.#phase === 'over') return;
+    if (this.#phase === 'running') {
+      this.#inbox.push(input);
       return;
     }
-    isRunning = true;
-    step(input);
-    if (inbox.length > 0) {
-      for (let at = 0; at < inbox.length; at++) step(inbox[at] as Input);
-      inbox.length = 0;
+    this.#phase = 'running';
+    this.#step(input);
+    if (this.#inbox.length > 0) {
+      for (let at = 0; at < this.#inbox.length; at++) this.#step(this.#inbox[at] as Input);
+      this.#inbox.length = 0;
     }
-    isRunning = false;
-    options.afterStep?.();
-    if (state.phase === 'over') dispose();
+    this.#phase = 'idle';
+    this.#options.afterStep?.();
+    if (this.state.phase === 'over') this.#dispose();
   }
 
-  function step(input: Input): void {
+  request(link: string, method: string, params?: unknown, signal: AbortSignal = new AbortController().signal): Promise<unknown> {
+    const unsent = { kind: 'unsent', message: `${link} is not open` } as const;
+    return this.#links.get(link)?.request(method, params, signal) ?? Promise.reject(new LinkError(unsent));
+  }
+
+  #step(input: Input): void {
     try {
-      const effects = machine(state, input, options.now());
-      for (let at = 0; at < effects.length; at++) perform(effects[at] as Effect);
+      const effects = this.#machine(this.state, input, this.#options.now());
+      for (let at = 0; at < effects.length; at++) this.#perform(effects[at] as Effect);
     } catch (error) {
-      log.error(`Handling "${input.on}" failed: ${messageOf(error)}`, error);
-      if (input.on === 'asked') links.get(input.link)?.answer(input.id, { error: { code: INTERNAL_ERROR, message: 'Internal error' } });
+      this.#options.log.error(`Handling "${input.on}" failed: ${messageOf(error)}`, error);
+      if (input.on === 'asked')
+        this.#links.get(input.link)?.answer(input.id, { error: { code: INTERNAL_ERROR, message: 'Internal error' } });
     }
   }
 
-  function perform(effect: Effect): void {
+  #perform(effect: Effect): void {
     switch (effect.do) {
       case 'emit':
-        return text.emit(effect.event);
+        return this.#text.emit(effect.event);
       case 'open':
-        return open(effect.link, effect.params);
+        return this.#open(effect.link, effect.params);
       case 'close':
-        return links.get(effect.link)?.close();
+        return this.#links.get(effect.link)?.close();
       case 'request': {
         const { link, method, params } = effect;
-        return call(effect.call, link, (signal) => requestOn(link, method, params, signal));
+        return this.#call(effect.call, link, (signal) => this.request(link, method, params, signal));
       }
       case 'notify':
-        return links.get(effect.link)?.notify(effect.method, effect.params);
+        return this.#links.get(effect.link)?.notify(effect.method, effect.params);
       case 'answer':
-        return links.get(effect.link)?.answer(effect.id, effect);
+        return this.#links.get(effect.link)?.answer(effect.id, effect);
       case 'port': {
-        const run = options.ports?.[effect.port] as ((args: unknown, signal: AbortSignal) => Promise<unknown>) | undefined;
-        return call(effect.call, undefined, (signal) => run?.(effect.args, signal) ?? Promise.reject(notHere(effect.port)));
+        const run = this.#options.ports?.[effect.port] as ((args: unknown, signal: AbortSignal) => Promise<unknown>) | undefined;
+        return this.#call(effect.call, undefined, (signal) => run?.(effect.args, signal) ?? Promise.reject(notHere(effect.port)));
       }
       case 'drop':
-        return drop(effect.call);
+        return this.#drop(effect.call);
       case 'timer':
-        return timer(effect.timer, effect.after);
+        return this.#timer(effect.timer, effect.after);
       case 'log':
-        return log[effect.level](effect.text);
+        return this.#options.log[effect.level](effect.text);
     }
   }
 
-  function open(name: string, params: unknown): void {
-    const factory = options.links[name.split(' ', 1)[0] ?? ''];
-    const before = links.get(name);
-    if (!factory || before) throw new Error(before ? `The link ${name} is open already` : `There is no way to open ${name}`);
+  #open(name: string, params: unknown): void {
+    const factory = this.#options.links[name.split(' ', 1)[0] ?? ''];
+    const isTaken = this.#links.has(name);
+    if (!factory || isTaken) throw new Error(isTaken ? `The link ${name} is open already` : `There is no way to open ${name}`);
     // A closed link says nothing more, and its end is told once; its name may be used again.
     let isOpen = true;
     const told = (input: Input) => {
-      if (isOpen) feed(input);
+      if (isOpen) this.feed(input);
     };
     const events: LinkEvents = {
       message: (method, params) => told({ on: 'message', link: name, method, params }),
@@ -121,66 +143,53 @@ export function drive<S extends Conversation>(machine: Machine<S>, state: S, opt
       closed: (why: Ending) => {
         if (!isOpen) return;
         isOpen = false;
-        links.delete(name);
-        for (const [id, pending] of calls) if (pending.link === name) calls.delete(id);
-        feed({ on: 'closed', link: name, why });
+        this.#links.delete(name);
+        for (const [id, pending] of this.#calls) if (pending.link === name) this.#calls.delete(id);
+        this.feed({ on: 'closed', link: name, why });
       },
     };
     const link = factory(params, events, name);
-    if (isOpen) links.set(name, link);
+    if (isOpen) this.#links.set(name, link);
   }
 
-  function requestOn(link: string, method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
-    return (
-      links.get(link)?.request(method, params, signal) ?? Promise.reject(new LinkError({ kind: 'unsent', message: `${link} is not open` }))
-    );
-  }
-
-  function call(name: string, link: string | undefined, start: (signal: AbortSignal) => Promise<unknown>): void {
+  #call(name: string, link: string | undefined, start: (signal: AbortSignal) => Promise<unknown>): void {
     const pending: PendingCall = { stop: new AbortController(), link };
-    calls.set(name, pending);
+    this.#calls.set(name, pending);
     const reply = (outcome: { readonly result: unknown } | { readonly error: Failure }) => {
-      if (calls.get(name) !== pending) return;
-      calls.delete(name);
-      feed({ on: 'reply', call: name, ...outcome });
+      if (this.#calls.get(name) !== pending) return;
+      this.#calls.delete(name);
+      this.feed({ on: 'reply', call: name, ...outcome });
     };
     start(pending.stop.signal).then(
       (result) => reply({ result }),
       (error: unknown) => reply({ error: failureFrom(error) }),
     );
   }
-  function drop(name: string): void {
-    const pending = calls.get(name);
-    calls.delete(name);
+  #drop(name: string): void {
+    const pending = this.#calls.get(name);
+    this.#calls.delete(name);
     pending?.stop.abort();
   }
 
-  function timer(name: string, after: number | null): void {
-    clearTimeout(timers.get(name));
-    timers.delete(name);
+  #timer(name: string, after: number | null): void {
+    clearTimeout(this.#timers.get(name));
+    this.#timers.delete(name);
     if (after === null) return;
     const fired = () => {
-      timers.delete(name);
-      feed({ on: 'timer', timer: name });
+      this.#timers.delete(name);
+      this.feed({ on: 'timer', timer: name });
     };
-    timers.set(name, setTimeout(fired, after));
+    this.#timers.set(name, setTimeout(fired, after));
   }
 
-  function dispose(): void {
-    isOver = true;
-    for (const one of timers.values()) clearTimeout(one);
-    for (const name of [...calls.keys()]) drop(name);
-    for (const link of links.values()) link.close();
-    text.flush();
-    settleEnded();
+  #dispose(): void {
+    this.#phase = 'over';
+    for (const one of this.#timers.values()) clearTimeout(one);
+    for (const name of [...this.#calls.keys()]) this.#drop(name);
+    for (const link of this.#links.values()) link.close();
+    this.#text.flush();
+    this.#settleEnded();
   }
-
-  return {
-    state,
-    ended,
-    feed,
-    request: (link, method, params, signal = new AbortController().signal) => requestOn(link, method, params, signal),
-  };
 }
 
 interface PendingCall {

@@ -24,20 +24,10 @@ export interface RpcLinkOptions {
  */
 export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOptions): Link {
   const open = new Map<string, (answer: LinkAnswer) => void>();
-  /** Answers that are given and not written: the connection writes them some microtasks later. What is sent behind them waits in `behind`. */
-  const unwritten = new Set<string>();
-  const behind: (() => void)[] = [];
+  const order = new SendOrder();
   let asked = '';
   let disposed = false as boolean;
   let closed: Closed | undefined;
-  const keyOf = (id: unknown) => (typeof id === 'string' ? id : `#${String(id)}`);
-  const sendBehind = () => {
-    while (unwritten.size === 0 && behind.length > 0) behind.shift()?.();
-  };
-  const afterAnswers = (send: () => void) => {
-    if (unwritten.size > 0) behind.push(send);
-    else send();
-  };
   const finish = () => {
     if (!disposed || !closed) return;
     rpc.dispose();
@@ -53,10 +43,9 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     ...(options.textAt ? { textAt: options.textAt } : {}),
     trace: (way, message) => {
       options.trace?.(way, message);
-      if (way === 'in' || unwritten.size === 0) return;
+      if (way === 'in') return;
       const { id, method } = message as { readonly id?: unknown; readonly method?: unknown };
-      // The message is in the channel once the connection's own step is over.
-      if (method === undefined && unwritten.delete(keyOf(id))) queueMicrotask(sendBehind);
+      if (method === undefined) order.written(keyOf(id));
     },
     ...(options.cancelMethod === undefined ? {} : { cancellation: cancelBy(options.cancelMethod) }),
     ...(options.wireId ? { wireId: ({ id }) => options.wireId?.(id ?? 0) ?? 0 } : {}),
@@ -100,27 +89,52 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     request: (method, params, signal) =>
       new Promise((resolve, reject) => {
         const failed = (error: unknown) => reject(new LinkError(toFailure(error)));
-        afterAnswers(() => {
-          const { cancelMethod } = options;
-          const cancel = cancelMethod === undefined ? undefined : new CancellationTokenSource();
-          const given = [...(params === undefined ? [] : [params as object]), ...(cancel ? [cancel.token] : [])];
-          rpc.connection
-            .sendRequest(method, ...given)
-            .then(resolve, failed)
-            .finally(() => cancel?.dispose());
-          if (cancel) signal.addEventListener('abort', () => cancel.cancel(), { once: true });
-        });
+        order.send(() => void sendRequest(rpc, method, params, options.cancelMethod, signal).then(resolve, failed));
       }),
-    notify: (method, params) => afterAnswers(() => void rpc.connection.sendNotification(method, params as object).catch(() => {})),
+    notify: (method, params) => order.send(() => void rpc.connection.sendNotification(method, params as object).catch(() => {})),
     answer: (id, answer) => {
       const settle = open.get(id);
       if (!settle) return;
-      if (!answer.none) unwritten.add(id);
+      if (!answer.none) order.writing(id);
       settle(answer);
     },
     // Not inside the step that wants it: its end comes as an input of its own.
-    close: () => queueMicrotask(() => afterAnswers(() => channel.dispose())),
+    close: () => queueMicrotask(() => order.send(() => channel.dispose())),
   };
+}
+
+function sendRequest(rpc: Rpc, method: string, params: unknown, cancelMethod: string | undefined, signal: AbortSignal): Promise<unknown> {
+  const cancel = cancelMethod === undefined ? undefined : new CancellationTokenSource();
+  const given = [...(params === undefined ? [] : [params as object]), ...(cancel ? [cancel.token] : [])];
+  const sent = rpc.connection.sendRequest(method, ...given).finally(() => cancel?.dispose());
+  if (cancel) signal.addEventListener('abort', () => cancel.cancel(), { once: true });
+  return sent;
+}
+
+/** The connection writes an answer some microtasks after it is given, and requests at once. What is sent behind an answer waits here for it. */
+class SendOrder {
+  readonly #unwritten = new Set<string>();
+  readonly #behind: (() => void)[] = [];
+
+  writing(id: string): void {
+    this.#unwritten.add(id);
+  }
+  written(id: string): void {
+    if (!this.#unwritten.delete(id)) return;
+    // The answer is in the channel once the connection's own step is over.
+    queueMicrotask(() => {
+      while (this.#unwritten.size === 0 && this.#behind.length > 0) this.#behind.shift()?.();
+    });
+  }
+  send(send: () => void): void {
+    if (this.#unwritten.size > 0) this.#behind.push(send);
+    else send();
+  }
+}
+
+/** Ids of theirs as texts that are different when the ids are. */
+function keyOf(id: unknown): string {
+  return typeof id === 'string' ? id : `#${String(id)}`;
 }
 
 /** Requests of theirs are cancelled through `withdrawn`, not through the connection. */

@@ -17,8 +17,11 @@ export function sourcesUnder(...folders: readonly string[]): readonly Source[] {
     });
 }
 
-/** Blanks comments; strings are stepped over whole, so that an address in one does not look like a comment. */
+/** Strings, templates, patterns and comments. A pattern is told from a division by what stands before it. */
+export const LITERALS =
+  /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?<=[=(,:;!&|?{}[]\s*|\breturn\s+|=>\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
+
+/** Blanks comments; strings and patterns are stepped over whole, so that an address in one does not look like a comment. */
 function withoutComments(text: string): string {
-  const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
-  return text.replace(token, (found) => (found.startsWith('//') || found.startsWith('/*') ? found.replaceAll(/[^\n]/g, ' ') : found));
+  return text.replace(LITERALS, (found) => (/^\/[/*]/.test(found) ? found.replaceAll(/[^\n]/g, ' ') : found));
 }

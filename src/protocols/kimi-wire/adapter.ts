@@ -70,9 +70,9 @@ export class WireAdapter implements Adapter {
 
   /** This conversation itself is none of the earlier ones. */
   async history(): Promise<readonly Past[]> {
-    const { agent, process: started } = this.#driver.state;
+    const { agent, child } = this.#driver.state;
     const past = await pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env }, agent?.server?.name);
-    return past.filter(({ key }) => key !== started.key);
+    return past.filter(({ key }) => key !== child.key);
   }
 
   dispose(): void {

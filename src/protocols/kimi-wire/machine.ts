@@ -69,7 +69,7 @@ import {
 
 export interface WireState extends Conversation {
   readonly setup: Setup;
-  readonly process: Process;
+  readonly child: Child;
   handshake: Handshake | null;
   /** What the handshake came to; null until then. */
   agent: Agent | null;
@@ -126,7 +126,7 @@ export interface Limits extends StopLimits {
   readonly closing: number;
 }
 /** How the process was started, and what follows its end. */
-interface Process {
+interface Child {
   history: boolean;
   sessionFlag: boolean;
   /** The session that it was told to open; null when that is left to the agent. */
@@ -200,7 +200,7 @@ export function newWire(seed: string, setup: Setup): WireState {
     ...newConversation(seed),
     turn: null,
     setup,
-    process: { history: setup.history, sessionFlag: true, key: null, next: 'end', ending: null },
+    child: { history: setup.history, sessionFlag: true, key: null, next: 'end', ending: null },
     handshake: null,
     agent: null,
     replaying: false,
@@ -274,7 +274,7 @@ class WireStep extends Step<WireState> {
     const { state } = this;
     const { setup } = state;
     const key = wireLaunch({ ...setup, env: null }, setup.key, how.sessionFlag).key ?? null;
-    Object.assign(state.process, { ...how, key, next: 'end', ending: null });
+    Object.assign(state.child, { ...how, key, next: 'end', ending: null });
     Object.assign(state, { phase: 'opening', agent: null, turn: null, replaying: false, steers: [] });
     clear(state.missing);
     this.open(AGENT, { sessionFlag: how.sessionFlag });
@@ -304,7 +304,7 @@ class WireStep extends Step<WireState> {
     if (find(state.links, AGENT) !== 'open') return;
     this.emit({ type: 'link.opening', note: t('Restarting the agent, which did not stop') });
     this.emit({ type: 'background.set', tasks: [] });
-    state.process.next = 'restart';
+    state.child.next = 'restart';
     this.letGo();
     this.close(AGENT);
   }
@@ -324,7 +324,7 @@ class WireStep extends Step<WireState> {
     const isRunning = state.turn?.by === 'user' && state.turn.phase === 'running' && !state.unconfirmed;
     state.queue.length = 0;
     state.phase = 'left';
-    state.process.next = 'end';
+    state.child.next = 'end';
     if (isRunning) {
       this.cancel();
       this.timer('grace', state.setup.limits.grace);
@@ -338,15 +338,15 @@ class WireStep extends Step<WireState> {
   }
   closed(why: Ending): void {
     const { state } = this;
-    const { process } = state;
+    const { child } = state;
     this.letGo();
     this.timer('grace', null);
     state.turn = null;
     if (state.phase === 'left') state.phase = 'over';
-    else if (process.next === 'restart') this.start({ history: false, sessionFlag: true });
-    else if (process.sessionFlag && refusedSessionFlag(why)) this.start({ history: process.history, sessionFlag: false });
+    else if (child.next === 'restart') this.start({ history: false, sessionFlag: true });
+    else if (child.sessionFlag && refusedSessionFlag(why)) this.start({ history: child.history, sessionFlag: false });
     else if (isKimiCode(why)) {
-      process.ending = why;
+      child.ending = why;
       this.port(null, 'program', 'probe', { what: 'program' });
     } else this.end(why);
   }
@@ -437,7 +437,7 @@ class WireStep extends Step<WireState> {
     if (state.phase !== 'opening') return;
     state.agent = agent;
     state.hasPlanMode = this.speaks(4) || agent.commands.some((command) => command.name === 'plan');
-    if (!state.process.history) return this.ready(agent);
+    if (!state.child.history) return this.ready(agent);
     if (agent.legacy || !this.speaks(3)) {
       this.recordMissing();
       return this.ready(agent);
@@ -464,7 +464,7 @@ class WireStep extends Step<WireState> {
     this.endHandshake();
     // A process that has just ended shows first as a failed write. Its exit code and last words come with the end of the link.
     if (failed && failed.kind !== 'refused') {
-      state.process.ending = { reason: failed.message };
+      state.child.ending = { reason: failed.message };
       return this.timer('closing', state.setup.limits.closing);
     }
     const message = failed?.message ?? '';
@@ -779,7 +779,7 @@ class WireStep extends Step<WireState> {
     if (state.phase === 'left' && name !== 'prompt') return;
     if (name === 'tool') return this.toolAnswered(about, call, result as ToolReply | undefined, failed);
     if (name === 'legacy') return result === true && state.handshake ? this.connected(WITHOUT_HANDSHAKE) : undefined;
-    if (name === 'program') return this.end(state.process.ending ?? { reason: '' }, failed ? {} : (result as object));
+    if (name === 'program') return this.end(state.child.ending ?? { reason: '' }, failed ? {} : (result as object));
     this.replied(name as keyof typeof methods, about, result, failed);
   }
   replied(method: keyof typeof methods, about: string, raw: unknown, error: Failure | undefined): void {
@@ -835,7 +835,7 @@ class WireStep extends Step<WireState> {
       case 'grace':
         return this.hangUp();
       case 'closing':
-        if (state.phase === 'opening') this.handshakeFailed({ kind: 'refused', message: state.process.ending?.reason ?? '' });
+        if (state.phase === 'opening') this.handshakeFailed({ kind: 'refused', message: state.child.ending?.reason ?? '' });
         return;
     }
   }
