@@ -91,7 +91,12 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
         const failed = (error: unknown) => reject(new LinkError(toFailure(error)));
         order.send(() => void sendRequest(rpc, method, params, options.cancelMethod, signal).then(resolve, failed));
       }),
-    notify: (method, params) => order.send(() => void rpc.connection.sendNotification(method, params as object).catch(() => {})),
+    notify: (method, params) =>
+      order.send(() => {
+        const { connection } = rpc;
+        const sent = params === undefined ? connection.sendNotification(method) : connection.sendNotification(method, params as object);
+        sent.catch(() => {});
+      }),
     answer: (id, answer) => {
       const settle = open.get(id);
       if (!settle) return;
