@@ -1,0 +1,235 @@
+import { diffArrays } from 'diff';
+
+/**
+ * A file under review, cut into pieces of whole lines. `before` is the file without the changes that are still to be reviewed, `after` the file as
+ * it is. Lines stand without their ends; a text that ends with a line end has an empty last line.
+ */
+export type Segment = { readonly kind: 'same'; readonly lines: readonly string[] } | Hunk;
+export interface Hunk {
+  readonly kind: 'hunk';
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+export type Segments = readonly Segment[];
+
+/** A hunk and where it stands on either side: 0-based numbers of its first line, or of the line it would stand before. */
+export interface PlacedHunk {
+  readonly hunk: Hunk;
+  readonly beforeLine: number;
+  readonly afterLine: number;
+}
+/** Lines `from` to `to`, without the latter, of the present text were replaced; 0-based. */
+export interface LineEdit {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/** Without lines to hold on to, a region with more changed lines is one hunk: comparing takes time in the square of it. */
+const MOST_EDITS = 500;
+/** Regions between lines that occur once on either side are compared the same way, so often at most. */
+const DEEPEST = 8;
+
+/** Both texts have \n line ends. */
+export function compareTexts(before: string, after: string): Segments {
+  return compareLines(linesOf(before), linesOf(after));
+}
+
+export function beforeText(segments: Segments): string {
+  return segments.flatMap((segment) => (segment.kind === 'same' ? segment.lines : segment.before)).join('\n');
+}
+
+export function afterText(segments: Segments): string {
+  return segments.flatMap((segment) => (segment.kind === 'same' ? segment.lines : segment.after)).join('\n');
+}
+
+export function hunksOfSegments(segments: Segments): readonly PlacedHunk[] {
+  const found: PlacedHunk[] = [];
+  let beforeLine = 0;
+  let afterLine = 0;
+  for (const segment of segments) {
+    if (segment.kind === 'hunk') found.push({ hunk: segment, beforeLine, afterLine });
+    beforeLine += segment.kind === 'same' ? segment.lines.length : segment.before.length;
+    afterLine += segment.kind === 'same' ? segment.lines.length : segment.after.length;
+  }
+  return found;
+}
+
+/** Settles the chosen hunks: what is kept becomes part of both sides, what is undone is on neither. The order of decisions makes no difference. */
+export function settleHunks(segments: Segments, chosen: (hunk: Hunk) => boolean, how: 'keep' | 'undo'): Segments {
+  return joined(
+    segments.map((segment): Segment => {
+      if (segment.kind === 'same' || !chosen(segment)) return segment;
+      return { kind: 'same', lines: how === 'keep' ? segment.after : segment.before };
+    }),
+    false,
+  );
+}
+
+/**
+ * The user edits the present text. What they write stands on both sides from then on, so that no decision about a hunk takes it away; a hunk they
+ * write into is cut in two.
+ */
+export function withUserEdit(segments: Segments, { from, to, lines }: LineEdit): Segments {
+  const result: Segment[] = [];
+  let inserted = false;
+  let at = 0;
+  const insert = () => {
+    if (!inserted && lines.length > 0) result.push({ kind: 'same', lines });
+    inserted = true;
+  };
+  for (const segment of segments) {
+    const present = segment.kind === 'same' ? segment.lines : segment.after;
+    const [start, end] = [at, at + present.length];
+    at = end;
+    if (from > end || (inserted && to <= start)) {
+      result.push(segment);
+      continue;
+    }
+    const head = present.slice(0, Math.max(0, from - start));
+    const tail = present.slice(Math.max(0, Math.min(to, end) - start));
+    if (segment.kind === 'same') {
+      result.push({ kind: 'same', lines: head });
+      insert();
+      result.push({ kind: 'same', lines: tail });
+    } else {
+      // The lines that the hunk took away come back above what the user wrote.
+      result.push({ kind: 'hunk', before: segment.before, after: head });
+      insert();
+      result.push({ kind: 'hunk', before: [], after: tail });
+    }
+  }
+  insert();
+  return joined(result, true);
+}
+
+/** The user, or a program of theirs, has made `text` of the present text. */
+export function withUserText(segments: Segments, text: string): Segments {
+  const edits: LineEdit[] = [];
+  let line = 0;
+  for (const segment of compareTexts(afterText(segments), text)) {
+    if (segment.kind === 'same') line += segment.lines.length;
+    else {
+      edits.push({ from: line, to: line + segment.before.length, lines: segment.after });
+      line += segment.before.length;
+    }
+  }
+  return edits.reduceRight(withUserEdit, segments);
+}
+
+export function linesOf(text: string): readonly string[] {
+  return text.split('\n');
+}
+
+function compareLines(before: readonly string[], after: readonly string[]): Segments {
+  return joined(compareRegion(before, after, 0), true);
+}
+
+function compareRegion(before: readonly string[], after: readonly string[], depth: number): Segments {
+  let start = 0;
+  const shorter = Math.min(before.length, after.length);
+  while (start < shorter && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  const middle = [before.slice(start, before.length - end), after.slice(start, after.length - end)] as const;
+  return [
+    { kind: 'same', lines: before.slice(0, start) },
+    ...compareMiddle(...middle, depth),
+    { kind: 'same', lines: before.slice(before.length - end) },
+  ];
+}
+
+/** Lines that occur once on either side hold the comparison (a patience diff); between them it goes on, in the end edit by edit. */
+function compareMiddle(before: readonly string[], after: readonly string[], depth: number): Segments {
+  if (before.length === 0 || after.length === 0) return [{ kind: 'hunk', before, after }];
+  const anchors = depth < DEEPEST ? anchorsOf(before, after) : [];
+  if (anchors.length === 0) return compareByEdits(before, after);
+  const result: Segment[] = [];
+  let [beforeAt, afterAt] = [0, 0];
+  for (const [inBefore, inAfter] of [...anchors, [before.length, after.length] as const]) {
+    result.push(...compareRegion(before.slice(beforeAt, inBefore), after.slice(afterAt, inAfter), depth + 1));
+    result.push({ kind: 'same', lines: before.slice(inBefore, inBefore + 1) });
+    [beforeAt, afterAt] = [inBefore + 1, inAfter + 1];
+  }
+  return result;
+}
+
+/** Pairs of line numbers, ascending on both sides: the longest run of lines that occur exactly once on each. */
+function anchorsOf(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] {
+  const places = uniquePlaces(after);
+  const pairs = [...uniquePlaces(before)].flatMap(([line, at]): readonly (readonly [number, number])[] => {
+    const other = places.get(line);
+    return at < 0 || other === undefined || other < 0 ? [] : [[at, other]];
+  });
+  return longestAscending(pairs.sort((a, b) => a[0] - b[0]));
+}
+
+/** -1 for a line that occurs more than once. */
+function uniquePlaces(lines: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, line] of lines.entries()) places.set(line, places.has(line) ? -1 : at);
+  return places;
+}
+
+/** `pairs` ascend in their first number; the longest choice of them that ascends in the second, too. */
+function longestAscending(pairs: readonly (readonly [number, number])[]): readonly (readonly [number, number])[] {
+  /** At each length, which pair ends the run of that length with the lowest second number. */
+  const ends: number[] = [];
+  const previous: (number | undefined)[] = [];
+  for (const [index, [, second]] of pairs.entries()) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((pairs[ends[middle] ?? 0]?.[1] ?? 0) < second) low = middle + 1;
+      else high = middle;
+    }
+    previous[index] = low > 0 ? ends[low - 1] : undefined;
+    ends[low] = index;
+  }
+  const run: (readonly [number, number])[] = [];
+  for (let at = ends.at(-1); at !== undefined; at = previous[at]) {
+    const pair = pairs[at];
+    if (pair) run.push(pair);
+  }
+  return run.reverse();
+}
+
+function compareByEdits(before: readonly string[], after: readonly string[]): Segments {
+  const parts = diffArrays([...before], [...after], { maxEditLength: MOST_EDITS });
+  if (!parts) return [{ kind: 'hunk', before, after }];
+  return parts.map((part): Segment => {
+    if (part.added) return { kind: 'hunk', before: [], after: part.value };
+    return part.removed ? { kind: 'hunk', before: part.value, after: [] } : { kind: 'same', lines: part.value };
+  });
+}
+
+/** Without empty pieces, and with neighbours of one kind as one. `hunks`: neighbouring hunks are one, too; never so among decisions. */
+function joined(segments: Segments, hunks: boolean): Segments {
+  const result: Segment[] = [];
+  let run: Segment[] = [];
+  const close = () => {
+    const one = run.length === 1 ? run[0] : together(run);
+    if (one) result.push(one);
+    run = [];
+  };
+  for (const segment of segments) {
+    if (isEmpty(segment)) continue;
+    const last = run.at(-1);
+    if (last && (last.kind !== segment.kind || (segment.kind === 'hunk' && !hunks))) close();
+    run.push(segment);
+  }
+  close();
+  return result;
+}
+
+/** Pieces of one kind as one. */
+function together(run: Segments): Segment | undefined {
+  if (run.length === 0) return undefined;
+  if (run[0]?.kind === 'same') return { kind: 'same', lines: run.flatMap((one) => (one.kind === 'same' ? one.lines : [])) };
+  const hunks = run.filter((one) => one.kind === 'hunk');
+  return { kind: 'hunk', before: hunks.flatMap((one) => one.before), after: hunks.flatMap((one) => one.after) };
+}
+
+function isEmpty(segment: Segment): boolean {
+  return segment.kind === 'same' ? segment.lines.length === 0 : segment.before.length === 0 && segment.after.length === 0;
+}
