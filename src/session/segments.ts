@@ -68,39 +68,59 @@ export function settleHunks(segments: Segments, chosen: (hunk: Hunk) => boolean,
 
 /**
  * The user edits the present text. What they write stands on both sides from then on, so that no decision about a hunk takes it away; a hunk they
- * write into is cut in two.
+ * write into is cut in two. Lines of a hunk that they put back themselves are not to be reviewed any more.
  */
-export function withUserEdit(segments: Segments, { from, to, lines }: LineEdit): Segments {
+export function withUserEdit(segments: Segments, edit: LineEdit): Segments {
+  const { from, to, lines } = edit;
+  const target = segmentOf(segments, edit);
   const result: Segment[] = [];
-  let inserted = false;
   let at = 0;
-  const insert = () => {
-    if (!inserted && lines.length > 0) result.push({ kind: 'same', lines });
-    inserted = true;
-  };
-  for (const segment of segments) {
-    const present = segment.kind === 'same' ? segment.lines : segment.after;
+  for (const [index, segment] of segments.entries()) {
+    const present = presentLines(segment);
     const [start, end] = [at, at + present.length];
     at = end;
-    if (from > end || (inserted && to <= start)) {
+    if (index !== target && (to <= start || from >= end)) {
       result.push(segment);
       continue;
     }
+    const fresh = index === target ? lines : [];
     const head = present.slice(0, Math.max(0, from - start));
     const tail = present.slice(Math.max(0, Math.min(to, end) - start));
-    if (segment.kind === 'same') {
-      result.push({ kind: 'same', lines: head });
-      insert();
-      result.push({ kind: 'same', lines: tail });
-    } else {
-      // The lines that the hunk took away come back above what the user wrote.
-      result.push({ kind: 'hunk', before: segment.before, after: head });
-      insert();
-      result.push({ kind: 'hunk', before: [], after: tail });
+    if (segment.kind === 'same') result.push(same(head), same(fresh), same(tail));
+    else result.push({ ...segment, before: [], after: head }, ...putBack(segment.before, fresh), { ...segment, before: [], after: tail });
+  }
+  return joined(target < 0 ? [...result, same(lines)] : result, true);
+}
+
+/** Where the new lines of an edit belong: into the first piece it replaces something of, or else the one it stands at the end of; -1 without pieces. */
+function segmentOf(segments: Segments, { from, to }: LineEdit): number {
+  let at = 0;
+  for (const [index, segment] of segments.entries()) {
+    const [start, end] = [at, at + presentLines(segment).length];
+    at = end;
+    if (to > from ? end > from : end >= from) {
+      const next = segments[index + 1];
+      // At the place of lines that were taken away, they may be put back.
+      const isGap = to === from && end === from && segment.kind === 'same' && next?.kind === 'hunk' && next.after.length === 0;
+      return isGap ? index + 1 : start <= from ? index : -1;
     }
   }
-  insert();
-  return joined(result, true);
+  return segments.length - 1;
+}
+
+function presentLines(segment: Segment): readonly string[] {
+  return segment.kind === 'same' ? segment.lines : segment.after;
+}
+
+/** The user's lines among those that a hunk took away. */
+function putBack(before: readonly string[], lines: readonly string[]): Segments {
+  return compareLines(before, lines).flatMap((segment): Segments => {
+    return segment.kind === 'same' ? [segment] : [{ kind: 'hunk', before: segment.before, after: [] }, same(segment.after)];
+  });
+}
+
+function same(lines: readonly string[]): Segment {
+  return { kind: 'same', lines };
 }
 
 /** The user, or a program of theirs, has made `text` of the present text. */

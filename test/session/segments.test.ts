@@ -139,6 +139,12 @@ test('what the user deletes does not come back when a hunk elsewhere is undone',
   assert.equal(afterText(settleHunks(typed, all, 'undo')), 'one\ntwo\nfour');
 });
 
+test('a hunk that the user takes back by hand, or with the arrow of a diff, is no hunk any more', () => {
+  const segments = compareTexts('a\none\ntwo\nz\n', 'a\nONE\nTWO\nmore\nz\n');
+  const back = withUserText(segments, 'a\none\ntwo\nz\n');
+  assert.deepEqual([hunksIn(back).length, beforeText(back)], [0, 'a\none\ntwo\nz\n']);
+});
+
 test('a line typed into the middle of a hunk stays when the hunk is undone', () => {
   const segments = compareTexts('a\nz', 'a\none\ntwo\nz');
   const typed = withUserEdit(segments, { from: 2, to: 2, lines: ['mine'] });

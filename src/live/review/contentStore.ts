@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+
+const compress = promisify(deflateRaw);
+const expand = promisify(inflateRaw);
+/** What is read from a damaged or foreign object at most. */
+const LARGEST = 64 * 1024 * 1024;
+
+/** Contents of files by the SHA-256 of their bytes, compressed, each once. */
+export class ContentStore {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Resolves with the name of the content. Rejects when the disk refuses. */
+  async put(bytes: Uint8Array): Promise<string> {
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const file = this.#fileOf(hash);
+    if (await stat(file).catch(() => undefined)) return hash;
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const fresh = `${file}.${crypto.randomUUID()}.new`;
+    try {
+      await writeFile(fresh, await compress(bytes, { level: 1 }), { mode: 0o600 });
+      await rename(fresh, file);
+    } catch (error) {
+      await rm(fresh, { force: true });
+      throw error;
+    }
+    return hash;
+  }
+
+  /** undefined when the content is gone or damaged. */
+  async get(hash: string): Promise<Buffer | undefined> {
+    try {
+      const bytes = await expand(await readFile(this.#fileOf(hash)), { maxOutputLength: LARGEST });
+      return createHash('sha256').update(bytes).digest('hex') === hash ? bytes : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Removes what is not used. Resolves with the bytes that are left. */
+  async collect(used: ReadonlySet<string>): Promise<number> {
+    let left = 0;
+    for (const folder of await readdir(this.#folder).catch(() => [])) {
+      for (const name of await readdir(path.join(this.#folder, folder)).catch(() => [])) {
+        const file = path.join(this.#folder, folder, name);
+        if (used.has(folder + name)) left += (await stat(file).catch(() => undefined))?.size ?? 0;
+        else await rm(file, { force: true });
+      }
+    }
+    return left;
+  }
+
+  #fileOf(hash: string): string {
+    return path.join(this.#folder, hash.slice(0, 2), hash.slice(2));
+  }
+}

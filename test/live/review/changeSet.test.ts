@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '../../../src/base/log.ts';
+import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
+import { ContentStore } from '../../../src/live/review/contentStore.ts';
+import { plain } from '../../../src/session/diffs.ts';
+import { mergedInto } from '../../../src/session/merge.ts';
+import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
+
+/** A folder, an agent that writes straight to the disk, and an editor that may hold unsaved text. */
+class Scene {
+  readonly root = mkdtempSync(path.join(tmpdir(), 'review-'));
+  readonly state = mkdtempSync(path.join(tmpdir(), 'review-state-'));
+  readonly unsaved = new Map<string, string>();
+  readonly store = new ContentStore(path.join(this.state, 'objects'));
+  readonly effects: FileEffects = {
+    readText: async (file) => this.unsaved.get(file) ?? (existsSync(file) ? readFileSync(file, 'utf8') : null),
+    writeText: async (file, text, from) => {
+      const merged = mergedInto(plain(this.unsaved.get(file) ?? readFileSync(file, 'utf8')), from, text);
+      if (merged === undefined) throw new Error('changed meanwhile');
+      writeFileSync(file, merged);
+      this.unsaved.delete(file);
+    },
+    hasUnsaved: (file) => this.unsaved.has(file),
+  };
+  changes = this.reload();
+
+  /** As the next window finds it. */
+  reload(): ChangeSet {
+    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), this.store, this.effects, silentLog);
+    return this.changes;
+  }
+  path(name: string): string {
+    return path.join(this.root, name);
+  }
+  write(files: Readonly<Record<string, string | Uint8Array>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(this.path(name)), { recursive: true });
+      writeFileSync(this.path(name), text);
+    }
+  }
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8');
+  }
+  /** A turn in which the agent does that. */
+  async turn(id: string, act: () => void | Promise<void>): Promise<void> {
+    await this.changes.startTurn(id);
+    await act();
+    await this.changes.look();
+  }
+  async hunks(name: string): Promise<readonly PlacedHunk[]> {
+    return hunksOfSegments((await this.changes.segments(this.path(name))) ?? []);
+  }
+  get names(): readonly string[] {
+    return this.changes.files.map((file) => `${file.kind} ${file.name}`);
+  }
+}
+
+function inScene(run: (scene: Scene) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const scene = new Scene();
+    try {
+      await run(scene);
+    } finally {
+      for (const folder of [scene.root, scene.state]) rmSync(folder, { recursive: true });
+    }
+  };
+}
+
+const lines = (...words: readonly string[]): string => `${words.join('\n')}\n`;
+const numbered = (count: number, change: (at: number) => string | undefined = () => undefined): string =>
+  lines(...Array.from({ length: count }, (_, at) => change(at) ?? `line ${at}`));
+
+test(
+  'a file that the agent created is taken back, final line end or not',
+  inScene(async (scene) => {
+    await scene.turn('t', () => scene.write({ 'USAGE.md': 'text\n', 'docs/other.md': 'text' }));
+    assert.deepEqual(scene.names, ['created USAGE.md', 'created docs/other.md']);
+    for (const { path: file } of scene.changes.files) await scene.changes.settle(file, 'undo');
+    assert.deepEqual([existsSync(scene.path('USAGE.md')), existsSync(scene.path('docs/other.md')), scene.names], [false, false, []]);
+  }),
+);
+
+test(
+  'a command that deletes a file and one that rewrites ten: all are listed, and all come back byte for byte',
+  inScene(async (scene) => {
+    const files: Record<string, string | Uint8Array> = {
+      'gone.txt': '\uFEFFwith a mark\r\nand CRLF, no end',
+      'picture.png': Uint8Array.from([0, 255, 1, 254, 10, 13]),
+    };
+    for (let at = 0; at < 10; at += 1) files[`src/f${at}.ts`] = numbered(20);
+    scene.write(files);
+    await scene.turn('t', () => {
+      rmSync(scene.path('gone.txt'));
+      scene.write({ 'picture.png': Uint8Array.from([9, 9]) });
+      for (let at = 0; at < 10; at += 1)
+        scene.write({ [`src/f${at}.ts`]: numbered(20, (line) => (line % 5 === at % 5 ? 'new' : undefined)) });
+    });
+    assert.equal(scene.names.length, 12);
+    assert.ok(scene.names.includes('deleted gone.txt'));
+    for (const { path: file } of scene.changes.files) await scene.changes.settle(file, 'undo');
+    for (const [name, text] of Object.entries(files)) assert.deepEqual(readFileSync(scene.path(name)), Buffer.from(text), name);
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
+  'after a hunk was undone elsewhere, by hand or with the arrow of the diff, the rest of the file can still be undone',
+  inScene(async (scene) => {
+    scene.write({ 'a.txt': numbered(30) });
+    await scene.turn('t', () => scene.write({ 'a.txt': numbered(30, (at) => (at === 3 || at === 20 ? `agent ${at}` : undefined)) }));
+    scene.write({ 'a.txt': numbered(30, (at) => (at === 20 ? 'agent 20' : undefined)) });
+    await scene.changes.userSaved(scene.path('a.txt'));
+    assert.equal((await scene.hunks('a.txt')).length, 1);
+    await scene.changes.settle(scene.path('a.txt'), 'undo');
+    assert.equal(scene.read('a.txt'), numbered(30));
+  }),
+);
+
+test(
+  'two of five hunks over three files are kept, the others undone; what was kept stays kept in the next window',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(30), b: numbered(30), c: numbered(30) });
+    await scene.turn('t', () =>
+      scene.write({
+        a: numbered(30, (at) => (at === 2 || at === 20 ? `agent ${at}` : undefined)),
+        b: numbered(30, (at) => (at === 5 || at === 25 ? `agent ${at}` : undefined)),
+        c: numbered(30, (at) => (at === 9 ? 'agent 9' : undefined)),
+      }),
+    );
+    const [a1] = await scene.hunks('a');
+    const [, b2] = await scene.hunks('b');
+    assert.ok(a1 && b2);
+    await scene.changes.settle(scene.path('a'), 'keep', [a1]);
+    await scene.changes.settle(scene.path('b'), 'keep', [b2]);
+    await scene.reload().load();
+    assert.deepEqual([(await scene.hunks('a')).length, (await scene.hunks('b')).length, (await scene.hunks('c')).length], [1, 1, 1]);
+    for (const name of ['a', 'b', 'c']) await scene.changes.settle(scene.path(name), 'undo', await scene.hunks(name));
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((name) => scene.read(name)),
+      [numbered(30, (at) => (at === 2 ? 'agent 2' : undefined)), numbered(30, (at) => (at === 25 ? 'agent 25' : undefined)), numbered(30)],
+    );
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
+  'undoing a hunk, or the file, keeps what the user typed, saved or not',
+  inScene(async (scene) => {
+    scene.write({ 'a.txt': numbered(30), 'b.txt': numbered(30) });
+    const agents = (at: number) => (at === 3 || at === 20 ? `agent ${at}` : undefined);
+    await scene.turn('t', () => scene.write({ 'a.txt': numbered(30, agents), 'b.txt': numbered(30, agents) }));
+    const typed = (at: number) => (at === 10 ? 'mine' : agents(at));
+    scene.unsaved.set(scene.path('a.txt'), numbered(30, typed));
+    scene.write({ 'b.txt': numbered(30, typed) });
+    await scene.changes.settle(scene.path('a.txt'), 'undo');
+    await scene.changes.settle(scene.path('b.txt'), 'undo');
+    const mine = numbered(30, (at) => (at === 10 ? 'mine' : undefined));
+    assert.deepEqual([scene.read('a.txt'), scene.read('b.txt')], [mine, mine]);
+  }),
+);
+
+test(
+  'what the user saves during a turn is not the agent’s, nor what they change between turns',
+  inScene(async (scene) => {
+    scene.write({ mine: 'a\n', both: numbered(20) });
+    await scene.turn('t1', async () => {
+      scene.write({ mine: 'mine\n' });
+      await scene.changes.userSaved(scene.path('mine'));
+      scene.write({ both: numbered(20, (at) => (at === 2 ? 'agent' : undefined)) });
+    });
+    assert.deepEqual(scene.names, ['changed both']);
+    scene.write({ mine: 'more\n', both: numbered(20, (at) => (at === 2 ? 'agent' : at === 15 ? 'mine' : undefined)), fresh: 'x' });
+    await scene.turn('t2', () => {});
+    assert.deepEqual(scene.names, ['changed both']);
+    await scene.changes.settle(scene.path('both'), 'undo');
+    assert.equal(
+      scene.read('both'),
+      numbered(20, (at) => (at === 15 ? 'mine' : undefined)),
+    );
+  }),
+);
+
+test(
+  'a hunk that is not there any more is refused, and nothing is written',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(10) });
+    await scene.turn('t', () => scene.write({ a: numbered(10, (at) => (at === 4 ? 'agent' : undefined)) }));
+    const hunks = await scene.hunks('a');
+    const now = numbered(10, (at) => (at === 4 ? 'agent, again' : undefined));
+    scene.write({ a: now });
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo', hunks), /changed in the meantime/);
+    assert.equal(scene.read('a'), now);
+  }),
+);
+
+test(
+  'files go back to before a prompt, only those the agent changed since, and the way back can be undone',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', b: 'one\n', mine: 'one\n' });
+    await scene.turn('t1', () => scene.write({ a: 'two\n' }));
+    await scene.turn('t2', () => {
+      scene.write({ a: 'three\n', made: 'x\n' });
+      rmSync(scene.path('b'));
+    });
+    scene.write({ mine: 'mine\n' });
+    await scene.reload().load();
+    assert.deepEqual((await scene.changes.preview('t2'))?.files, [
+      { name: 'a', how: 'rewrite' },
+      { name: 'b', how: 'create' },
+      { name: 'made', how: 'delete' },
+    ]);
+    await scene.changes.restore('t2');
+    const state = () => [scene.read('a'), scene.read('b'), scene.read('mine'), existsSync(scene.path('made'))];
+    assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
+    await scene.changes.restore('t1');
+    assert.equal(scene.read('a'), 'one\n');
+    await scene.reload().load();
+    await scene.changes.undoRestore();
+    assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
+    assert.equal(await scene.changes.preview('t9'), undefined);
+  }),
+);
+
+test(
+  'a restore that cannot be done whole is not begun',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', b: 'one\n' });
+    await scene.turn('t', () => scene.write({ a: 'two\n', b: 'two\n' }));
+    scene.unsaved.set(scene.path('b'), 'typed\n');
+    await assert.rejects(scene.changes.restore('t'), /b has unsaved changes/);
+    assert.deepEqual([scene.read('a'), scene.read('b')], ['two\n', 'two\n']);
+  }),
+);
+
+test(
+  'nothing is written through a link, over a folder, or into a file that may not be written',
+  inScene(async (scene) => {
+    const outside = path.join(scene.state, 'outside');
+    writeFileSync(outside, 'untouched');
+    mkdirSync(path.join(scene.state, 'elsewhere'));
+    scene.write({ link: 'one\n', 'dir/file': 'one\n', folder: 'one\n', locked: 'one\n' });
+    await scene.turn('t', () => scene.write({ link: 'two\n', 'dir/file': 'two\n', folder: 'two\n', locked: 'two\n' }));
+    for (const name of ['link', 'dir', 'folder']) rmSync(scene.path(name), { recursive: true });
+    symlinkSync(outside, scene.path('link'));
+    symlinkSync(path.join(scene.state, 'elsewhere'), scene.path('dir'));
+    mkdirSync(scene.path('folder'));
+    chmodSync(scene.path('locked'), 0o400);
+    const root = process.getuid?.() === 0;
+    for (const name of ['link', 'dir/file', 'folder', ...(root ? [] : ['locked'])]) {
+      await assert.rejects(scene.changes.settle(scene.path(name), 'undo'), name);
+    }
+    assert.equal(readFileSync(outside, 'utf8'), 'untouched');
+    assert.deepEqual(readdirSync(path.join(scene.state, 'elsewhere')), []);
+    assert.deepEqual(readdirSync(scene.path('folder')), []);
+  }),
+);
+
+test(
+  'a text before the change that is gone or damaged is said, and nothing is changed',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    rmSync(path.join(scene.state, 'objects'), { recursive: true });
+    assert.equal(await scene.changes.segments(scene.path('a')), undefined);
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /is gone/);
+    await assert.rejects(scene.changes.restore('t'));
+    assert.equal(scene.read('a'), 'two\n');
+  }),
+);
+
+test(
+  'ignored files, folders of packages, links and very large files are left out; the repository bears no mark',
+  inScene(async (scene) => {
+    scene.write({ '.gitignore': 'build/\n*.log\n!kept.log\n', 'sub/.gitignore': 'here\n', large: 'x' });
+    symlinkSync(tmpdir(), scene.path('outside'));
+    const before = readdirSync(scene.root).sort();
+    await scene.turn('t', () => {
+      scene.write({ 'build/x': '1', 'a.log': '1', 'kept.log': '1', 'node_modules/p/i.js': '1', '.git/hooks/x': '1' });
+      scene.write({ 'sub/here': '1', 'sub/there': '1', here: '1', large: new Uint8Array(50 * 1024 * 1024) });
+    });
+    assert.deepEqual(scene.names, ['created here', 'created kept.log', 'created sub/there']);
+    for (const { path: file } of scene.changes.files) await scene.changes.settle(file, 'undo');
+    rmSync(scene.path('node_modules'), { recursive: true });
+    rmSync(scene.path('build'), { recursive: true });
+    rmSync(scene.path('.git'), { recursive: true });
+    rmSync(scene.path('a.log'));
+    assert.deepEqual(readdirSync(scene.root).sort(), before);
+  }),
+);
+
+test(
+  'what no change set needs is removed from the disk, what one needs stays',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', b: 'one and only\n' });
+    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    const extra = await scene.store.put(Buffer.from('needed by nobody'));
+    await scene.store.collect(await scene.changes.used());
+    assert.equal(await scene.store.get(extra), undefined);
+    await scene.changes.restore('t');
+    assert.equal(scene.read('a'), 'one\n');
+  }),
+);
+
+test(
+  'agent and user write at random: what is undone leaves exactly the user’s text, and a restore the text of that time',
+  inScene(async (scene) => {
+    let state = 7;
+    const random = (below: number): number => {
+      state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
+      return ((state ^ (state >>> 14)) >>> 0) % below;
+    };
+    for (let round = 0; round < 25; round += 1) {
+      const name = `f${round}`;
+      // Every writer has lines of its own, so that what is left can be told.
+      let users = Array.from({ length: 12 }, (_, at) => `user ${round}.${at}`);
+      let present = users;
+      scene.write({ [name]: present.join('\n') });
+      for (let turn = 0; turn < 3; turn += 1) {
+        await scene.turn(`${round}.${turn}`, () => {
+          present = present.flatMap((line, at) => (random(4) === 0 ? [line, `agent ${turn}.${at}`] : [line]));
+          scene.write({ [name]: present.join('\n') });
+        });
+        const at = random(present.length);
+        const after = users.indexOf(present[at] ?? '');
+        const own = `user ${round}.${turn}+`;
+        if (after >= 0) {
+          present = present.toSpliced(at + 1, 0, own);
+          users = users.toSpliced(after + 1, 0, own);
+          scene.write({ [name]: present.join('\n') });
+        }
+      }
+      await scene.changes.userSaved(scene.path(name));
+      if (scene.changes.files.some((file) => file.name === name)) await scene.changes.settle(scene.path(name), 'undo');
+      assert.equal(scene.read(name), users.join('\n'), `round ${round}`);
+    }
+  }),
+);
