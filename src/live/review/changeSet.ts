@@ -86,6 +86,8 @@ export class ChangeSet {
   /** What the last restore replaced. */
   #undo: (readonly [string, string | null])[] = [];
   #loaded = false;
+  /** What happens in the folder may be the agent's. */
+  #inTurn = false;
 
   /** `file` is where the state is kept between windows. */
   constructor(root: string, file: string, store: ContentStore, effects: FileEffects, log: Log, limits = usualLimits) {
@@ -120,13 +122,17 @@ export class ChangeSet {
     return this.#undo.length > 0;
   }
 
-  /** Names of all contents that are needed. */
-  async used(): Promise<ReadonlySet<string>> {
-    await this.load();
-    const lists = await Promise.all(this.#checkpoints.map(async ({ files }) => [files, ...((await this.#listOf(files))?.values() ?? [])]));
-    const pairs = [...this.#tracked.values()].flatMap(({ before, after }) => [before, after]);
-    const names = [...lists.flat(), ...pairs, ...this.#undo.map(([, one]) => one), ...[...this.#now.values()].map((one) => one.hash)];
-    return new Set(names.filter((one) => one !== null));
+  /** Reads the folder, so that the look at the beginning of a turn is quick. */
+  prime(): Promise<void> {
+    return this.#run(async () => {
+      if (this.#now.size === 0) await this.#scan();
+    });
+  }
+
+  /** The prompts in which the agent changed that file. */
+  turnsChanging(file: string): readonly string[] {
+    const name = this.#nameOf(file);
+    return this.#checkpoints.filter((one) => name !== undefined && one.changed.includes(name)).map((one) => one.turnId);
   }
 
   /** Brings back what an earlier window left; what happened to the files in between was not the agent. */
@@ -149,6 +155,7 @@ export class ChangeSet {
     await this.load();
     await this.#run(async () => {
       const { files } = await this.#scan();
+      this.#inTurn = true;
       for (const name of this.#tracked.keys()) await this.#absorbUser(name, files.get(name)?.hash ?? null);
       const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.hash])));
       this.#checkpoints.push({ turnId, files: await this.#store.put(list), changed: [] });
@@ -157,17 +164,18 @@ export class ChangeSet {
     });
   }
 
-  /** Looks what the agent has done since the last look. */
-  look(): Promise<void> {
+  /** Looks what the agent has done since the last look; `last`: with it the turn is over. */
+  look(last = false): Promise<void> {
     return this.#run(async () => {
+      const checkpoint = this.#checkpoints.at(-1);
+      if (!this.#inTurn || !checkpoint) return;
       const before = this.#now;
-      if (this.#checkpoints.length === 0) return;
       const { files } = await this.#scan();
+      this.#inTurn = !last;
       const names = new Set([...before.keys(), ...files.keys()]);
       const changed = [...names].filter((name) => this.#track(name, before.get(name), files.get(name)));
-      const last = this.#checkpoints.at(-1);
-      if (changed.length === 0 || !last) return;
-      this.#checkpoints[this.#checkpoints.length - 1] = { ...last, changed: [...new Set([...last.changed, ...changed])] };
+      if (changed.length === 0) return;
+      this.#checkpoints[this.#checkpoints.length - 1] = { ...checkpoint, changed: [...new Set([...checkpoint.changed, ...changed])] };
       await this.#save();
       this.#changes.fire();
     });
@@ -354,7 +362,7 @@ export class ChangeSet {
     const at = this.#checkpoints.findLastIndex((one) => one.turnId === turnId);
     const checkpoint = this.#checkpoints[at];
     if (!checkpoint) return undefined;
-    const list = await this.#listOf(checkpoint.files);
+    const list = await listOf(this.#store, checkpoint.files);
     if (!list) return undefined;
     const names = new Set(this.#checkpoints.slice(at).flatMap((one) => one.changed));
     const found = new Map<string, { readonly target: string | null | undefined; readonly present: string | null }>();
@@ -364,13 +372,6 @@ export class ChangeSet {
       found.set(name, { target, present: await this.#present(name) });
     }
     return found;
-  }
-
-  /** undefined when the list is gone: then nothing is known of any file. */
-  async #listOf(name: string): Promise<ReadonlyMap<string, string | null> | undefined> {
-    const bytes = await this.#store.get(name);
-    const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));
-    return parsed.success ? new Map(parsed.data) : undefined;
   }
 
   /** All contents are read, and all files looked at, before the first is written. */
@@ -442,6 +443,23 @@ export class ChangeSet {
       this.#log.error('The changes under review could not be saved', error);
     }
   }
+}
+
+/** Names of all contents that a change set kept in that file needs. */
+export async function usedBy(file: string, store: ContentStore): Promise<readonly string[]> {
+  const parsed = stored.safeParse(await readJson(file));
+  if (!parsed.success) return [];
+  const { files, checkpoints, undo = [] } = parsed.data;
+  const lists = await Promise.all(checkpoints.map(async (one) => [one.files, ...((await listOf(store, one.files))?.values() ?? [])]));
+  const names = [...lists.flat(), ...files.flatMap(([, { before, after }]) => [before, after]), ...undo.map(([, name]) => name)];
+  return names.filter((name) => name !== null);
+}
+
+/** undefined when the list is gone: then nothing is known of any file. */
+async function listOf(store: ContentStore, name: string): Promise<ReadonlyMap<string, string | null> | undefined> {
+  const bytes = await store.get(name);
+  const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));
+  return parsed.success ? new Map(parsed.data) : undefined;
 }
 
 function sameHunk(a: Hunk, b: Hunk): boolean {

@@ -6,6 +6,8 @@ import { deflateRaw, inflateRaw } from 'node:zlib';
 
 const compress = promisify(deflateRaw);
 const expand = promisify(inflateRaw);
+/** Milliseconds for which a content that is not used yet stays: whoever put it may be about to. */
+const GRACE = 60 * 60 * 1000;
 /** What is read from a damaged or foreign object at most. */
 const LARGEST = 64 * 1024 * 1024;
 
@@ -45,12 +47,14 @@ export class ContentStore {
   }
 
   /** Removes what is not used. Resolves with the bytes that are left. */
-  async collect(used: ReadonlySet<string>): Promise<number> {
+  async collect(used: ReadonlySet<string>, now: number): Promise<number> {
     let left = 0;
     for (const folder of await readdir(this.#folder).catch(() => [])) {
       for (const name of await readdir(path.join(this.#folder, folder)).catch(() => [])) {
         const file = path.join(this.#folder, folder, name);
-        if (used.has(folder + name)) left += (await stat(file).catch(() => undefined))?.size ?? 0;
+        const found = await stat(file).catch(() => undefined);
+        if (!found) continue;
+        if (used.has(folder + name) || now - found.mtimeMs < GRACE) left += found.size;
         else await rm(file, { force: true });
       }
     }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
-import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
+import { ChangeSet, type FileEffects, usedBy } from '../../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
 import { plain } from '../../../src/session/diffs.ts';
 import { mergedInto } from '../../../src/session/merge.ts';
@@ -50,6 +50,7 @@ class Scene {
     await this.changes.startTurn(id);
     await act();
     await this.changes.look();
+    await this.changes.look(true);
   }
   async hunks(name: string): Promise<readonly PlacedHunk[]> {
     return hunksOfSegments((await this.changes.segments(this.path(name))) ?? []);
@@ -185,6 +186,19 @@ test(
 );
 
 test(
+  'what happens when no turn runs is not the agent’s, in this window or the next',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    await scene.turn('t', () => {});
+    scene.write({ a: 'mine\n', b: 'mine\n' });
+    await scene.changes.look(true);
+    await scene.reload().load();
+    await scene.changes.look(true);
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
   'a hunk that is not there any more is refused, and nothing is written',
   inScene(async (scene) => {
     scene.write({ a: numbered(10) });
@@ -298,7 +312,10 @@ test(
     scene.write({ a: 'one\n', b: 'one and only\n' });
     await scene.turn('t', () => scene.write({ a: 'two\n' }));
     const extra = await scene.store.put(Buffer.from('needed by nobody'));
-    await scene.store.collect(await scene.changes.used());
+    const used = new Set(await usedBy(path.join(scene.state, 's.json'), scene.store));
+    await scene.store.collect(used, Date.now());
+    assert.ok(await scene.store.get(extra), 'it may be about to be needed');
+    await scene.store.collect(used, Date.now() + 24 * 3600 * 1000);
     assert.equal(await scene.store.get(extra), undefined);
     await scene.changes.restore('t');
     assert.equal(scene.read('a'), 'one\n');
