@@ -17,6 +17,7 @@ import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
 import { outsidePorts } from './editor/outside.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
+import { Changes, fileEffects } from './editor/review/changes.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
@@ -30,6 +31,7 @@ import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { Journal } from './live/journal/journal.ts';
+import { ChangeSets } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
 
 /** Milliseconds that settings which are written one after another are gathered. */
@@ -82,6 +84,9 @@ export function activate(context: vscode.ExtensionContext): void {
   running = { life, sessions };
   const rules: Rules = new Rules(sessions, inputs, context.workspaceState);
   const review = life.own(new Review(sessions, documents, log));
+  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
+  const changes = life.own(new Changes(sessions, changeSets, inputs, log));
+  void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
   const starter = new Starter(sessions, agents, inputs, log);
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const typing = new Typing(Date.now);
@@ -108,7 +113,17 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(vscode.commands.registerCommand('parley.setAside', () => approvals.setAside()));
   let table: CommandTable | undefined;
   const terminals = life.own(new TerminalPanel(sessions));
-  const answers = chatAnswers({ sessions, agents, approvals, review, starter, terminals, newId: randomUUID, run: (id) => table?.[id]() });
+  const answers = chatAnswers({
+    sessions,
+    agents,
+    approvals,
+    review,
+    changeSets,
+    starter,
+    terminals,
+    newId: randomUUID,
+    run: (id) => table?.[id](),
+  });
   const chat: Chat = life.own(
     new Chat(context.extensionUri, {
       desk: sessions,
@@ -134,6 +149,8 @@ export function activate(context: vscode.ExtensionContext): void {
     starter,
     approvals,
     review,
+    changes,
+    changeSets,
     chat,
     inputs,
     secrets,

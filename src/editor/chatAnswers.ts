@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Answers } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
+import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
 import type { Agents } from './agents.ts';
@@ -20,6 +21,7 @@ export interface ChatAnswersDeps {
   readonly agents: Agents;
   readonly approvals: Approvals;
   readonly review: Review;
+  readonly changeSets: ChangeSets;
   readonly starter: Starter;
   readonly terminals: TerminalPanel;
   readonly newId: () => string;
@@ -60,7 +62,7 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       return null;
     },
     revert: async ({ sessionId, turnId, path: file }) => {
-      await revertFile(known(sessionId).store.now, turnId, file);
+      await revertFile(known(sessionId).store.now, turnId, file, deps.changeSets.of(sessionId));
       return null;
     },
     insertAtCursor: async ({ text }) => {

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
+import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { changedFiles } from '../session/select.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -16,6 +17,7 @@ import type { Output } from './output.ts';
 import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
 import type { QuickInputs } from './quickInputs.ts';
+import type { Changes } from './review/changes.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
@@ -30,6 +32,8 @@ export interface CommandDeps {
   readonly starter: Starter;
   readonly approvals: Approvals;
   readonly review: Review;
+  readonly changes: Changes;
+  readonly changeSets: ChangeSets;
   readonly chat: Chat;
   readonly inputs: QuickInputs;
   readonly secrets: Secrets;
@@ -138,10 +142,23 @@ export function commandTable(deps: CommandDeps) {
       const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
+    'parley.keepHunk': (uri?: unknown, line?: unknown) => deps.changes.settleHunk('keep', uri, line),
+    'parley.undoHunk': (uri?: unknown, line?: unknown) => deps.changes.settleHunk('undo', uri, line),
+    'parley.nextHunk': () => deps.changes.go(1),
+    'parley.previousHunk': () => deps.changes.go(-1),
+    'parley.keepFile': (row?: unknown) => deps.changes.settleFile('keep', row),
+    'parley.undoFile': (row?: unknown) => deps.changes.settleFile('undo', row),
+    'parley.keepAllChanges': () => deps.changes.settleAll('keep'),
+    'parley.undoAllChanges': () => deps.changes.settleAll('undo'),
+    'parley.openChange': (row?: unknown) => deps.changes.open(row),
+    'parley.restoreFiles': () => deps.changes.restoreFiles(),
+    'parley.undoRestoreFiles': () => deps.changes.undoRestore(),
     'parley.revertDiff': async (uri?: unknown) => {
       const subject = review.subjectOf(uri);
       const session = subject && sessions.get(subject.sessionId);
-      if (subject?.kind === 'turn' && session) await revertFile(session.store.now, subject.turnId, subject.file);
+      if (subject?.kind === 'turn' && session) {
+        await revertFile(session.store.now, subject.turnId, subject.file, deps.changeSets.of(session.id));
+      }
     },
     'parley.configureModel': () => configureModel(inputs, deps.secrets),
     'parley.forgetModelKey': async () => {

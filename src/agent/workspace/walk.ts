@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { readRealNow } from '../../transport/realFiles.ts';
-import { type IgnoreRules, ignoreRules } from './ignoreRules.ts';
 
 export interface Found {
   /** Absolute. */

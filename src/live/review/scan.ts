@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import ignore from 'ignore';
+import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import type { ContentStore } from './contentStore.ts';
 
 export interface FileState {
@@ -77,7 +77,7 @@ export async function stateOf(
   }
 }
 
-type Rules = readonly { readonly below: string; readonly rules: ReturnType<typeof ignore> }[];
+type Rules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
 
 /** False when there are more files than wanted. */
 async function walk(root: string, below: string, outer: Rules, found: string[], most: number): Promise<boolean> {
@@ -87,9 +87,9 @@ async function walk(root: string, below: string, outer: Rules, found: string[], 
   for (const entry of entries) {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (NEVER.has(entry.name) || isIgnored(rules, `${name}/`)) continue;
+      if (NEVER.has(entry.name) || isIgnored(rules, name, true)) continue;
       if (!(await walk(root, name, rules, found, most))) return false;
-    } else if (entry.isFile() && !isIgnored(rules, name)) {
+    } else if (entry.isFile() && !isIgnored(rules, name, false)) {
       if (found.length >= most) return false;
       found.push(name);
     }
@@ -97,16 +97,16 @@ async function walk(root: string, below: string, outer: Rules, found: string[], 
   return true;
 }
 
-async function rulesIn(folder: string): Promise<ReturnType<typeof ignore> | undefined> {
+async function rulesIn(folder: string): Promise<IgnoreRules | undefined> {
   const text = await readFile(path.join(folder, '.gitignore'), 'utf8').catch(() => '');
-  return text.length > 256 * 1024 ? undefined : ignore().add(text);
+  return text.length > 256 * 1024 ? undefined : ignoreRules(text);
 }
 
 /** The rules nearest to a file have the last word. */
-function isIgnored(rules: Rules, name: string): boolean {
+function isIgnored(rules: Rules, name: string, directory: boolean): boolean {
   for (const { below, rules: own } of rules.toReversed()) {
-    const { ignored, unignored } = own.test(below === '' ? name : name.slice(below.length + 1));
-    if (ignored || unignored) return ignored;
+    const ignored = own(below === '' ? name : name.slice(below.length + 1), directory);
+    if (ignored !== undefined) return ignored;
   }
   return false;
 }

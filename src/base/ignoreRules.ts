@@ -1,4 +1,4 @@
-import { gitGlob } from '../../base/glob.ts';
+import { gitGlob } from './glob.ts';
 
 /** True or false when the rules say that a path below their folder is ignored or is not, undefined when they say nothing about it. */
 export type IgnoreRules = (relative: string, directory: boolean) => boolean | undefined;
