@@ -56,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const protocols = () => bundles.protocols().protocolsSpeaking(translate, guardedFiles());
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
+  let changeSets: ChangeSets | undefined;
   const sessions = life.own(
     new Sessions({
       get protocols() {
@@ -78,13 +79,14 @@ export function activate(context: vscode.ExtensionContext): void {
       now: Date.now,
       newId: randomUUID,
       journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
+      beforePrompt: async (id, turnId) => changeSets?.beforePrompt(id, turnId),
       windowKey: windowKey(),
     }),
   );
   running = { life, sessions };
   const rules: Rules = new Rules(sessions, inputs, context.workspaceState);
   const review = life.own(new Review(sessions, documents, log));
-  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
+  changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
   const changes = life.own(new Changes(sessions, changeSets, inputs, log));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
   const starter = new Starter(sessions, agents, inputs, log);

@@ -34,6 +34,8 @@ export interface LiveDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly journal?: JournalWriter;
+  /** What has to be done before the agent hears of a prompt; the prompt waits in the queue for it. Never rejects. */
+  readonly beforePrompt?: (turnId: TurnId) => Promise<void>;
 }
 
 /** Milliseconds after which one more Stop is meant. */
@@ -59,6 +61,8 @@ export class LiveSession implements HostedSession, Disposable {
   /** The user knows that more is asked than can be open. */
   #saidFull = false;
   #disposed = false;
+  /** The prompt that waits for `beforePrompt`, or is through with it. */
+  #prepared: { readonly turnId: TurnId; done: boolean } | undefined;
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
     this.id = start.id;
@@ -383,7 +387,8 @@ export class LiveSession implements HostedSession, Disposable {
     const others = without(queue, prompt.turnId);
     const wasQueued = others.length < queue.length;
     // What can be sent at once never stands in the queue.
-    if (this.#canSend() && (wasQueued || others.every((one) => one.held))) return this.#sendPrompt(prompt, wasQueued);
+    const atOnce = this.#canSend() && !this.#deps.beforePrompt;
+    if (atOnce && (wasQueued || others.every((one) => one.held))) return this.#sendPrompt(prompt, wasQueued);
     this.#setQueue(wasQueued ? [prompt, ...others] : [...others, prompt]);
     if (link.state === 'closed') void this.restart();
     else this.#drain();
@@ -391,7 +396,7 @@ export class LiveSession implements HostedSession, Disposable {
 
   #drain(): void {
     const next = this.store.now.queue.find((one) => !one.held);
-    if (next && this.#canSend()) this.#sendPrompt(next, true);
+    if (next && this.#canSend() && this.#isPrepared(next.turnId)) this.#sendPrompt(next, true);
   }
 
   #canSend(): boolean {
@@ -401,6 +406,19 @@ export class LiveSession implements HostedSession, Disposable {
   #sendPrompt(prompt: QueuedPrompt, wasQueued: boolean): void {
     if (wasQueued) this.#setQueue(without(this.store.now.queue, prompt.turnId));
     this.#conversation?.adapter.send(asCommand(prompt, this.store.now.commands));
+  }
+
+  #isPrepared(turnId: TurnId): boolean {
+    const { beforePrompt } = this.#deps;
+    if (!beforePrompt) return true;
+    if (this.#prepared?.turnId === turnId) return this.#prepared.done;
+    const mine = { turnId, done: false };
+    this.#prepared = mine;
+    void beforePrompt(turnId).then(() => {
+      mine.done = true;
+      if (this.#prepared === mine && !this.#disposed) this.#drain();
+    });
+    return false;
   }
 
   /** What was to follow waits for the user from now on. */

@@ -3,7 +3,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Launch, Past, Protocol } from '../protocols/adapter.ts';
 import type { Ports } from '../protocols/ports.ts';
-import type { Session, SessionId } from '../session/model.ts';
+import type { Session, SessionId, TurnId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
 import { newSession } from '../session/reduce.ts';
 import type { Change } from '../session/store.ts';
@@ -37,6 +37,8 @@ export interface SessionsDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly journal: Journal;
+  /** What has to be done before an agent hears of a prompt. Never rejects. */
+  readonly beforePrompt?: (id: SessionId, turnId: TurnId) => Promise<void>;
   /** Which window this is: what was open in it comes back. */
   readonly windowKey: string;
 }
@@ -220,6 +222,7 @@ export class Sessions implements SessionHost, Disposable {
       now: this.#deps.now,
       newId: this.#deps.newId,
       journal,
+      ...(this.#deps.beforePrompt ? { beforePrompt: this.#deps.beforePrompt.bind(undefined, id) } : {}),
     });
     const life = new Lifetime();
     life.own(session);

@@ -497,3 +497,27 @@ test('what one of our tools asks is asked by us, and the words with a rejection 
   assert.deepEqual([ask?.ours, ask?.kind === 'approval' && ask.wordless], [true, undefined]);
   live.dispose();
 });
+
+test('the agent hears of a prompt after what has to be done before it, and of a prompt that is taken back meanwhile never', async () => {
+  const waiting = new Map<string, () => void>();
+  const { live, script } = await opened({ beforePrompt: (turnId) => new Promise((resolve) => waiting.set(turnId, resolve)) });
+  script.last().ready();
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  live.send({ type: 'prompt', turnId: 'a', content: text('one') });
+  live.send({ type: 'prompt', turnId: 'b', content: text('two') });
+  assert.deepEqual(script.last().prompts(), []);
+  live.send({ type: 'unqueue', turnId: 'a' });
+  waiting.get('a')?.();
+  await settle();
+  assert.deepEqual([...waiting.keys()], ['a', 'b']);
+  assert.deepEqual(script.last().prompts(), []);
+  waiting.get('b')?.();
+  await settle();
+  assert.deepEqual(
+    script
+      .last()
+      .prompts()
+      .map((prompt) => prompt.turnId),
+    ['b'],
+  );
+});

@@ -4,13 +4,15 @@ import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { SessionId } from '../../session/model.ts';
+import type { SessionId, TurnId } from '../../session/model.ts';
 import type { SessionHost } from '../surface.ts';
 import { ChangeSet, type FileEffects, usedBy } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
 
 /** Milliseconds after the end of a call until the folder is looked at; calls come in bursts. */
 const LOOK_AFTER = 300;
+/** Milliseconds that a prompt waits for the first look at its folder. */
+const LONGEST_LOOK = 2000;
 /** Sessions whose changes can still be reviewed, and bytes that the texts before them may take. */
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
@@ -50,6 +52,19 @@ export class ChangeSets implements Disposable {
     return sets.find((set) => set?.files.some((one) => one.path === file));
   }
 
+  /** Looks at the folder before the agent can change it. Never rejects, and settles after a while even when the folder is very large. */
+  async beforePrompt(id: SessionId, turnId: TurnId): Promise<void> {
+    const set = this.#sets.get(id);
+    if (!set) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, LONGEST_LOOK);
+    });
+    const looked = set.startTurn(turnId).catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error));
+    await Promise.race([looked, late]);
+    clearTimeout(timer);
+  }
+
   userSaved(file: string): void {
     for (const set of this.#sets.values()) this.#report(set.userSaved(file));
   }
@@ -83,7 +98,7 @@ export class ChangeSets implements Disposable {
       case 'link.ready':
         return this.#report(set.prime());
       case 'turn.started':
-        return this.#report(set.startTurn(event.turnId));
+        return set.checkpoints.includes(event.turnId) ? undefined : this.#report(set.startTurn(event.turnId));
       case 'call.changed':
         if (event.change.status === 'done' || event.change.status === 'failed') this.#lookSoon(id, set);
         return;
