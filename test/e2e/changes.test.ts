@@ -66,6 +66,7 @@ test(
     await lens('Undo').first().click();
     await untilFile(inFolder('src/main.ts'), /^(?!\/\/ first line)/);
     assert.match(read('src/main.ts'), /last line of the agent/);
+    await page.locator('.codelens-decoration').nth(1).waitFor({ state: 'hidden' });
     await lens('Keep').click();
     await rows.filter({ hasText: 'main.ts' }).waitFor({ state: 'hidden' });
     await window.command('Parley: Undo All Changes');
@@ -87,7 +88,7 @@ test(
     await page.getByRole('button', { name: 'Restore Files' }).waitFor();
     await window.pictures('changes-restore', ['dark', 'light']);
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await page.locator('.notification-toast', { hasText: 'Files restored' }).waitFor();
+    await window.notification('Files restored').waitFor();
     assert.equal(read('src/main.ts'), before);
     await window.command('Parley: Undo Restore of Files');
     await untilFile(inFolder('src/main.ts'), /^all gone/);

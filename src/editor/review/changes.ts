@@ -219,7 +219,9 @@ export class Changes implements Disposable {
   }
 
   #decorate(editor: vscode.TextEditor): void {
-    const hunks = this.#shown.get(editor.document.uri.toString())?.hunks ?? [];
+    const { uri } = editor.document;
+    // A diff marks its lines itself.
+    const hunks = isPlainTab(uri) ? (this.#shown.get(uri.toString())?.hunks ?? []) : [];
     const ranges = (chosen: readonly PlacedHunk[]) => chosen.map((one) => rangeOf(one, editor.document));
     editor.setDecorations(this.#added, ranges(hunks.filter(({ hunk }) => hunk.after.length > 0)));
     editor.setDecorations(this.#removed, ranges(hunks.filter(({ hunk }) => hunk.after.length === 0)));
@@ -239,8 +241,7 @@ export class Changes implements Disposable {
           const range = rangeOf(one, document);
           const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
           const gone = one.hunk.before.length;
-          const note =
-            gone === 0 || one.hunk.after.length > 0 ? [] : [new vscode.CodeLens(range, { title: removedNote(gone), command: '' })];
+          const note = gone === 0 ? [] : [new vscode.CodeLens(range, { title: removedNote(gone), command: '' })];
           return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...note];
         });
       },
@@ -273,6 +274,12 @@ class FileTree implements vscode.TreeDataProvider<ChangedFile> {
     item.command = { title: vscode.l10n.t('Open Changes'), command: 'parley.openChange', arguments: [row] };
     return item;
   }
+}
+
+/** The file itself is on the screen, not only in a diff. */
+function isPlainTab(uri: vscode.Uri): boolean {
+  const inFront = vscode.window.tabGroups.all.map((group) => group.activeTab?.input);
+  return inFront.some((input) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
 }
 
 function decoration(options: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType {
