@@ -9,6 +9,7 @@ import { callsOf, changedFiles, findTerminal } from '../../src/session/select.ts
 import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
 import { problemOfFrame } from '../protocols/acp/oracle.ts';
 import { temporaryFolder } from './agentProcess.ts';
+import { startService } from './fakeService.ts';
 
 /** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
 function start(t: TestContext, cwd: string, resume?: Resume, files?: Files): Drive {
@@ -141,4 +142,24 @@ test('plan mode is set and told', async (t) => {
   await driven.ready();
   driven.live.send({ type: 'setMode', modeId: 'plan' });
   await driven.until('plan mode', (session) => session.mode?.current === 'plan');
+});
+
+test('a key that the model refuses is a sign-in that is wanted, in the words of the model', async (t) => {
+  const cwd = temporaryFolder(t);
+  const service = await startService(t, [{ status: 401, message: 'expired on 3 May' }]);
+  const env = { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'fake', KIMI_SHARE_DIR: path.join(cwd, '.home') };
+  const args = [path.resolve('dist/parley-agent.js'), '--face', 'acp'];
+  const launch = { kind: 'process', command: process.execPath, args, env, cwd } as const;
+  const driven = drive({ protocol: acp, launch, ports: { tools: [] } });
+  t.after(() => driven.stop());
+  await driven.ready();
+  const turn = await driven.prompt('hi');
+  const answers = driven.frames.map(({ message }) => message as { readonly error?: { readonly code: number } });
+  assert.deepEqual(
+    answers.flatMap(({ error }) => error?.code ?? []),
+    [-32000],
+  );
+  assert.equal(turn.status, 'failed');
+  assert.match(turn.error?.message ?? '', /expired on 3 May/);
+  assert.deepEqual(turn.error?.next, ['signIn', 'showLog']);
 });

@@ -3,10 +3,11 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
+import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, NOT_FOUND } from '../../../protocols/acp/codec.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
-import { type Model, ModelError } from '../../models/model.ts';
+import { isModelError, type Model } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
@@ -42,9 +43,8 @@ const hello = z.object({
     }),
   ),
 });
-const NOT_FOUND = -32002;
 
-/** Serves conversations over ACP (acp.md §3-§9, seen from the other side). Many sessions in one process. */
+/** Serves conversations over ACP (docs/protocols/acp.md, from the other side). Many sessions in one process. */
 export class AcpServer {
   readonly #rpc: Rpc;
   readonly #options: AcpOptions;
@@ -84,7 +84,7 @@ export class AcpServer {
           return await run(params);
         } catch (error) {
           if (error instanceof ResponseError) return error;
-          return new ResponseError(-32603, error instanceof Error ? error.message : String(error));
+          return new ResponseError(INTERNAL, error instanceof Error ? error.message : String(error));
         }
       });
     }
@@ -218,7 +218,7 @@ export class AcpServer {
       return { stopReason: status === 'finished' ? 'end_turn' : 'max_turn_requests' };
     } catch (error) {
       if (error instanceof Cancelled) return { stopReason: 'cancelled' };
-      if (error instanceof ModelError) throw new ResponseError(-32603, error.message);
+      if (isModelError(error)) throw new ResponseError(error.kind === 'login' ? AUTH_REQUIRED : INTERNAL, error.message);
       throw error;
     } finally {
       this.#turns.delete(turn);
@@ -256,12 +256,13 @@ function modesOf(conversation: Conversation): object {
 /** The folder a session works in; refused in words when it cannot be one. */
 function mustBeFolder(cwd: string, others: readonly string[]): void {
   const relative = [cwd, ...others].find((one) => !path.isAbsolute(one));
-  if (relative !== undefined) throw new ResponseError(-32602, `The folder has to be an absolute path, not "${relative}"`);
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw new ResponseError(-32602, `${cwd} is not a folder on this machine`);
+  if (relative !== undefined) throw new ResponseError(INVALID_PARAMS, `The folder has to be an absolute path, not "${relative}"`);
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new ResponseError(INVALID_PARAMS, `${cwd} is not a folder on this machine`);
 }
 
 function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {
   const parsed = schema.safeParse(params);
-  if (!parsed.success) throw new ResponseError(-32602, `Bad params: ${problemsOf(parsed.error)}`);
+  if (!parsed.success) throw new ResponseError(INVALID_PARAMS, `Bad params: ${problemsOf(parsed.error)}`);
   return parsed.data;
 }
