@@ -10,11 +10,11 @@ import type { Adapter, AdapterContext, Launch, Past } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit } from '../ports.ts';
-import { type Codec, faultOf, NOT_FOUND } from './codec.ts';
+import { type Codec, faultOf } from './codec.ts';
 import { type FileArgs, FilePort } from './files.ts';
 import type { LinkFacts } from './forms.ts';
 import { type AcpSetup, type AcpState, acpMachine, codecOf, foldersOf, LIMITS, newAcp } from './machine.ts';
-import { sessionAnswer, sessionList } from './schema.ts';
+import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
 import { variablesIn } from './signIn.ts';
 import { type TerminalArgs, TerminalPort } from './terminals.ts';
 

@@ -5,6 +5,7 @@ import type { Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { Content, Fault } from '../../session/model.ts';
 import {
+  AUTH_REQUIRED,
   type ContentBlock,
   type InitializeAnswer,
   initializeAnswer,
@@ -20,14 +21,6 @@ import {
  * What the versions of the protocol say differently, in one form (docs/protocols/acp.md, "Versions"), and the words that are alike in both:
  * content blocks and errors. Pure, and used by both ends: the agent's server writes what the client reads here.
  */
-
-export const AUTH_REQUIRED = -32000;
-export const NOT_FOUND = -32002;
-export const UNSUPPORTED_VERSION = -32022;
-export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
-export const INTERNAL = -32603;
-export const CANCELLED = -32800;
 
 /** One version of the protocol. Behind it there is one form of everything. */
 export interface Codec {

@@ -57,19 +57,13 @@ import {
 } from './calls.ts';
 import {
   type Accepts,
-  AUTH_REQUIRED,
   type ClientAbilities,
   type Codec,
   faultOf,
   hello,
-  INTERNAL,
-  INVALID_PARAMS,
   isReminder,
-  METHOD_NOT_FOUND,
-  NOT_FOUND,
   toBlocks,
   toContent,
-  UNSUPPORTED_VERSION,
   unreadable,
   version1,
 } from './codec.ts';
@@ -91,18 +85,24 @@ import {
 import { type Quirks, quirksOf } from './quirks.ts';
 import {
   type Activity,
+  AUTH_REQUIRED,
   type AuthMethod,
   anyHello,
   type ContentBlock,
   elicitationRequest,
+  INTERNAL,
+  INVALID_PARAMS,
   type InitializeAnswer,
   LONGEST_ID,
+  METHOD_NOT_FOUND,
+  NOT_FOUND,
   type PermissionRequest,
   promptAnswer,
   readRequest,
   type SessionAnswer,
   terminalName,
   terminalRequest,
+  UNSUPPORTED_VERSION,
   type Update,
   type WireCall,
   writeRequest,
@@ -1807,7 +1807,7 @@ class AcpStep extends Step<AcpState> {
   showQuestion(question: Question): void {
     if (Object.values(question.facts.edits).some((edit) => edit.state === 'reading')) return;
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
-    const built = this.questionAsk(question, open?.id ?? this.newId());
+    const built = this.questionAsk(question, open?.id ?? '');
     if (!built) return;
     if (open && meaningOf(built, this.state.setup.cwd) === meaningOf(open.shown, this.state.setup.cwd)) {
       if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
@@ -1816,7 +1816,7 @@ class AcpStep extends Step<AcpState> {
       return this.emit({ type: 'ask.changed', ask: built });
     }
     if (open && !this.withdrawQuestion(question)) return;
-    const shown = open ? { ...built, id: this.newId() } : built;
+    const shown = { ...built, id: this.newId() };
     question.askId = shown.id;
     this.askUser(shown, { is: 'permission', id: question.requestId });
   }

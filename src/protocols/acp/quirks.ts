@@ -22,14 +22,41 @@ interface Entry {
   readonly from: string;
   readonly until?: string;
   readonly quirks: Quirks;
+  /** A recording that proves it, in test/protocols/acp. */
   readonly proof: string;
+  /** The title of the transcript that fails without it. */
+  readonly transcript: string;
 }
 
 export const quirkTable: readonly Entry[] = [
-  { agent: 'gemini-cli', from: '0.61.0', quirks: { missingFileIsEmpty: true }, proof: 'recorded/gemini-new-file.jsonl' },
-  { agent: 'gemini-cli', from: '0.61.0', quirks: { loadErasesYoung: true }, proof: 'recorded/gemini-load-too-soon.jsonl' },
-  { agent: 'opencode', from: '1.18.33', quirks: { mirrorsWrites: true }, proof: 'recorded/opencode-refused-write.jsonl' },
-  { agent: 'copilot', from: '1.0.102', quirks: { noProcessTools: true }, proof: 'recorded/copilot-initialize.jsonl' },
+  {
+    agent: 'gemini-cli',
+    from: '0.61.0',
+    quirks: { missingFileIsEmpty: true },
+    proof: 'recorded/gemini-new-file.jsonl',
+    transcript: 'quirk: a missing file is empty for an agent that cannot read the error',
+  },
+  {
+    agent: 'gemini-cli',
+    from: '0.61.0',
+    quirks: { loadErasesYoung: true },
+    proof: 'recorded/gemini-load-too-soon.jsonl',
+    transcript: 'quirk: a young conversation is loaded when the minute it began in is over',
+  },
+  {
+    agent: 'opencode',
+    from: '1.18.33',
+    quirks: { mirrorsWrites: true },
+    proof: 'recorded/opencode-refused-write.jsonl',
+    transcript: 'quirk: an agent that writes by itself only mirrors outside, and is not refused',
+  },
+  {
+    agent: 'copilot',
+    from: '1.0.102',
+    quirks: { noProcessTools: true },
+    proof: 'recorded/copilot-initialize.jsonl',
+    transcript: 'quirk: an agent that refuses tool servers as processes is offered none',
+  },
 ];
 
 export function quirksOf(agent: string | undefined, version: string | undefined): Quirks {

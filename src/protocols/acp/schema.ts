@@ -285,6 +285,15 @@ export const terminalRequest = z.object({
 });
 export const terminalName = z.object({ sessionId: id, terminalId: id });
 
+// --- codes of errors
+
+export const AUTH_REQUIRED = -32000;
+export const NOT_FOUND = -32002;
+export const UNSUPPORTED_VERSION = -32022;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL = -32603;
+
 /** The part of the answer to initialize that is read before its version is known. */
 export const anyHello = z.looseObject({ protocolVersion: z.number() });
 export const elicitationRequest = z.looseObject({ mode: z.string() });

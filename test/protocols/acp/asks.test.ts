@@ -134,23 +134,6 @@ test('58: a form with every kind of property', async (t) => {
   await finish();
 });
 
-test('a choice and its free-text twin are one field', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const properties = { question_0: { type: 'string', oneOf: [{ const: 'a', title: 'A' }] }, question_0_custom: { type: 'string' } };
-  const answered = made.agent.ask('elicitation/create', form(properties, ['question_0']));
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  const [ask] = asks;
-  assert.ok(ask?.kind === 'question');
-  assert.deepEqual(
-    ask.fields.map((field) => [field.id, field.free]),
-    [['question_0', true]],
-  );
-  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values: { question_0: ['something else'] } } });
-  assert.deepEqual((await answered).result, { action: 'accept', content: { question_0_custom: 'something else' } });
-  await finish();
-});
-
 test('59: stopping the turn cancels a form, dismissing it too; a pattern that never ends binds nobody', async (t) => {
   const made = await scene(t);
   const { driven, finish } = await inTurn(made);
@@ -246,16 +229,6 @@ test('signing in with the agent, then the call that failed is made once more', a
   assert.deepEqual(session.asks, []);
 });
 
-test('not signing in ends the link with a reason; nothing is chosen by itself', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  agent.handlers['session/new'] = () => wantsAuth;
-  const driven = start();
-  driven.onAsk(() => ({ kind: 'option', optionId: '' }));
-  await assert.rejects(driven.ready(), /no way was chosen/);
-  assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
-});
-
 test('signing in by variables: asked as secrets, kept, and the agent starts again with them', async (t) => {
   const { agent, start } = await scene(t);
   const kept = new Map<string, string>();
@@ -323,38 +296,6 @@ test('signing in in a terminal: the named command, or the configured one with ar
   assert.equal(ran[1]?.command, process.execPath);
   assert.equal(ran[1]?.args.at(-1), '--login');
   assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
-});
-
-test('a prompt that wants a sign-in first is sent once more after it', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  agent.handlers.authenticate = () => ({});
-  let prompts = 0;
-  agent.handlers['session/prompt'] = () => {
-    prompts += 1;
-    return prompts === 1 ? wantsAuth : { stopReason: 'end_turn' };
-  };
-  const driven = start();
-  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
-  await driven.ready();
-  assert.equal((await driven.prompt('hi')).status, 'done');
-  assert.equal(prompts, 2);
-  assert.equal(driven.now().link.state, 'ready');
-});
-
-test('a sign-in in the middle of a conversation that starts the agent again goes on with it', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ agentCapabilities: { loadSession: true }, authMethods: [{ id: 'own', name: 'Own', type: 'terminal', args: ['--login'] }] });
-  agent.handlers['session/prompt'] = () => (agent.starts.length === 1 ? wantsAuth : { stopReason: 'end_turn' });
-  agent.handlers['session/load'] = () => {
-    agent.text('said before');
-    return {};
-  };
-  const driven = start({ ports: { runVisibly: async () => ({ code: 0, signal: null }) } });
-  driven.onAsk(() => ({ kind: 'option', optionId: 'own' }));
-  await driven.ready();
-  const turn = await driven.prompt('hi');
-  assert.deepEqual([turn.status, turn.parts], ['done', []]);
 });
 
 test('what is still asked while the agent starts ends with it', async (t) => {

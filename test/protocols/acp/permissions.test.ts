@@ -4,7 +4,7 @@ import { workspacePathsAt } from '../../../src/live/workspacePaths.ts';
 import { MOST_ASKS } from '../../../src/session/askLimit.ts';
 import { autoAnswer } from '../../../src/session/policy.ts';
 import { callsOf } from '../../../src/session/select.ts';
-import { later, SESSION } from '../../fakes/acp.ts';
+import { SESSION } from '../../fakes/acp.ts';
 import { inTurn, type Scene, scene } from './scene.ts';
 
 const yes = { optionId: 'y', name: 'Yes', kind: 'allow_once' };
@@ -28,72 +28,6 @@ async function asked(made: Scene, toolCall: object = {}, options: readonly objec
   return { driven, finish, answered, ask, leave };
 }
 
-test('32: kinds that repeat are all shown, a kind nobody knows too, and the id goes back', async (t) => {
-  const made = await scene(t);
-  const options = [
-    { optionId: 'p', name: 'Always in this project', kind: 'allow_always' },
-    { optionId: 'u', name: 'Always', kind: 'allow_always' },
-    { optionId: 'o', name: 'Maybe', kind: 'perhaps' },
-    no,
-  ];
-  const { ask, driven, answered, finish } = await asked(made, {}, options);
-  assert.ok(ask?.kind === 'approval');
-  assert.deepEqual(
-    ask.options.map((one) => one.label),
-    ['Always in this project', 'Always', 'Maybe', 'No'],
-  );
-  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'u' } });
-  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'u' } });
-  await finish();
-});
-
-test('33, 34 and 36: two open requests are answered each on its own, once; neither by the other', async (t) => {
-  const made = await scene(t);
-  const { driven, call, finish } = await inTurn(made);
-  const first = made.agent.ask('session/request_permission', request('c1'));
-  const second = made.agent.ask('session/request_permission', request('c2'));
-  const { asks } = await driven.until('two asks', (session) => session.asks.length === 2);
-  await call('c1', (one) => one.status === 'waiting');
-  const [one, two] = asks;
-  driven.live.send({ type: 'answer', askId: two?.id ?? '', answer: { kind: 'option', optionId: 'n' } });
-  driven.live.send({ type: 'answer', askId: two?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
-  assert.deepEqual((await second).result, { outcome: { outcome: 'selected', optionId: 'n' } });
-  assert.equal(driven.now().asks.length, 1, 'the first is still open');
-  driven.live.send({ type: 'answer', askId: one?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
-  assert.deepEqual((await first).result, { outcome: { outcome: 'selected', optionId: 'y' } });
-  await call('c1', (seen) => seen.status === 'running');
-  assert.deepEqual(
-    callsOf(await finish()).map((seen) => seen.status),
-    ['ended', 'rejected'],
-  );
-});
-
-test('35 and 38: cancel tells the agent, then answers all that is open and all that still comes; an error afterwards is none', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, turnId } = await inTurn(made);
-  const open = [agent.ask('session/request_permission', request('c1')), agent.ask('session/request_permission', request('c2'))];
-  await driven.until('two asks', (session) => session.asks.length === 2);
-  driven.live.send({ type: 'cancel' });
-  const answers = await Promise.all(open);
-  await agent.got('session/cancel');
-  const order = agent.received.map((frame) => frame.method ?? 'answer');
-  assert.ok(order.indexOf('session/cancel') < order.indexOf('answer'), 'the agent hears of it before the answers');
-  const late = await agent.ask('session/request_permission', request('c3'));
-  for (const { result } of [...answers, late]) assert.deepEqual(result, { outcome: { outcome: 'cancelled' } });
-  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'failed' });
-  agent.send({ jsonrpc: '2.0', id: (await agent.got('session/prompt')).id, error: { code: -32603, message: 'aborted' } });
-  const turn = await driven.ended(turnId);
-  assert.deepEqual([turn.status, turn.error], ['cancelled', undefined]);
-  assert.ok(callsOf(turn).every((call) => call.status === 'cancelled'));
-});
-
-test('37: cancelled without our asking is a cancelled turn', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
-  assert.equal((await finish('cancelled')).status, 'cancelled');
-});
-
 test('37b: no rule answers where there are several ways to allow once', async (t) => {
   const made = await scene(t);
   const answers = [
@@ -105,140 +39,6 @@ test('37b: no rule answers where there are several ways to allow once', async (t
   assert.ok(ask?.kind === 'approval' && ask.detail.type === 'command');
   assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, workspacePathsAt(made.cwd)), undefined);
   await leave();
-});
-
-test("37c: Qwen's questions are answered beside the outcome, by their number", async (t) => {
-  const made = await scene(t);
-  const _meta = {
-    qwenInteractionKind: 'user_question',
-    qwenQuestions: [
-      {
-        question: 'Which colour?',
-        header: 'Colour',
-        options: [{ label: 'Red', description: 'warm' }, { label: 'Blue' }],
-        multiSelect: false,
-      },
-    ],
-  };
-  const { ask, driven, answered, finish } = await asked(made, { _meta });
-  assert.ok(ask?.kind === 'question');
-  assert.deepEqual(ask.fields[0]?.choices, [{ label: 'Red', description: 'warm' }, { label: 'Blue' }]);
-  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values: { 0: ['Red'] } } });
-  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'y' }, answers: { 0: 'Red' } });
-  await finish();
-});
-
-test('39: a request of an unknown session, and one without options', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const strange = await made.agent.ask('session/request_permission', { ...request('c1'), sessionId: 'other' });
-  assert.deepEqual(strange.result, { outcome: { outcome: 'cancelled' } });
-  const bare = made.agent.ask('session/request_permission', request('c2', []));
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  const [ask] = asks;
-  assert.ok(ask?.kind === 'approval' && ask.options.length === 1);
-  driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: ask.options[0]?.id ?? '' } });
-  assert.deepEqual((await bare).result, { outcome: { outcome: 'cancelled' } });
-  await finish();
-});
-
-test('an edit is asked about with the whole change, placed before the ask opens', async (t) => {
-  const made = await scene(t);
-  const file = made.file('a.txt', 'one\ntwo\n');
-  const content = [{ type: 'diff', path: file, oldText: 'two', newText: 'TWO' }];
-  const { ask, leave } = await asked(made, { kind: 'edit', content });
-  assert.deepEqual(ask?.kind === 'approval' && ask.detail, {
-    type: 'edit',
-    diffs: [{ path: file, before: 'one\ntwo\n', after: 'one\nTWO\n' }],
-  });
-  await leave();
-});
-
-test('a command is taken from the arguments, whatever kind the agent calls it', async (t) => {
-  const made = await scene(t);
-  const toolCall = { kind: 'read', rawInput: { command: ['bash', '-lc', 'echo x; cat f'], cwd: '/w' } };
-  const { ask, leave } = await asked(made, toolCall);
-  assert.deepEqual(ask?.kind === 'approval' && ask.detail, { type: 'command', command: 'echo x; cat f', cwd: '/w' });
-  await leave();
-});
-
-test('a command in the title with its folder in the text is a command', async (t) => {
-  const made = await scene(t);
-  const content = [{ type: 'content', content: { type: 'text', text: '[current working directory /w]' } }];
-  const toolCall = { kind: 'execute', title: 'npm test', content };
-  const { ask, leave } = await asked(made, toolCall);
-  assert.deepEqual(ask?.kind === 'approval' && ask.detail, { type: 'command', command: 'npm test', cwd: '/w' });
-  await leave();
-});
-
-test('a command is taken whole from arguments that came as text, not from a question that cuts it short', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const content = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
-  const update = { toolCallId: 'c1', kind: 'execute', title: 'Bash', status: 'in_progress' };
-  made.agent.update({ sessionUpdate: 'tool_call', ...update, content: content('{"command":"echo one; rm') });
-  made.agent.update({ sessionUpdate: 'tool_call_update', ...update, content: content('{"command":"echo one; rm -rf two"}') });
-  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { content: content('Running: echo one; r…') }));
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  assert.deepEqual(asks[0]?.kind === 'approval' && asks[0].detail, { type: 'command', command: 'echo one; rm -rf two' });
-  driven.live.send({ type: 'cancel' });
-  await answered;
-  await finish('cancelled');
-});
-
-test('a permission while no turn runs is asked, and outlives nothing but its agent', async (t) => {
-  const made = await scene(t);
-  made.agent.handlers['session/prompt'] = () => later;
-  const driven = made.start();
-  await driven.ready();
-  const answered = made.agent.ask('session/request_permission', request('c1'));
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  assert.equal(asks[0]?.turnId, undefined);
-  driven.live.send({ type: 'answer', askId: asks[0]?.id ?? '', answer: { kind: 'option', optionId: 'y' } });
-  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'y' } });
-});
-
-test('a call about which nobody was answered when the turn ended was not done', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const toolCall = { toolCallId: 'open', title: 'Left open', kind: 'edit' };
-  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
-  void made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
-  await driven.until('the ask', (session) => session.asks.length > 0);
-  const turn = await finish();
-  assert.deepEqual(
-    callsOf(turn).map((call) => call.status),
-    ['cancelled'],
-  );
-  assert.deepEqual(driven.now().asks, []);
-  assert.deepEqual(
-    driven
-      .now()
-      .turns.flatMap(callsOf)
-      .map((call) => call.status),
-    ['cancelled'],
-  );
-});
-
-test('a call that turns out to be another while it is asked about is asked about anew: no answer to what was shown before counts', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const execute = { title: 'ls', kind: 'execute', rawInput: { command: 'ls' } };
-  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], execute));
-  const [first] = (await driven.until('an ask', (session) => session.asks.length === 1)).asks;
-  assert.ok(first?.kind === 'approval');
-  // The same again, and what is no part of the question, change nothing.
-  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', ...execute, locations: [{ path: '/x' }], rawOutput: 'x' });
-  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', title: 'rm -rf ~', rawInput: { command: 'rm -rf ~' } });
-  const isOther = (session: { readonly asks: readonly { readonly id: string }[] }) => session.asks.some((ask) => ask.id !== first.id);
-  const { asks } = await driven.until('another ask', isOther);
-  assert.equal(asks.length, 1);
-  assert.ok(asks[0]?.kind === 'approval');
-  assert.deepEqual([asks[0].title, asks[0].detail], ['rm -rf ~', { type: 'command', command: 'rm -rf ~' }]);
-  driven.live.send({ type: 'answer', askId: first.id, answer: { kind: 'option', optionId: 'y' } });
-  driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'n' } });
-  assert.deepEqual((await answered).result, { outcome: { outcome: 'selected', optionId: 'n' } });
-  await finish();
 });
 
 test('two questions about one call show what each of them asks, and each has its own answer', async (t) => {
@@ -349,36 +149,6 @@ test('a call with arguments nested too deeply to be written again costs nothing 
   made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'deep', status: 'completed' });
   await finish();
   assert.equal(driven.now().link.state, 'ready');
-});
-
-test('what nobody allowed is not shown as done: a question that was taken back leaves a cancelled call', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, finish } = await inTurn(made);
-  const taken = agent.ask('session/request_permission', request('c1'), 'q1');
-  await driven.until('an ask', (session) => session.asks.length === 1);
-  agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'q1' } });
-  assert.deepEqual((await taken).result, { outcome: { outcome: 'cancelled' } });
-  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c2', title: 'No word', status: 'in_progress' });
-  assert.deepEqual(
-    callsOf(await finish()).map((seen) => seen.status),
-    ['cancelled', 'ended'],
-  );
-});
-
-test('a question taken back and a call gone on with all the same is as the agent says', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, finish } = await inTurn(made);
-  const taken = agent.ask('session/request_permission', request('c1'), 'q1');
-  await driven.until('an ask', (session) => session.asks.length === 1);
-  agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'q1' } });
-  await taken;
-  agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
-  assert.deepEqual(
-    callsOf(await finish()).map((seen) => seen.status),
-    ['done'],
-  );
 });
 
 test('a rule about commands answers only when it is known what runs: all arguments, in the workspace, under no other name', async (t) => {

@@ -1,25 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textOf } from '../../agents/drive.ts';
-import { later, Refuse, SESSION } from '../../fakes/acp.ts';
+import { Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
-
-const commands = (name: string) => ({
-  sessionUpdate: 'available_commands_update',
-  availableCommands: [{ name, description: 'd', input: { hint: '' } }],
-});
-
-test('9: an update before the answer to session/new is taken in', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.handlers['session/new'] = () => {
-    agent.update(commands('memory show'));
-    agent.update(commands('other'), 'somebody-else');
-    return { sessionId: SESSION };
-  };
-  const session = await start().ready();
-  assert.deepEqual(session.commands, [{ name: 'memory show', description: 'd', aliases: [] }]);
-  assert.equal(session.resumeKey, SESSION);
-});
 
 const record = [
   { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: '<system-reminder>be good</system-reminder>' } },
@@ -54,22 +37,6 @@ test('10: a record comes before and after the answer to session/load', async (t)
   ]);
   const call = session.turns[0]?.parts.find((part) => part.kind === 'call');
   assert.equal(call?.kind === 'call' && call.call.status, 'ended', 'a call the record leaves open is over, and nobody knows how');
-});
-
-test('a transcript that is on the screen is not shown twice, and resume is preferred to load', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ agentCapabilities: { loadSession: true } });
-  agent.handlers['session/load'] = () => {
-    for (const update of record) agent.update(update);
-    agent.update(commands('kept'));
-    return {};
-  };
-  const loaded = await start({ resume: { key: SESSION, history: false } }).ready();
-  assert.deepEqual([loaded.turns.length, loaded.commands.length], [0, 1]);
-  agent.is({ agentCapabilities: { loadSession: true, sessionCapabilities: { resume: {} } } });
-  agent.handlers['session/resume'] = () => ({});
-  await start({ resume: { key: SESSION, history: false } }).ready();
-  assert.ok(agent.received.some((frame) => frame.method === 'session/resume'));
 });
 
 test('a conversation the agent has lost goes on as a new one, and says so', async (t) => {
@@ -133,26 +100,6 @@ test('a conversation in which nothing was said is begun anew without a word when
   await driven.live.restart();
   assert.deepEqual((await driven.ready()).notices, []);
   assert.ok(agent.received.some((frame) => frame.method === 'session/load'));
-});
-
-test('what a record says in the place of a call and its result is no prompt', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ agentCapabilities: { loadSession: true } });
-  agent.handlers['session/load'] = () => {
-    for (const text of ['go', '[Function Response: read_file]', '[Function Response: of what?] I ask']) {
-      agent.update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
-      agent.text('so');
-    }
-    return {};
-  };
-  const session = await start({ resume: { key: SESSION, history: true } }).ready();
-  assert.deepEqual(
-    session.turns.map((turn) => [turn.prompt.map((one) => (one.type === 'text' ? one.text : '')).join(''), textOf(turn)]),
-    [
-      ['go', 'soso'],
-      ['[Function Response: of what?] I ask', 'so'],
-    ],
-  );
 });
 
 const select = (id: string, category: string | null, currentValue: string, values: readonly string[]) => ({
@@ -238,18 +185,6 @@ test('13: legacy models, and modes without an echo', async (t) => {
   assert.deepEqual((await agent.got('session/set_model')).params, { sessionId: SESSION, modelId: 'm2' });
 });
 
-test('17: current_mode_update with either field', async (t) => {
-  const { agent, start } = await scene(t);
-  const all = ['a', 'b', 'c'].map((id) => ({ id, name: id }));
-  agent.handlers['session/new'] = () => ({ sessionId: SESSION, modes: { currentModeId: 'a', availableModes: all } });
-  const driven = start();
-  await driven.ready();
-  agent.update({ sessionUpdate: 'current_mode_update', currentModeId: 'b' });
-  await driven.until('mode b', (session) => session.mode?.current === 'b');
-  agent.update({ sessionUpdate: 'current_mode_update', modeId: 'c' });
-  await driven.until('mode c', (session) => session.mode?.current === 'c');
-});
-
 test('the record of conversations: pages, other folders left out; deleting one that is gone; a copy', async (t) => {
   const { agent, start, cwd } = await scene(t);
   agent.is({ agentCapabilities: { sessionCapabilities: { list: {}, delete: {}, fork: true } } });
@@ -295,12 +230,4 @@ test('what is asked while the window closes is answered before the agent goes', 
   const stopped = driven.stop();
   assert.deepEqual((await asked).result, { outcome: { outcome: 'cancelled' } });
   await stopped;
-});
-
-test('a session that never becomes ready can be ended', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.handlers['session/new'] = () => later;
-  const driven = start();
-  await agent.got('session/new');
-  await driven.stop();
 });

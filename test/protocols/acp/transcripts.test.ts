@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AcpState } from '../../../src/protocols/acp/machine.ts';
 import { acpMachine, LIMITS, newAcp } from '../../../src/protocols/acp/machine.ts';
+import { quirkTable } from '../../../src/protocols/acp/quirks.ts';
 import { type TranscriptProtocol, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 /*
@@ -71,4 +72,9 @@ test('every case has a title of its own', () => {
     titles.filter((title, at) => titles.indexOf(title) !== at),
     [],
   );
+});
+
+test('every quirk names its transcript', () => {
+  const titles = transcriptTitles(acpTranscripts.folder);
+  for (const { transcript } of quirkTable) assert.ok(titles.includes(transcript), transcript);
 });

@@ -3,53 +3,6 @@ import { test } from 'node:test';
 import { textOf } from '../../agents/drive.ts';
 import { inTurn, scene } from './scene.ts';
 
-test('14 and 15: unknown kinds are left aside, empty chunks are invisible', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { finish } = await inTurn(made);
-  agent.update({ sessionUpdate: 'hologram', x: 1 });
-  agent.update({ no: 'kind' });
-  agent.text('', { _meta: { usage: { inputTokens: 3 } } });
-  agent.update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text' } });
-  const turn = await finish();
-  assert.deepEqual(
-    turn.parts.map((part) => part.kind),
-    ['content'],
-  );
-});
-
-test('16: a change of messageId begins a new message; without ids a call in between does', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { finish } = await inTurn(made);
-  agent.text('a1', { messageId: 'm1' });
-  agent.text('b1', { messageId: 'm2' });
-  agent.text('a2', { messageId: 'm1' });
-  agent.text('c');
-  agent.update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'hm' } });
-  agent.text('d');
-  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'T', status: 'completed' });
-  agent.text('e');
-  agent.update({ sessionUpdate: 'plan', entries: [{ content: 'p', priority: 'high', status: 'pending' }] });
-  agent.text('f');
-  const turn = await finish();
-  const seen = turn.parts.map((part) => (part.kind === 'text' || part.kind === 'thought' ? part.text : part.kind));
-  assert.deepEqual(seen, ['a1a2', 'b1', 'c', 'hm', 'd', 'call', 'e', 'f']);
-});
-
-test('18 and 19: usage after the end is taken, a size of 0 is none', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  await finish('end_turn', { usage: { totalTokens: 9, inputTokens: 5, outputTokens: 4 } });
-  made.agent.update({ sessionUpdate: 'usage_update', used: 1200, size: 0, cost: { amount: 0.5, currency: 'USD' } });
-  const { usage } = await driven.until('usage', (session) => session.usage?.used === 1200);
-  assert.deepEqual(usage, { input: 5, output: 4, used: 1200, cost: { amount: 0.5, currency: 'USD' } });
-  made.agent.update({ sessionUpdate: 'usage_update', used: -5, size: 8000 });
-  await driven.until('the size', (session) => session.usage?.size === 8000);
-  assert.equal(driven.now().usage?.used, 1200, 'less than nothing is not used');
-  assert.equal(driven.now().turns.length, 1);
-});
-
 test('text after the end belongs to no prompt: it stands in a turn of its own and the next prompt ends that', async (t) => {
   const made = await scene(t);
   const { driven, finish } = await inTurn(made);

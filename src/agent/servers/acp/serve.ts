@@ -3,7 +3,8 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
-import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, NOT_FOUND } from '../../../protocols/acp/codec.ts';
+import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, NOT_FOUND } from '../../../protocols/acp/schema.ts';
+
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
