@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { messageOf } from '../base/log.ts';
@@ -137,14 +138,15 @@ async function serveAcp(options: Options): Promise<void> {
   process.stdout.on('error', () => end(0));
 }
 
-/** Qwen's structured input and output, and plain text (qwen.md). */
+/** Qwen's structured input and output, and plain text (docs/protocols/qwen.md). */
 function serveStructured(options: QwenOptions): void {
   console.log = console.info = console.debug = console.error;
-  const cwd = process.cwd();
+  const cwd = path.resolve(options.workDir ?? '.');
+  if (!isFolder(cwd)) return refuse(`${cwd} is not a folder`);
   const started = startQwen({
     options,
-    model: chooseModel(process.env),
-    workspace: { cwd, roots: [cwd] },
+    model: modelOf(options),
+    workspace: { cwd, roots: [cwd, ...options.addDirs.map((folder) => path.resolve(folder))] },
     home: sessionHome(process.env),
     // What is said goes through `print`: the answer to the last line comes when our input has ended already.
     channel: () => stdioChannel(process.stdin, new PassThrough()),
@@ -190,7 +192,7 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
   return end;
 }
 
-function modelOf({ model }: Options): Model {
+function modelOf({ model }: Pick<Options, 'model'>): Model {
   return chooseModel(model === undefined ? process.env : { ...process.env, PARLEY_MODEL_NAME: model });
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../agentProcess.ts';
@@ -296,4 +297,69 @@ test('the output has the form that was asked for, whatever form the input has', 
   const greeting = metadata(agent.lines()[0] ?? {});
   assert.deepEqual([greeting.input_format, greeting.output_format], ['stream-chunk-json', 'stream-json']);
   assert.doesNotMatch(agent.told.out, /chat\.completion\.chunk/);
+});
+
+const statuses = (lines: readonly Line[]): readonly string[] =>
+  lines.flatMap((line) =>
+    [...JSON.stringify(line).matchAll(/"status":"(Pending|Confirming|Executing|Success|Error|Canceled)"/g)].map((match) => match[1] ?? ''),
+  );
+
+test('envelope: a call waits, is asked about, runs and succeeds, in this order; a change comes with its diff; the end is the last line', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say(request(text('create file notes.md with "Hello"')));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  const asked = await agent.line((line) => line.subtype === 'can_use_tool');
+  agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'approve' } } });
+  const end = await agent.line(finished);
+  assert.deepEqual(statuses(agent.lines()).slice(-4), ['Pending', 'Confirming', 'Executing', 'Success']);
+  assert.match(agent.told.out, /"kind":"file_diff"[^\n]*"diff":"[^"]*\+Hello[^\n]*"ai_added_lines":1/);
+  assert.deepEqual(agent.lines().at(-1), end);
+  assert.equal(Object(Object(end.choices)[0]).finish_reason, 'stop');
+});
+
+test('envelope: a call that was not allowed is shown as cancelled, and did not run', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say(request(text('run echo never')));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  const asked = await agent.line((line) => line.subtype === 'can_use_tool');
+  agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'deny' } } });
+  await agent.line(finished);
+  assert.deepEqual(statuses(agent.lines()), ['Pending', 'Confirming', 'Canceled']);
+});
+
+test('envelope: a prompt that is not taken ends, and the debugging command of the document is taken', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say({ session_id: '_new', prompt_id: 'P', input: { origin: 'tool_response', parts: [] } });
+  const refused = await agent.line((line) => metadata(line).error !== undefined);
+  assert.deepEqual([Object(Object(refused.choices)[0]).finish_reason, metadata(refused).prompt_id], ['stop', 'P']);
+  agent.say({
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'x' },
+      { role: 'user', content: 'hello' },
+    ],
+  });
+  await agent.line(finished);
+});
+
+test('envelope: hints look at what stands before the cursor, and say why there are none', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  const hint = { type: 'command_hint_request', session_id: '', trigger: 'slash' };
+  agent.say({ ...hint, prompt_id: 'a', text: '/st and more', cursor: 3 }, { ...hint, prompt_id: 'b', trigger: 'smell', text: 'x' });
+  const found = await agent.line((line) => line.prompt_id === 'a');
+  assert.match(JSON.stringify(found.suggestions), /"status"/);
+  assert.equal((await agent.line((line) => line.prompt_id === 'b')).status, 'error');
+});
+
+test('the options of every protocol are taken beside the formats: the folder, and that nothing is asked', async (t) => {
+  const folder = temporaryFolder(t);
+  const agent = served(t, ...ENVELOPE, '--yolo', '--work-dir', folder, '--session', 'mine');
+  agent.say(request(text('create file notes.md with "Hello"')));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  await agent.line(finished);
+  assert.equal(readFileSync(path.join(folder, 'notes.md'), 'utf8').trim(), 'Hello');
+  assert.ok(!agent.told.out.includes('can_use_tool'));
 });

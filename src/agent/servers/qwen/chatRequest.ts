@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { record } from './control.ts';
 
-/** What a chat request asks for, or why it cannot be taken (qwen.md §4, §4.5). */
+/** What a chat request asks for, or why it cannot be taken (docs/protocols/qwen.md §4, §4.5). */
 export type Chat =
   | {
       readonly text: string;

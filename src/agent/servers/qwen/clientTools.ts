@@ -4,7 +4,7 @@ import { done, failed, type Outcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { type Control, record } from './control.ts';
 
-/** Milliseconds for one message to a tool server of the client (qwen.md §3.6). */
+/** Milliseconds for one message to a tool server of the client (docs/protocols/qwen.md §3.6). */
 const LIMIT = 30_000;
 
 /** The tools the client lends, over `mcp_message` on the control channel. A server that fails has no tools. */

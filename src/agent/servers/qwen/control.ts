@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** How one dialect puts a request to the client, and where it finds the answer (qwen.md §3.3, §4.8). */
+/** How one dialect puts a request to the client, and where it finds the answer (docs/protocols/qwen.md §3.3, §4.8). */
 export interface Envelope {
   wrap(id: string, subtype: string, payload: object): object;
   /** The answer to one of our requests; undefined when the line is none. */

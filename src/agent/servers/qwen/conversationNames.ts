@@ -1,4 +1,4 @@
-/** What a client calls the conversation and its prompts (qwen.md §4.1). */
+/** What a client calls the conversation and its prompts (docs/protocols/qwen.md §4.1). */
 export class ConversationNames {
   #session: string;
   /** Another name the client gave it before it was told ours. */

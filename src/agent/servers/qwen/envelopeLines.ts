@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { createTwoFilesPatch, structuredPatch } from 'diff';
 import type { AgentEvent } from '../../frontend.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
 import { inputOf, nameOf } from './toolWords.ts';
@@ -16,7 +17,7 @@ export interface EnvelopeLinesOptions {
 const FINAL: readonly string[] = ['Success', 'Error', 'Canceled'];
 type Annotation = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** What the loop says, as `chat.completion` lines or chunks with their annotations (qwen.md §4.2, §4.3). */
+/** What the loop says, as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
 export class EnvelopeLines {
   readonly #options: EnvelopeLinesOptions;
   readonly #id = `chatcmpl-${randomUUID()}`;
@@ -24,6 +25,11 @@ export class EnvelopeLines {
   #thought = '';
   #calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[] =
     [];
+  /** Calls that are asked about or run, and those that were not allowed. */
+  readonly #begun = new Set<string>();
+  readonly #refused = new Set<string>();
+  /** What sub-agents have done, by the call that began them. */
+  readonly #tasks = new Map<string, Task>();
   /** Calls the client shows as not ended. */
   readonly #shown = new Set<string>();
   #usage: object | undefined;
@@ -76,14 +82,62 @@ export class EnvelopeLines {
           this.#usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
         }
         return this.#endRound();
-      case 'call.ended':
-        return this.display(said.id, said.outcome.isError ? 'Error' : 'Success', displayOf(said.outcome, this.#options.cwd));
+      case 'call.output':
+        return this.#runs(said.id);
+      case 'call.ended': {
+        this.#runs(said.id);
+        const status = this.#refused.has(said.id) ? 'Canceled' : said.outcome.isError ? 'Error' : 'Success';
+        const task = this.#tasks.get(said.id);
+        const result = displayOf(said.outcome, this.#options.cwd);
+        this.display(said.id, status, task ? taskDisplay(task, said.outcome) : result);
+        this.#begun.delete(said.id);
+        this.#refused.delete(said.id);
+        this.#tasks.delete(said.id);
+        return;
+      }
+      case 'sub':
+        return this.#sub(said);
       default:
         return;
     }
   }
 
+  /** A permission was asked for, and given or not. */
+  decided(callId: string, allowed: boolean): void {
+    if (allowed) this.display(callId, 'Executing', null);
+    else this.#refused.add(callId);
+  }
+
+  /** Told once, when a call begins to run: after it was allowed, or before its end. */
+  #runs(callId: string): void {
+    if (this.#begun.has(callId)) return;
+    this.#begun.add(callId);
+    this.display(callId, 'Executing', null);
+  }
+
+  /** What a sub-agent does is the display of its call. */
+  #sub({ callId, kind, said }: Extract<AgentEvent, { type: 'sub' }>): void {
+    const task = this.#tasks.get(callId) ?? { name: kind, calls: new Map() };
+    this.#tasks.set(callId, task);
+    if (said.type === 'call.ready') {
+      const args = inputOf(said.name, said.input);
+      task.calls.set(said.id, { callId: said.id, name: nameOf(said.name), status: 'executing', args });
+    } else if (said.type === 'call.ended') {
+      const call = task.calls.get(said.id);
+      if (!call) return;
+      const status = said.outcome.isError ? 'failed' : 'success';
+      task.calls.set(said.id, {
+        ...call,
+        status: status === 'failed' ? 'error' : status,
+        result: said.outcome.message || said.outcome.text,
+      });
+    } else return;
+    this.#begun.add(callId);
+    this.display(callId, 'Executing', taskDisplay(task));
+  }
+
   display(callId: string, status: string, result: unknown, more: object = {}): void {
+    if (status === 'Confirming') this.#begun.add(callId);
     if (FINAL.includes(status)) this.#shown.delete(callId);
     else this.#shown.add(callId);
     this.annotate({
@@ -104,7 +158,7 @@ export class EnvelopeLines {
     this.#message({ annotations: [annotation] }, null);
   }
 
-  /** What was not said yet of a turn that was cancelled is not said any more; calls that were told of are shown as cancelled (qwen.md §7). */
+  /** What was not said yet of a turn that was cancelled is not said any more; calls that were told of are shown as cancelled (docs/protocols/qwen.md §7). */
   drop(): void {
     this.#text = '';
     this.#thought = '';
@@ -112,18 +166,27 @@ export class EnvelopeLines {
     for (const id of [...this.#shown]) this.display(id, 'Canceled', null);
   }
 
-  /** The last line of a turn. */
+  /** The last line of a turn: nothing comes after the one that says how it ended. */
   finish(reason: string): void {
     this.#flushThought();
-    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: {}, finish_reason: reason }], ...this.#takeUsage() });
-    else this.#message({ content: this.#take() }, reason);
-    this.annotate({ type: 'x-qwen-session-event', event: 'Finished' });
+    const annotations = [{ type: 'x-qwen-session-event', event: 'Finished' }];
+    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: { annotations }, finish_reason: reason }], ...this.#takeUsage() });
+    else this.#message({ content: this.#take(), annotations }, reason);
   }
 
   /** A line without content: it carries the metadata. */
   receipt(): void {
     if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] });
     else this.#message({ content: null }, null);
+  }
+
+  /** A prompt that was not taken; `finish` is null while another one runs, whose end that would be. What waits for the next line stays. */
+  refuse(metadata: object, finish: 'stop' | null): void {
+    const waiting = this.#metadata;
+    this.#metadata = metadata;
+    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
+    else this.#message({ content: null }, finish);
+    this.#metadata = waiting;
   }
 
   #endRound(): void {
@@ -133,7 +196,7 @@ export class EnvelopeLines {
     if (calls.length === 0) return;
     if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], ...this.#takeUsage() });
     else this.#message({ content: this.#take(), tool_calls: calls }, 'tool_calls');
-    for (const call of calls) this.display(call.id, 'Executing', null);
+    for (const call of calls) this.display(call.id, 'Pending', null);
   }
 
   #flushThought(): void {
@@ -201,5 +264,25 @@ function shownDisplay(shown: Shown, cwd: string): object | undefined {
     return { kind: 'todo_list', todos };
   }
   if (shown.type !== 'diff') return undefined;
-  return { kind: 'file_diff', file_name: path.relative(cwd, shown.path), diff: '', original: shown.before, modified: shown.after };
+  const name = path.relative(cwd, shown.path);
+  const [before, after] = [shown.before ?? '', shown.after];
+  const lines = structuredPatch(name, name, before, after, '', '', { context: 0 }).hunks.flatMap((hunk) => hunk.lines);
+  const stat = {
+    ai_added_lines: lines.filter((line) => line.startsWith('+')).length,
+    ai_removed_lines: lines.filter((line) => line.startsWith('-')).length,
+    user_added_lines: 0,
+    user_removed_lines: 0,
+  };
+  const diff = createTwoFilesPatch(name, name, before, after, 'Original', 'Modified', { context: 3 });
+  return { kind: 'file_diff', file_name: name, diff, original: shown.before, modified: shown.after, stat };
+}
+
+interface Task {
+  readonly name: string;
+  readonly calls: Map<string, object>;
+}
+function taskDisplay({ name, calls }: Task, outcome?: Outcome): object {
+  const status = outcome === undefined ? 'running' : outcome.isError ? 'failed' : 'completed';
+  const result = outcome === undefined ? {} : { result: [outcome.message, outcome.text].filter((part) => part !== '').join('\n\n') };
+  return { kind: 'task_execution', subagentName: name, status, toolCalls: [...calls.values()], ...result };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { messageOf } from '../../../base/log.ts';
 import { commandIn } from '../../commands.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
@@ -28,7 +29,7 @@ const flat: Envelope = {
   },
 };
 
-/** The envelope dialect, as the RFC describes its command line (qwen.md §4). */
+/** The envelope dialect, as the RFC describes its command line (docs/protocols/qwen.md §4). */
 export class EnvelopeServer implements QwenServer {
   readonly #options: QwenServerOptions;
   readonly #control: Control;
@@ -69,14 +70,16 @@ export class EnvelopeServer implements QwenServer {
       control: this.#control,
       tools: this.#tools,
       say: (said) => this.#say(said),
+      decided: (callId, allowed) => this.#lines.decided(callId, allowed),
       permission: (callId, name, input, reason) => {
         this.#lines.display(callId, 'Confirming', null, { confirmation: { type: name, ...input } });
         return { tool: { name, arguments: input }, tool_call_id: callId, metadata: { reason } };
       },
       limit: () => APPROVAL_LIMIT,
-      free: () => false,
+      free: (action) => options.mode === 'yolo' || (options.mode === 'auto-edit' && action === 'edit file'),
     });
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store });
+    if (options.mode === 'plan') this.#conversation.setPlanMode(true);
   }
 
   take(message: Readonly<Record<string, unknown>>): void {
@@ -112,7 +115,8 @@ export class EnvelopeServer implements QwenServer {
     await this.#turn;
   }
 
-  #chat(message: Readonly<Record<string, unknown>>): void {
+  #chat(line: Readonly<Record<string, unknown>>): void {
+    const message = fromMessages(line) ?? line;
     if (message.error !== undefined || message.input === undefined)
       return this.#fatal('a chat request needs an input', 'QWEN_INVALID_INPUT');
     const version = record(message.metadata).protocol_version;
@@ -122,12 +126,13 @@ export class EnvelopeServer implements QwenServer {
       return this.#options.exit(1);
     }
     const chat = readChat(message, this.#options.model.name);
-    if ('wrong' in chat) return this.#refuse(chat.wrong, { code: chat.code, retryable: false });
-    if (this.#turn && !this.#cancelling) return this.#refuse('A turn is in progress.', { retryable: true });
+    const refuse = (why: string, more: { readonly code?: string; readonly retryable: boolean }) => this.#refuse(message, why, more);
+    if ('wrong' in chat) return refuse(chat.wrong, { code: chat.code, retryable: false });
+    if (this.#turn && !this.#cancelling) return refuse('A turn is in progress.', { retryable: true });
     const { session_id: session } = message;
     if (this.#greeted && this.#names.isForeign(session)) {
       const known = `This process serves "${this.#names.session}"; "_new" begins another conversation.`;
-      return this.#refuse(`There is no session "${String(session)}" here. ${known}`, { code: 'QWEN_UNKNOWN_SESSION', retryable: false });
+      return refuse(`There is no session "${String(session)}" here. ${known}`, { code: 'QWEN_UNKNOWN_SESSION', retryable: false });
     }
     const anew = session === '_new' && this.#greeted;
     // The first prompt may call the conversation as it likes, until it is told our name for it.
@@ -221,14 +226,21 @@ export class EnvelopeServer implements QwenServer {
     this.#names.startOver(randomUUID());
     const store = storeOf(this.#names.session);
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store });
+    if (this.#options.mode === 'plan') this.#conversation.setPlanMode(true);
     this.#lines.metadata({ session_id: this.#names.session });
     this.#lines.receipt();
   }
 
   #hint(message: Readonly<Record<string, unknown>>): void {
-    const { trigger, text, prompt_id: id } = message;
-    const typed = typeof text === 'string' ? text : '';
-    const found = trigger === 'at' ? fileHints(this.#options.workspace.cwd, typed) : commandHints(this.#conversation.commands, typed);
+    const { trigger, text, cursor, prompt_id: id } = message;
+    if (trigger !== 'at' && trigger !== 'slash') return this.#hintError(message, `There are no hints for "${String(trigger)}".`);
+    const whole = typeof text === 'string' ? text : '';
+    // What stands behind the cursor says nothing about what is being typed.
+    const typed = typeof cursor === 'number' && cursor >= 0 ? whole.slice(0, cursor) : whole;
+    const { cwd } = this.#options.workspace;
+    const from = record(message.context).cwd;
+    const folder = typeof from === 'string' && isInside(cwd, from) ? from : cwd;
+    const found = trigger === 'at' ? fileHints(folder, typed) : commandHints(this.#conversation.commands, typed);
     const perfect =
       trigger === 'at' ? found.some((one) => one.value === typed.slice(1)) : isCommandTyped(this.#conversation.commands, typed);
     this.#options.write({
@@ -240,6 +252,11 @@ export class EnvelopeServer implements QwenServer {
       suggestions: found,
       metadata: { is_perfect_match: perfect },
     });
+  }
+
+  #hintError({ trigger, prompt_id: id }: Readonly<Record<string, unknown>>, message: string): void {
+    const answer = { type: 'result/command_hint', session_id: this.#names.session, prompt_id: id, trigger };
+    this.#options.write({ ...answer, status: 'error', message, suggestions: [] });
   }
 
   #cancel(message: Readonly<Record<string, unknown>>): void {
@@ -257,16 +274,31 @@ export class EnvelopeServer implements QwenServer {
     });
   }
 
-  /** Recoverable: the process goes on. */
-  #refuse(message: string, more: { readonly code?: string; readonly retryable: boolean }): void {
-    this.#lines.metadata({ error: { message, ...more } });
-    this.#lines.receipt();
+  /** Recoverable: the process goes on. The end of the refused prompt is told with it, by its name, since another one may be running. */
+  #refuse(
+    { prompt_id: id }: Readonly<Record<string, unknown>>,
+    message: string,
+    more: { readonly code?: string; readonly retryable: boolean },
+  ): void {
+    const busy = this.#turn !== undefined;
+    this.#lines.refuse({ error: { message, ...more }, ...(typeof id === 'string' ? { prompt_id: id } : {}) }, busy ? null : 'stop');
   }
 
   #fatal(message: string, code: string): void {
     this.#options.write({ error: { message, type: 'invalid_request_error', param: null, code } });
     this.#options.exit(1);
   }
+}
+
+/** The document's debugging command holds the messages of a conversation; the last one of the user is the prompt. */
+function fromMessages(line: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const { input, messages, ...rest } = line;
+  if (input !== undefined || !Array.isArray(messages)) return undefined;
+  const prompt = messages.map(record).findLast((one) => one.role === 'user');
+  if (!prompt) return undefined;
+  const { content } = prompt;
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return { session_id: '_new', ...rest, input: { origin: 'user', parts: Array.isArray(parts) ? parts : [] } };
 }
 
 /** What of a chat request is followed, and what is told to be not. */
@@ -282,6 +314,11 @@ const capabilities = {
   model_override: false,
   options: [],
 };
+
+function isInside(folder: string, target: string): boolean {
+  const below = path.relative(folder, path.resolve(folder, target));
+  return below !== '..' && !below.startsWith(`..${path.sep}`) && !path.isAbsolute(below);
+}
 
 function unknownReply(message: Readonly<Record<string, unknown>>): object {
   return { request_id: message.request_id, message: 'No such request is open.' };

@@ -13,7 +13,7 @@ export interface MessageLinesOptions {
 }
 type Block = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** What the loop says, as lines of the message dialect: one assistant message for each kind of block, results as user lines (qwen.md §3.7). */
+/** What the loop says, as lines of the message dialect: one assistant message for each kind of block, results as user lines (docs/protocols/qwen.md §3.7). */
 export class MessageLines {
   readonly #options: MessageLinesOptions;
   readonly #parent: string | null;
@@ -139,7 +139,7 @@ export class MessageLines {
     this.#line({ type: 'assistant', uuid: id, message });
   }
 
-  /** A turn that was stopped leaves no call without a result (qwen.md §7). */
+  /** A turn that was stopped leaves no call without a result (docs/protocols/qwen.md §7). */
   #cutOff(): void {
     for (const id of this.#unanswered) {
       const content = '[Operation Cancelled] Reason: Request aborted';

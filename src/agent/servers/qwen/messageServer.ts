@@ -10,7 +10,7 @@ import { QwenFace } from './qwenFace.ts';
 import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const MODES: readonly string[] = ['plan', 'default', 'auto-edit', 'yolo'];
-/** Milliseconds a user has for an approval, unless the client asks for more (qwen.md §3.3). */
+/** Milliseconds a user has for an approval, unless the client asks for more (docs/protocols/qwen.md §3.3). */
 const APPROVAL_LIMIT = 60_000;
 const LONGEST_APPROVAL = 600_000;
 
@@ -24,7 +24,7 @@ const nested: Envelope = {
   },
 };
 
-/** The message dialect, as the shipped program serves it (qwen.md §3). */
+/** The message dialect, as the shipped program serves it (docs/protocols/qwen.md §3). */
 export class MessageServer implements QwenServer {
   readonly #options: QwenServerOptions;
   readonly #control: Control;
@@ -79,7 +79,7 @@ export class MessageServer implements QwenServer {
     if (message.type === 'control_response') return void this.#control.take(message);
     if (message.type !== 'user') return;
     const parts = partsOf(record(message.message).content);
-    // An empty prompt has no result (qwen.md §3.1).
+    // An empty prompt has no result (docs/protocols/qwen.md §3.1).
     if (textOf(parts).trim() === '') return;
     this.#queue.push(parts);
     if (!this.#turn) this.#turn = this.#work();
@@ -90,7 +90,7 @@ export class MessageServer implements QwenServer {
     await this.#turn;
   }
 
-  /** Whoever sends such a line is no client of this dialect (qwen.md §1.5). */
+  /** Whoever sends such a line is no client of this dialect (docs/protocols/qwen.md §1.5). */
   #die(why: string): void {
     process.stderr.write(`parley-agent: ${why}\n`);
     this.#options.exit(1);

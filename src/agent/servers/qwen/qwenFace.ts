@@ -12,6 +12,8 @@ export interface QwenFaceDeps {
   readonly say: (said: AgentEvent) => void;
   /** How the dialect asks about a tool. */
   readonly permission: (callId: string, name: string, input: object, reason: string) => object;
+  /** What became of a permission that was asked for. */
+  readonly decided?: (callId: string, allowed: boolean) => void;
   /** Milliseconds a user has. */
   readonly limit: () => number;
   /** Nobody is asked about this in the present mode. */
@@ -44,6 +46,7 @@ export class QwenFace implements Frontend {
       const asked = this.#deps.permission(request.callId, name, input, request.description);
       const { behavior, message } = record(await this.#deps.control.ask('can_use_tool', asked, { signal, limit: this.#deps.limit() }));
       const verb = String(behavior).toLowerCase();
+      this.#deps.decided?.(request.callId, verb === 'allow' || verb === 'approve');
       if (verb === 'allow' || verb === 'approve') return { allow: true, forSession: false };
       return { allow: false, ...(typeof message === 'string' && message !== '' ? { feedback: message } : {}) };
     } catch (error) {

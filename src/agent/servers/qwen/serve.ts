@@ -16,7 +16,7 @@ export function serveQwen(channel: Channel, options: Serving, write: (message: o
     try {
       message = record(JSON.parse(line));
     } catch {
-      // The message dialect has no line for it (qwen.md §3.10).
+      // The message dialect has no line for it (docs/protocols/qwen.md §3.10).
       if (dialect === 'message') process.stderr.write('parley-agent: a line is not JSON\n');
       else write({ error: { message: 'A line is not JSON.', type: 'invalid_request_error', param: null, code: 'QWEN_INVALID_JSON' } });
       return options.exit(1);

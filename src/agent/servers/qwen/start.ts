@@ -14,7 +14,7 @@ const INPUTS = ['text', 'stream-json', 'stream-chunk-json'] as const;
 /** `json` is everything that was said as one JSON array, once it is over. */
 const OUTPUTS = ['text', 'json', 'stream-json', 'stream-chunk-json'] as const;
 
-/** What the command line of this protocol says (qwen.md §1.1). */
+/** What the command line of this protocol says (docs/protocols/qwen.md §1.1). */
 export interface QwenOptions {
   readonly input: (typeof INPUTS)[number];
   readonly output: (typeof OUTPUTS)[number];
@@ -25,6 +25,10 @@ export interface QwenOptions {
   /** The session has to exist. */
   readonly resumes: boolean;
   readonly goesOn: boolean;
+  readonly model: string | undefined;
+  /** The folder to work in, where it is not the current one, and further ones. */
+  readonly workDir: string | undefined;
+  readonly addDirs: readonly string[];
 }
 
 /** Undefined when the arguments are not of this protocol. Throws an Error with one sentence for what is wrong with them. */
@@ -39,9 +43,16 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
       'include-partial-messages': { type: 'boolean' },
       'approval-mode': { type: 'string' },
       dialect: { type: 'string' },
-      resume: { type: 'string' },
-      continue: { type: 'boolean' },
+      resume: { type: 'string', short: 'r' },
+      continue: { type: 'boolean', short: 'C' },
       'session-id': { type: 'string' },
+      // Of every protocol of this program.
+      session: { type: 'string', short: 'S' },
+      model: { type: 'string', short: 'm' },
+      yolo: { type: 'boolean', short: 'y' },
+      plan: { type: 'boolean' },
+      'work-dir': { type: 'string', short: 'w' },
+      'add-dir': { type: 'string', multiple: true },
     },
   });
   const oneOf = <T extends string>(name: string, allowed: readonly T[], given: string | undefined, otherwise: T): T => {
@@ -59,11 +70,19 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     input,
     output,
     partials: values['include-partial-messages'] ?? false,
-    mode: oneOf('approval-mode', ['plan', 'default', 'auto-edit', 'yolo'], values['approval-mode'], 'default'),
+    mode: oneOf(
+      'approval-mode',
+      ['plan', 'default', 'auto-edit', 'yolo'],
+      values['approval-mode'],
+      values.yolo ? 'yolo' : values.plan ? 'plan' : 'default',
+    ),
     dialect: oneOf('dialect', ['auto', 'message', 'envelope'], values.dialect, 'auto'),
-    session: values.resume ?? named ?? randomUUID(),
+    session: values.resume ?? values.session ?? named ?? randomUUID(),
     resumes: values.resume !== undefined,
     goesOn: values.continue ?? false,
+    model: values.model,
+    workDir: values['work-dir'],
+    addDirs: values['add-dir'] ?? [],
   };
 }
 
