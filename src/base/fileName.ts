@@ -16,6 +16,16 @@ export function fileKey(file: string, platform: Platform): string {
   return platform === 'darwin' ? foldCase(key.normalize('NFC')) : key;
 }
 
+/** True for a path that reads as one of Windows: with a drive or a share. */
+export function isWindowsPath(path: string): boolean {
+  return /^[A-Za-z]:[\\/]|^\\\\/.test(path);
+}
+
+/** The same where the system is not known: a path with a drive or a share is Windows', any other one is what it reads. */
+export function writtenKey(path: string): string {
+  return isWindowsPath(path) ? fileKey(path, 'win32') : path;
+}
+
 /** The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. */
 export function pathBelowFolder(folder: string, file: string, platform: Platform): string | undefined {
   const root = fileKey(folder, platform);

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { KeyedQueue } from '../base/keyedQueue.ts';
-import { realPathNow } from '../protocols/paths.ts';
+import { keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
@@ -43,7 +43,8 @@ export function openDocument(file: string): vscode.TextDocument | undefined {
   const open = vscode.workspace.textDocuments.filter((document) => !document.isClosed);
   const named = (name: string) => open.find((document) => document.uri.toString() === vscode.Uri.file(name).toString());
   const real = realPathNow(file);
-  return named(file) ?? named(real) ?? open.find(({ uri }) => uri.scheme === 'file' && realPathNow(uri.fsPath) === real);
+  const key = keyOfFile(real);
+  return named(file) ?? named(real) ?? open.find(({ uri }) => uri.scheme === 'file' && keyOfFile(realPathNow(uri.fsPath)) === key);
 }
 
 /** The text of a file with changes that are not on disk yet. */
@@ -54,7 +55,7 @@ export function unsavedText(file: string): string | undefined {
 
 /** One file, by whichever of its names. */
 async function keyOf(file: string): Promise<string> {
-  return realpath(file).catch(() => path.resolve(file));
+  return keyOfFile(await realpath(file).catch(() => path.resolve(file)));
 }
 
 /** undefined when there is no such file. */

@@ -2,6 +2,7 @@ import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Launch, Past, Protocol } from '../protocols/adapter.ts';
+import { keyOfFile } from '../protocols/paths.ts';
 import type { Ports } from '../protocols/ports.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
@@ -169,7 +170,7 @@ export class Sessions implements SessionHost, Disposable {
   /** Earlier conversations of this folder that are not open, newest first. */
   async past(cwd: string): Promise<readonly JournalEntry[]> {
     const entries = await this.#deps.journal.list();
-    return entries.filter((entry) => entry.head.cwd === cwd && !this.#open.has(entry.head.id));
+    return entries.filter((entry) => keyOfFile(entry.head.cwd) === keyOfFile(cwd) && !this.#open.has(entry.head.id));
   }
 
   async forget(id: SessionId): Promise<void> {

@@ -1,3 +1,4 @@
+import { isWindowsPath, writtenKey } from '../base/fileName.ts';
 import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn } from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 
@@ -93,13 +94,15 @@ export function isChange({ before, after, summary }: Diff): boolean {
 
 /** Diffs put together by the file they change, in the order the files come first. */
 export function byPath(diffs: readonly Diff[]): readonly ChangedFile[] {
-  const files = new Map<string, Diff[]>();
+  const files = new Map<string, { readonly path: string; readonly diffs: Diff[] }>();
   for (const diff of diffs) {
-    const known = files.get(diff.path);
-    if (known) known.push(diff);
-    else files.set(diff.path, [diff]);
+    // Editors and agents write a drive in different cases.
+    const key = writtenKey(diff.path);
+    const known = files.get(key);
+    if (known) known.diffs.push(diff);
+    else files.set(key, { path: diff.path, diffs: [diff] });
   }
-  return [...files].map(([path, list]) => ({ path, diffs: list }));
+  return [...files.values()];
 }
 
 /** Where the agent works now: the last location of the last running call. */
@@ -175,7 +178,8 @@ function withoutFolder(text: string, cwd: string): string {
 /** A path for people: relative to the session's folder when it lies inside. */
 export function relativePath(path: string, cwd: string): string {
   const base = cwd.replace(/[\\/]$/, '');
-  return base !== '' && path.startsWith(base) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
+  const plain = (text: string) => (isWindowsPath(cwd) ? text.replaceAll('/', '\\').replace(/[A-Z]/g, (one) => one.toLowerCase()) : text);
+  return base !== '' && plain(path).startsWith(plain(base)) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
 }
 
 /** What to call a session in lists: its title, or the beginning of its first prompt. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diff, ToolCall, Turn } from '../../src/session/model.ts';
-import { changedFiles } from '../../src/session/select.ts';
+import { changedFiles, relativePath } from '../../src/session/select.ts';
 
 function turnWith(diffs: readonly Diff[]): Turn {
   const call: ToolCall = {
@@ -31,4 +31,25 @@ test('a file that was written as it stood is not among the changed ones; an empt
     ['said.txt', 1],
     ['twice.txt', 1],
   ]);
+});
+
+test('a file of Windows is one by all its spellings, and stands with the first', () => {
+  const paths = ['c:\\ws\\src\\a.ts', 'C:\\ws\\src\\a.ts', 'C:/WS/src/A.ts', 'c:\\ws\\src\\b.ts', '/ws/a.ts', '/ws/A.ts'];
+  const changed = changedFiles(turnWith(paths.map((path) => ({ path, before: 'a', after: 'b' }))));
+  assert.deepEqual(
+    changed.map(({ path, diffs }) => [path, diffs.length]),
+    [
+      ['c:\\ws\\src\\a.ts', 3],
+      ['c:\\ws\\src\\b.ts', 1],
+      ['/ws/a.ts', 1],
+      ['/ws/A.ts', 1],
+    ],
+  );
+});
+
+test('a path of Windows is told from its folder, whichever case the drive is written in', () => {
+  assert.equal(relativePath('C:\\ws\\src\\a.ts', 'c:\\ws'), 'src\\a.ts');
+  assert.equal(relativePath('c:/WS/src/a.ts', 'C:\\ws\\'), 'src/a.ts');
+  assert.equal(relativePath('C:\\ws-twin\\a.ts', 'c:\\ws'), 'C:\\ws-twin\\a.ts');
+  assert.equal(relativePath('/WS/a.ts', '/ws'), '/WS/a.ts');
 });
