@@ -22,7 +22,7 @@ export class CodeBlock {
     const label = document.createElement('span');
     label.className = 'code-language';
     label.textContent = this.#language || t('text');
-    bar.append(label, button('copy', t('Copy')), button('insert', t('Insert at cursor')));
+    bar.append(label, button('copy', t('Copy')), button('wrap', t('Wrap long lines')), button('insert', t('Insert at cursor')));
     const pre = document.createElement('pre');
     pre.tabIndex = 0;
     pre.dir = 'ltr';
@@ -65,13 +65,13 @@ export class CodeBlock {
   }
 }
 
-function button(action: string, label: string): HTMLButtonElement {
+function button(action: 'copy' | 'wrap' | 'insert', label: string): HTMLButtonElement {
   const made = document.createElement('button');
   made.type = 'button';
   made.className = 'icon-button';
   made.dataset.code = action;
   made.title = label;
   made.setAttribute('aria-label', label);
-  made.append(icon(action === 'copy' ? 'copy' : 'insert'));
+  made.append(icon(action));
   return made;
 }

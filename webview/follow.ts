@@ -8,7 +8,9 @@ export function followLinks(root: HTMLElement, act: Act): void {
     if (!(pressed instanceof Element)) return;
     const button = pressed.closest<HTMLElement>('[data-code]');
     if (button) {
-      const text = button.closest('.code')?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
+      const block = button.closest('.code');
+      if (button.dataset.code === 'wrap') return void block?.classList.toggle('unwrapped');
+      const text = block?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
       return button.dataset.code === 'copy' ? act.copy(text) : act.insertAtCursor(text);
     }
     const link = pressed.closest('a');

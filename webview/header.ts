@@ -24,7 +24,6 @@ export function headerView(mirror: Mirror, act: Act, state: HeaderState): Templa
       ${waiting > 0 ? html`<span class="badge" role="img" aria-label=${t('{0} approvals wait in other sessions', waiting)}>${waiting}</span>` : nothing}
     </button>
     ${session ? agentView(session) : nothing}
-    <button class="icon-button" type="button" title=${t('New session')} aria-label=${t('New session')} @click=${() => act.newSession({})}>${iconOf('plus')}</button>
     <button class="icon-button" type="button" title=${t('New session with another agent…')} aria-label=${t('New session with another agent…')} @click=${() => act.newSession({ pick: true })}>${iconOf('agent')}</button>
     ${state.listOpen ? listView(mirror, act, state) : nothing}
   </header>`;
@@ -52,7 +51,7 @@ function listView(mirror: Mirror, act: Act, state: HeaderState): TemplateResult 
       mirror.sessions.length === 0
         ? html`<p class="faint">${t('No sessions yet.')}</p>`
         : html`<ul>
-            ${mirror.sessions.map((line) => lineView(line, line.id === mirror.active, act, state))}
+            ${mirror.sessions.toSorted((a, b) => b.at - a.at).map((line) => lineView(line, line.id === mirror.active, act, state))}
           </ul>`
     }
   </div>`;
@@ -68,7 +67,7 @@ function lineView(line: SessionLine, active: boolean, act: Act, state: HeaderSta
     <button class="session-button" type="button" aria-current=${active ? 'true' : nothing} @click=${go}>
       <span class="state state-${line.state}" aria-hidden="true"></span>
       <bdi class="session-title">${title}</bdi>
-      <span class="faint session-agent"><bdi>${line.agent}</bdi> · ${stateText(line.state)}</span>
+      <span class="faint session-agent"><bdi>${line.agent}</bdi> · ${line.asks > 0 ? html`<strong>${t('Waits for you')}</strong>` : stateText(line.state)}</span>
       ${line.asks > 0 ? html`<span class="badge" role="img" aria-label=${t('{0} waiting for you', line.asks)}>${line.asks}</span>` : nothing}
     </button>
     <button class="icon-button" type="button" title=${t('Close session')} aria-label=${t('Close session {0}', title)} @click=${() => act.closeSession(line.id)}>${iconOf('cross')}</button>

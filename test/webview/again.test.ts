@@ -76,3 +76,22 @@ test('agents that cannot take anything back get no such buttons', async () => {
   const stage = await Stage.open(session({}));
   assert.equal(button(stage, EDIT) ?? button(stage, AGAIN), undefined);
 });
+
+test('with any agent the last message can be sent again, and an answer is copied as it was written', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.happen(
+    { type: 'turn.started', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
+    { type: 'text.delta', turnId: 'three', kind: 'text', partId: 'p', text: 'It is **done**.' },
+    { type: 'turn.ended', turnId: 'three', at: 4, status: 'done' },
+  );
+  const copied: string[] = [];
+  const clipboard = { writeText: async (text: string) => void copied.push(text) };
+  Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { clipboard } });
+  button(stage, 'Copy the answer as Markdown')?.click();
+  button(stage, 'Copy this message', 2)?.click();
+  assert.deepEqual(copied, ['It is **done**.', 'x']);
+  button(stage, 'Send this message again')?.click();
+  const [intent] = intents(stage);
+  assert.ok(intent?.type === 'prompt');
+  assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'x' }], undefined]);
+});

@@ -301,7 +301,7 @@ test('an edit shows its lines and opens in the editor', async () => {
   const stage = await Stage.open(session({ ...running, asks: [edit] }));
   assert.equal(stage.text('.counts'), '+2 −1');
   assert.equal(stage.all('.l[data-s="+"]').length, 2);
-  assert.equal(stage.text('.l[data-s="+"] mark'), '= 8080');
+  assert.equal(stage.text('.l[data-s="+"] .changed'), '= 8080');
   await stage.press('Open diff', '.ask');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', askId: 'a2' }]);
 });

@@ -268,7 +268,7 @@ test('the end of a turn is said aloud, the words that stream in are not', async 
   assert.equal(stage.text('[role=status]'), 'The agent has answered.');
 });
 
-test('sessions are switched, closed and begun from the header', async () => {
+test('sessions stand newest first, say who waits, and are switched and begun from the header', async () => {
   const lines = [
     { id: 's1', title: 'One', agent: 'A', state: 'busy', asks: 0, at: 1 },
     { id: 's2', title: 'Two', agent: 'B', state: 'ready', asks: 2, at: 2 },
@@ -277,13 +277,13 @@ test('sessions are switched, closed and begun from the header', async () => {
   assert.match(stage.text('.title-button'), /One 2/);
   stage.find('.title-button').dispatchEvent(click());
   await stage.settle();
-  stage.all('.session-button')[1]?.dispatchEvent(click());
+  assert.match(stage.text('.session-button'), /^Two.*Waits for you/);
+  stage.all('.session-button')[0]?.dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.root.querySelector('.sessions'), null);
-  await stage.press('New session');
   await stage.press('New session with another agent…');
   assert.deepEqual(stage.calls('switchSession'), [{ sessionId: 's2' }]);
-  assert.deepEqual(stage.calls('newSession'), [{}, { pick: true }]);
+  assert.deepEqual(stage.calls('newSession'), [{ pick: true }]);
 });
 
 test('without trust nothing can be started but the way to it', async () => {

@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { durationText } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { iconOf } from '../icons.ts';
+import { type IconName, iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { COMPOSER_ID, type View } from '../view.ts';
@@ -10,21 +11,42 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
-/** Saying it differently, or hearing another answer: for agents that can take back what came after. */
+/** At a message: copy it, or say it differently where the agent can take back what came after. */
 export function againView(view: View, turn: Turn): TemplateResult | typeof nothing {
-  if (!mayEdit(view.session) || turn.prompt.length === 0) return nothing;
-  const last = view.session.turns.at(-1) === turn;
-  const regenerate = () => view.act.intent({ type: 'prompt', turnId: crypto.randomUUID(), content: turn.prompt, replaces: turn.id });
+  const { draft } = saidIn(turn);
+  if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session))) return nothing;
   return html`<div class="again">
-    <button class="icon-button" type="button" title=${t('Edit this message and send it again')} aria-label=${t('Edit this message and send it again')}
-      @click=${() => edit(view, turn)}>${iconOf('edit')}</button>
-    ${
-      last
-        ? html`<button class="icon-button" type="button" title=${t('Ask for another answer')} aria-label=${t('Ask for another answer')}
-            @click=${regenerate}>${iconOf('undo')}</button>`
-        : nothing
-    }
+    ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
+    ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => edit(view, turn)) : nothing}
   </div>`;
+}
+
+/** Below a finished turn: how long it took, its answer to copy, and the last one to ask for again. */
+export function summaryView(view: View, turn: Turn): TemplateResult | typeof nothing {
+  if (turn.status === 'running') return nothing;
+  const answer = turn.parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');
+  const last = view.session.turns.at(-1) === turn && turn.status !== 'failed' && turn.prompt.length > 0;
+  const again = () =>
+    view.act.intent({
+      type: 'prompt',
+      turnId: crypto.randomUUID(),
+      content: turn.prompt,
+      ...(mayEdit(view.session) ? { replaces: turn.id } : {}),
+    });
+  const took = turn.endedAt === undefined || turn.startedAt < SINCE ? undefined : turn.endedAt - turn.startedAt;
+  if (answer === '' && !last && took === undefined) return nothing;
+  return html`<div class="sum">
+    <span class="num">${took === undefined ? nothing : durationText(took)}</span>
+    ${answer === '' ? nothing : small('copy', t('Copy the answer as Markdown'), () => view.act.copy(answer))}
+    ${last ? small('retry', mayEdit(view.session) ? t('Ask for another answer') : t('Send this message again'), again) : nothing}
+  </div>`;
+}
+
+/** Earlier times are none: conversations that agents tell again may have no dates. */
+const SINCE = Date.UTC(2020, 0);
+
+function small(icon: IconName, label: string, run: () => void): TemplateResult {
+  return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
 }
 
 function edit(view: View, turn: Turn): void {

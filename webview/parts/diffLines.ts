@@ -116,5 +116,5 @@ function marked(text: string, other: string): unknown {
   while (to < text.length && isWord(to) && isWord(to - 1)) to += 1;
   return to <= from
     ? visible(text)
-    : html`${visible(text.slice(0, from))}<mark>${visible(text.slice(from, to))}</mark>${visible(text.slice(to))}`;
+    : html`${visible(text.slice(0, from))}<span class="changed">${visible(text.slice(from, to))}</span>${visible(text.slice(to))}`;
 }

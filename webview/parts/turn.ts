@@ -7,7 +7,7 @@ import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { againView, backView } from './again.ts';
+import { againView, backView, summaryView } from './again.ts';
 import { callView } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView } from './content.ts';
@@ -155,5 +155,5 @@ function endView(view: View, turn: Turn): unknown {
   return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
     ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
-    ${changesView(view, turn)}`;
+    ${changesView(view, turn)} ${summaryView(view, turn)}`;
 }
