@@ -19,7 +19,16 @@ import type {
   TurnId,
 } from '../../session/model.ts';
 import { namedPaths } from '../namedPaths.ts';
-import type { AnswerResult, ContentPart, DisplayBlock, InitializeResult, KnownPart, RequestPayload, UserInput } from './schema.ts';
+import type {
+  AnswerResult,
+  ContentPart,
+  DisplayBlock,
+  EventPayload,
+  InitializeResult,
+  KnownPart,
+  RequestPayload,
+  UserInput,
+} from './schema.ts';
 
 /* Between the words of Wire and those of a session, in both directions: pure functions, in the order of versions, content, calls, display blocks, asks, handshake. */
 
@@ -33,6 +42,38 @@ export interface Version {
 
 /** Before there was a handshake. */
 export const LEGACY: Version = { major: 1, minor: 0 };
+
+/** The minor version of Wire 1 that brought a thing (wire.md §3). The client asks for nothing older, the server sends nothing newer. */
+export const SINCE = {
+  initialize: 1,
+  externalTools: 1,
+  approvalResponse: 1,
+  turnEnd: 2,
+  /** Before it a turn that is cancelled while a request is open never ends (wire.md §9.1). */
+  cancelsWaiting: 4,
+  replay: 3,
+  steer: 4,
+  planMode: 4,
+  questions: 4,
+  contextTokens: 4,
+  steerInput: 5,
+  notifications: 5,
+  approvalSource: 6,
+  feedback: 6,
+  parentToolCallId: 6,
+  planDisplay: 7,
+  hooks: 7,
+  diffStarts: 7,
+  loginExpired: 7,
+  summaries: 8,
+  /** From it on a cancelled turn has its TurnEnd, too (wire.md §7). */
+  cancelledTurnEnd: 9,
+  asides: 9,
+  /** From 1.6 and before it, an approval that a cancel settles is told of after the prompt has been answered (wire.md §7). */
+  promptEcho: 10,
+  stepRetry: 10,
+} as const satisfies Readonly<Record<string, number>>;
+export type Feature = keyof typeof SINCE;
 
 /** Reads `major.minor` and ignores what follows; "1" is 1.0. Undefined when there is no number at all. */
 export function parseVersion(text: string): Version | undefined {
@@ -409,6 +450,16 @@ export function questionAnswer(request: RequestPayload['QuestionRequest'], answe
 /** A description is one line with code marks (wire.md §5.2); titles are plain text. */
 function withoutMarks(description: string): string {
   return description.replaceAll('`', '');
+}
+
+// --- messages
+
+/** An event as the server sends it, checked against what the client reads. */
+export function eventMessage<K extends keyof EventPayload>(
+  type: K,
+  payload: EventPayload[K],
+): { readonly type: K; readonly payload: EventPayload[K] } {
+  return { type, payload };
 }
 
 // --- modes and the handshake

@@ -26,6 +26,7 @@ import {
   approvalAnswer,
   approvalOf,
   atLeast,
+  type Feature,
   fromPart,
   fromUserInput,
   isBackground,
@@ -41,6 +42,7 @@ import {
   questionAnswer,
   questionOf,
   readInitialize,
+  SINCE,
   titleOf,
   toUserInput,
   type Version,
@@ -436,9 +438,9 @@ class WireStep extends Step<WireState> {
     this.endHandshake();
     if (state.phase !== 'opening') return;
     state.agent = agent;
-    state.hasPlanMode = this.speaks(4) || agent.commands.some((command) => command.name === 'plan');
+    state.hasPlanMode = this.has('planMode') || agent.commands.some((command) => command.name === 'plan');
     if (!state.child.history) return this.ready(agent);
-    if (agent.legacy || !this.speaks(3)) {
+    if (agent.legacy || !this.has('replay')) {
       this.recordMissing();
       return this.ready(agent);
     }
@@ -515,8 +517,8 @@ class WireStep extends Step<WireState> {
     const { server } = agent;
     const offers: Offers = {
       images: true,
-      ...(this.speaks(4) ? { steer: true } : {}),
-      ...(this.speaks(6) ? { feedback: true } : {}),
+      ...(this.has('steer') ? { steer: true } : {}),
+      ...(this.has('feedback') ? { feedback: true } : {}),
       history: true,
       ...(agent.legacy ? {} : { tools: agent.offer }),
     };
@@ -535,9 +537,9 @@ class WireStep extends Step<WireState> {
       this.notice('info', t('This version of the agent cannot use editor tools, and does not say which slash commands it has.'));
     }
   }
-  /** The agent speaks version 1.`minor` or newer. */
-  speaks(minor: number): boolean {
-    return this.state.agent !== null && atLeast(this.state.agent.version, minor);
+  /** The agent's version has this. */
+  has(feature: Feature): boolean {
+    return this.state.agent !== null && atLeast(this.state.agent.version, SINCE[feature]);
   }
 
   // --- the record of an earlier conversation (wire.md §11)
@@ -624,7 +626,8 @@ class WireStep extends Step<WireState> {
   setMode(plan: boolean): void {
     const { state } = this;
     if (!state.hasPlanMode) return;
-    if (this.speaks(4) && !find(state.missing, 'set_plan_mode')) return this.call('set_plan_mode', { enabled: plan }, plan ? 'on' : 'off');
+    if (this.has('planMode') && !find(state.missing, 'set_plan_mode'))
+      return this.call('set_plan_mode', { enabled: plan }, plan ? 'on' : 'off');
     if (state.turn?.by !== 'user') this.prompt(commandPrompt(this.newId(), ['plan', plan ? 'on' : 'off']));
   }
   modeSet(plan: boolean, result: { readonly plan_mode?: boolean | null | undefined } | undefined, failed: Failure | undefined): void {
@@ -651,7 +654,7 @@ class WireStep extends Step<WireState> {
     const { prompt } = steer;
     const isPending = steer.at !== 'gone';
     // Agents before 1.5 do not say when they take it up: with them the reply counts for that.
-    if (!failed && isPending && this.speaks(5)) {
+    if (!failed && isPending && this.has('steerInput')) {
       steer.at = 'accepted';
       return;
     }
@@ -1147,7 +1150,7 @@ class WireStep extends Step<WireState> {
     else this.endTurn('cancelled');
   }
   decided(ask: OpenAsk, request: RequestPayload['ApprovalRequest'], answer: Answer): void {
-    const given = approvalAnswer(request.id, answer, this.speaks(6));
+    const given = approvalAnswer(request.id, answer, this.has('feedback'));
     const turn = ask.turnId === null ? null : this.state.turn;
     // It holds for more than what was asked, and nothing else says so afterwards (wire.md §13).
     if (given.response === 'approve_for_session') {

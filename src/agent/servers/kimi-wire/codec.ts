@@ -1,4 +1,12 @@
-import { type AnswerResult, type ContentPart, codes, type ToolReturnValue, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
+import { eventMessage } from '../../../protocols/kimi-wire/codec.ts';
+import {
+  type AnswerResult,
+  type ContentPart,
+  codes,
+  type EventPayload,
+  type ToolReturnValue,
+  type UserInput,
+} from '../../../protocols/kimi-wire/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
@@ -33,17 +41,17 @@ export class Encoder {
     switch (said.type) {
       case 'turn.started':
         this.#grown.clear();
-        return [event('TurnBegin', { user_input: this.#input })];
+        return [eventMessage('TurnBegin', { user_input: this.#input })];
       case 'turn.ended':
-        return dialect.has('turnEnd') ? [event('TurnEnd', {})] : [];
+        return dialect.has('turnEnd') ? [eventMessage('TurnEnd', {})] : [];
       case 'step.began':
-        return [event('StepBegin', { n: said.n })];
+        return [eventMessage('StepBegin', { n: said.n })];
       case 'step.broken':
-        return [event('StepInterrupted', {})];
+        return [eventMessage('StepInterrupted', {})];
       case 'step.retry':
-        if (!dialect.has('stepRetry')) return [event('StepInterrupted', {}), event('StepBegin', { n: said.n })];
+        if (!dialect.has('stepRetry')) return [eventMessage('StepInterrupted', {}), eventMessage('StepBegin', { n: said.n })];
         return [
-          event('StepRetry', {
+          eventMessage('StepRetry', {
             n: said.n,
             next_attempt: said.nextAttempt,
             max_attempts: said.maxAttempts,
@@ -53,55 +61,57 @@ export class Encoder {
           }),
         ];
       case 'text':
-        return [event('ContentPart', { type: 'text', text: said.text })];
+        return [eventMessage('ContentPart', { type: 'text', text: said.text })];
       case 'thought':
-        return [event('ContentPart', { type: 'think', think: said.text, encrypted: null })];
+        return [eventMessage('ContentPart', { type: 'think', think: said.text, encrypted: null })];
       case 'call.began':
-        return [event('ToolCall', { type: 'function', id: said.id, function: { name: said.name, arguments: null }, extras: null })];
+        return [eventMessage('ToolCall', { type: 'function', id: said.id, function: { name: said.name, arguments: null }, extras: null })];
       case 'call.grew':
         this.#grown.add(said.id);
-        return [event('ToolCallPart', { arguments_part: said.text })];
+        return [eventMessage('ToolCallPart', { arguments_part: said.text })];
       case 'call.ready':
-        return this.#grown.has(said.id) ? [] : [event('ToolCallPart', { arguments_part: said.input })];
+        return this.#grown.has(said.id) ? [] : [eventMessage('ToolCallPart', { arguments_part: said.input })];
       case 'call.output':
         return [];
       case 'call.ended':
-        return [event('ToolResult', { tool_call_id: said.id, return_value: returnValueOf(said.outcome, dialect) })];
+        return [eventMessage('ToolResult', { tool_call_id: said.id, return_value: returnValueOf(said.outcome, dialect) })];
       case 'status':
-        return [event('StatusUpdate', statusOf(said, dialect))];
+        return [eventMessage('StatusUpdate', statusOf(said, dialect))];
       case 'planMode':
-        return dialect.has('planMode') ? [event('StatusUpdate', { plan_mode: said.on })] : [];
+        return dialect.has('planMode') ? [eventMessage('StatusUpdate', { plan_mode: said.on })] : [];
       case 'plan.shown':
-        return dialect.has('planDisplay') ? [event('PlanDisplay', { content: said.text, file_path: said.path })] : [];
+        return dialect.has('planDisplay') ? [eventMessage('PlanDisplay', { content: said.text, file_path: said.path })] : [];
       case 'steered':
-        return dialect.has('steerInput') ? [event('SteerInput', { user_input: inputOf(said.input) })] : [];
+        return dialect.has('steerInput') ? [eventMessage('SteerInput', { user_input: inputOf(said.input) })] : [];
       case 'compaction.began':
-        return [event('CompactionBegin', {})];
+        return [eventMessage('CompactionBegin', {})];
       case 'compaction.ended':
-        return [event('CompactionEnd', {})];
+        return [eventMessage('CompactionEnd', {})];
       case 'news':
-        return dialect.has('notifications') ? [event('Notification', notificationOf(said.news))] : [];
+        return dialect.has('notifications') ? [eventMessage('Notification', notificationOf(said.news))] : [];
       case 'aside.asked':
-        return dialect.has('asides') ? [event('BtwBegin', { id: said.id, question: said.question })] : [];
+        return dialect.has('asides') ? [eventMessage('BtwBegin', { id: said.id, question: said.question })] : [];
       case 'aside.answered':
-        if (!dialect.has('asides')) return [event('ContentPart', { type: 'text', text: said.error ?? said.text })];
-        return [event('BtwEnd', { id: said.id, response: said.error === undefined ? said.text : null, error: said.error ?? null })];
+        if (!dialect.has('asides')) return [eventMessage('ContentPart', { type: 'text', text: said.error ?? said.text })];
+        return [eventMessage('BtwEnd', { id: said.id, response: said.error === undefined ? said.text : null, error: said.error ?? null })];
       case 'sub':
-        return this.encode(said.said).map((inner) => event('SubagentEvent', this.#nested(said, inner)));
+        return this.encode(said.said).map((inner) => eventMessage('SubagentEvent', this.#nested(said, inner)));
     }
   }
 
-  #nested(said: Extract<AgentEvent, { type: 'sub' }>, inner: WireMessage): object {
-    if (!this.#dialect.has('parentToolCallId')) return { task_tool_call_id: said.callId, event: inner };
-    return { parent_tool_call_id: said.callId, agent_id: said.agentId, subagent_type: said.kind, event: inner };
+  #nested(said: Extract<AgentEvent, { type: 'sub' }>, inner: WireMessage): EventPayload['SubagentEvent'] {
+    if (!this.#dialect.has('parentToolCallId'))
+      return { task_tool_call_id: said.callId, event: { type: inner.type, payload: { ...inner.payload } } };
+    return {
+      parent_tool_call_id: said.callId,
+      agent_id: said.agentId,
+      subagent_type: said.kind,
+      event: { type: inner.type, payload: { ...inner.payload } },
+    };
   }
 }
 
-function event(type: string, payload: object): WireMessage {
-  return { type, payload };
-}
-
-function notificationOf({ id, task, message, at }: News): object {
+function notificationOf({ id, task, message, at }: News): EventPayload['Notification'] {
   const went = { completed: 'success', failed: 'error', killed: 'warning', running: 'info', awaiting_approval: 'info' } as const;
   return {
     id,

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { Feature } from '../../../protocols/kimi-wire/codec.ts';
 import { codes, methods } from '../../../protocols/kimi-wire/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
@@ -14,7 +15,7 @@ import { ExternalTools } from './externalTools.ts';
 import { Hooks } from './hooks.ts';
 import { type Method, Peer, WireError } from './peer.ts';
 import { Recording, replayRecording } from './recording.ts';
-import type { Dialect, Feature } from './versions.ts';
+import type { Dialect } from './versions.ts';
 import { type Pipe, WireFace } from './wireFace.ts';
 
 export interface WireOptions {
