@@ -13,9 +13,10 @@ import type { Exit } from '../ports.ts';
 import { type Codec, faultOf } from './codec.ts';
 import { type FileArgs, FilePort } from './files.ts';
 import type { LinkFacts } from './forms.ts';
-import { type AcpSetup, type AcpState, acpMachine, codecOf, foldersOf, LIMITS, newAcp } from './machine.ts';
+import { acpMachine } from './machine.ts';
 import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
 import { variablesIn } from './signIn.ts';
+import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
 import { type TerminalArgs, TerminalPort } from './terminals.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;

@@ -6,8 +6,8 @@ import { LinkError } from '../../transport/link.ts';
 import { looksOutside, placeOf, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
-import type { WriteLook } from './machine.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
+import type { WriteLook } from './state.ts';
 
 /** What the machine asks of the editor's files. Paths are the agent's; `roots` are the session's folders. */
 export type FileArgs =

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AcpState } from '../../../src/protocols/acp/machine.ts';
-import { acpMachine, LIMITS, newAcp } from '../../../src/protocols/acp/machine.ts';
+import { acpMachine } from '../../../src/protocols/acp/machine.ts';
 import { quirkTable } from '../../../src/protocols/acp/quirks.ts';
+import type { AcpState } from '../../../src/protocols/acp/state.ts';
+import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
 import { type TranscriptProtocol, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 /*

@@ -1,0 +1,388 @@
+import { type Conversation, type Lane, newConversation, newLane, newTurn, type Table, type TurnState } from '../../conversation/state.ts';
+import type { Content, ToolCall } from '../../session/model.ts';
+import { type Decided, nothingDecided } from './approvals.ts';
+import type { AcpCall, CallFacts } from './calls.ts';
+import { type Accepts, type ClientAbilities, type Codec, version1 } from './codec.ts';
+import { version2 } from './draft.ts';
+import type { FormRequest, LinkRequest } from './forms.ts';
+import { type Quirks, quirksOf } from './quirks.ts';
+import type { Activity, AuthMethod, ContentBlock, InitializeAnswer, PermissionRequest, SessionAnswer } from './schema.ts';
+import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
+import type { SignIn } from './signIn.ts';
+
+/* The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in machine.ts. */
+
+/** Milliseconds. Tests shorten them. */
+export interface Limits {
+  /** An agent may take this long to say hello: some are slow to start on a loaded machine. */
+  readonly initialize: number;
+  /** For what is no work: settings, listing, opening a session. After it the user is told. */
+  readonly answer: number;
+  /** It must be quiet this long for the agent's record to be over. */
+  readonly record: number;
+  /** The same for what the agent does unasked. */
+  readonly background: number;
+  /** A turn is looked at this often for silence, and told about after `silence`. */
+  readonly look: number;
+  readonly silence: number;
+  /** Stopping may take this long before a way out is offered. */
+  readonly stopping: number;
+  /** A command may go this long without a call that shows it: agents announce it when they have its id. */
+  readonly unseen: number;
+  /** session/close may take this long. */
+  readonly close: number;
+}
+export const LIMITS: Limits = {
+  initialize: 60_000,
+  answer: 30_000,
+  record: 300,
+  background: 2000,
+  look: 5000,
+  silence: 30_000,
+  stopping: 10_000,
+  unseen: 500,
+  close: 300,
+};
+
+export interface AcpSetup {
+  readonly cwd: string;
+  readonly folders: readonly string[];
+  readonly client: { readonly name: string; readonly version: string };
+  readonly newest: 1 | 2;
+  readonly resume: Resume | null;
+  /** When the conversation that is continued began; null: nothing of it is known. */
+  readonly startedAt: number | null;
+  readonly can: ClientAbilities;
+  /** Names of the editor's tools. */
+  readonly tools: readonly string[];
+  readonly limits: Limits;
+}
+export interface Resume {
+  readonly key: string;
+  /** Nobody has its transcript: the agent's record of it is shown. */
+  readonly history: boolean;
+}
+
+export interface AcpState extends Conversation {
+  readonly setup: AcpSetup;
+  turn: AcpTurn | null;
+  agent: Agent | null;
+  /** What is under way until a prompt can be sent. `minute`: a quirk waits. */
+  opening: 'initialize' | 'keys' | 'restart' | 'tools' | 'minute' | 'session' | 'record' | null;
+  /** What to do when a process has said hello. */
+  after: 'open' | 'prompt' | 'announce';
+  /** What the session that is being opened continues; null: a new one. */
+  resuming: Resume | null;
+  /** The answer that opened the session, until its record has come in. */
+  opened: SessionAnswer | null;
+  /** A sign-in was made for what is being done: it is not asked for twice. */
+  signedIn: boolean;
+  signIn: SignIn | null;
+  /** Why the agent wants it, in its own words. */
+  signInReason: string | null;
+  /** The process runs with something the user entered. */
+  keyed: boolean;
+  sessionId: string | null;
+  /** The session whose updates are taken; it is known before the session is open. */
+  hears: string | null;
+  /** The process is a new one, and the conversation has not been opened in it. */
+  renewed: boolean;
+  /** When the first turn began, as far as anyone knows. */
+  startedAt: number | null;
+  /** Tool servers of ours that the agent is told of; null: none were offered yet. */
+  servers: readonly object[] | null;
+  /** `offered`: the agent knows where they are; `taken`: it has asked for them, so that its model may know them. */
+  tools: 'refused' | 'offered' | 'taken';
+  /** `heard` when the answer that is waited for was asked for. */
+  heardBefore: number;
+  greeted: boolean;
+  junk: number;
+  /** The last line before the hello that is no message: how the program is to be called, for example. */
+  printed: string;
+  /** What an update is: news; the agent's record, which is shown; or its record of what is on the screen already. */
+  sense: 'live' | 'record' | 'known';
+  /** Updates for sessions that nobody knows yet. */
+  readonly early: { readonly sessionId: string; readonly update: object }[];
+  /** Prompt of a turn of the record, until it is whole. */
+  recorded: { readonly messageId: string | null; content: Content[] } | null;
+  /** The agent has said that it works, and not yet that it is done (version 2). */
+  working: boolean;
+  /** From a stop until the next prompt: whatever the agent does then, it does against the user's word. */
+  stopped: boolean;
+  /** Kinds of updates that were logged as unknown. */
+  readonly strange: Table<true>;
+  /** Calls of turns that are over: late news of them begin nothing. */
+  readonly past: Table<true>;
+  readonly children: Table<Child>;
+  readonly settings: Settings;
+  readonly pendingSettings: Table<SettingRequest>;
+  readonly plans: Plans;
+  /** Terminals that the agent runs itself (version 2): the bytes of a character that has not come whole, and whether it stops them. */
+  readonly agentTerminals: Table<{ pending: readonly number[]; stops: boolean }>;
+  /** Files that are being read for edits, by the number of the reading. */
+  readonly reading: Table<{ readonly turnId: string; readonly callId: string; readonly path: string }>;
+  readings: number;
+  /** session/request_permission, by its id. */
+  readonly questions: Table<Question>;
+  /** Requests for files, commands, forms and links that take several steps, by their id. */
+  readonly jobs: Table<Job>;
+  /** Folders outside the workspace that the user let the agent read in, or run commands in, or not. */
+  readonly readFolders: Table<boolean>;
+  readonly commandFolders: Table<boolean>;
+  readonly terminals: Table<Terminal>;
+  /** Terminals whose command has ended and that were not released, oldest first. */
+  readonly endedTerminals: string[];
+  /** Commands that are being started. */
+  starting: number;
+  /** The user knows that more is asked than can be open. */
+  saidFull: boolean;
+}
+export interface Agent {
+  readonly protocol: 1 | 2;
+  readonly name: string | null;
+  readonly title: string | null;
+  readonly version: string | null;
+  readonly quirks: Quirks;
+  readonly accepts: Accepts;
+  readonly can: {
+    readonly load: boolean;
+    readonly resume: boolean;
+    readonly list: boolean;
+    readonly close: boolean;
+    readonly delete: boolean;
+    readonly fork: boolean;
+    readonly moreFolders: boolean;
+    readonly httpTools: boolean;
+    readonly processTools: boolean;
+    readonly logout: boolean;
+  };
+  readonly authMethods: readonly AuthMethod[];
+}
+export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
+  readonly promptText: string;
+  /** For turns of the user. */
+  readonly prompt: PromptState | null;
+  /** How it ends, once the edits of its calls have been compared with their files. */
+  ending: PromptEnd | null;
+  /** Terminals whose commands the user has ended. */
+  readonly stoppedTerminals: string[];
+  /** The agent's own terminals that it showed in this turn and whose end it has not told. */
+  readonly shownTerminals: Table<true>;
+  readonly decided: Decided;
+  /** `heard` when silence was looked for last, and how often it was the same. */
+  heardBefore: number;
+  silent: number;
+}
+export interface PromptState {
+  readonly blocks: readonly ContentBlock[];
+  /** `reopening`: the session has to be opened in a new process first; `taken`: the agent has it, and an update tells the end (version 2). */
+  step: 'reopening' | 'signIn' | 'sent' | 'taken';
+  /** The agent was seen working at it, and idle after that before it took the prompt (version 2). */
+  worked: boolean;
+  idle: Activity | null;
+}
+export interface PromptEnd {
+  readonly stopReason: string;
+  readonly usage: Activity['usage'];
+}
+export interface AcpLane extends Lane {
+  /** Parts of messages that have an id, by kind and id. */
+  messages: Table<string>;
+}
+/** A sub-agent: it is shown as a call of the conversation, with all it does below. */
+export interface Child {
+  title: string;
+  status: ToolCall['status'];
+  /** Where it was shown last. */
+  shown: { readonly turnId: string; readonly callId: string } | null;
+}
+export interface Question {
+  readonly requestId: string;
+  readonly request: PermissionRequest;
+  readonly lane: string;
+  readonly turnId: string | null;
+  readonly callId: string | null;
+  readonly asker: string | null;
+  /** What it is about: the call when it was asked, and what updates said since. */
+  readonly facts: CallFacts;
+  /** The title the call had when it was asked about. */
+  readonly title: string;
+  /** How often it was put again because the call became another. */
+  rounds: number;
+  askId: string | null;
+  /** Whether edits lead out of the workspace; null while that is found out. */
+  outside: { readonly paths: string; is: boolean | null } | null;
+}
+export type Job =
+  | { readonly is: 'read'; readonly params: ReadParams; step: 'placing' | 'asking' | 'reading'; folder: string }
+  | WriteJob
+  | CommandJob
+  | { readonly is: 'form'; readonly request: FormRequest }
+  | { readonly is: 'link'; readonly request: LinkRequest; step: 'looking' | 'asking' | 'opening' };
+export interface ReadParams {
+  readonly path: string;
+  readonly line: number | null;
+  readonly limit: number | null;
+}
+export interface WriteJob {
+  readonly is: 'write';
+  readonly path: string;
+  readonly content: string;
+  readonly turnId: string | null;
+  /** `waiting`: for a write before it. `merging`: the user decides between two texts. */
+  step: 'waiting' | 'looking' | 'asking' | 'merging' | 'writing';
+  /** The file's real name, once it is known. */
+  real: string | null;
+  /** How many paths were refused when the file was looked at. */
+  refused: number;
+  look: WriteLook | null;
+  text: string;
+}
+/** What the port finds out about a file before it is written. */
+export interface WriteLook {
+  readonly place: 'inside' | 'guarded' | 'outside';
+  readonly target: string;
+  readonly real: string;
+  /** A user who reads the path sees that it leads outside. */
+  readonly looksOutside: boolean;
+  /** The text that stands there, in the editor or on disk; null when there is none. */
+  readonly before: string | null;
+  /** It is what the agent writes, saved. */
+  readonly same: boolean;
+  /** The refused path that leads to this file. */
+  readonly refusedPath: string | null;
+  /** The agent's change in the text that stands there; null when the user has changed the same lines. */
+  readonly merged: string | null;
+}
+export interface CommandJob {
+  readonly is: 'command';
+  readonly line: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly cwd: string;
+  readonly limit: number | null;
+  readonly turnId: string | null;
+  step: 'placing' | 'asking' | 'askingFolder' | 'creating';
+  outside: string | null;
+}
+export interface Terminal {
+  readonly line: string;
+  readonly turnId: string | null;
+  state: 'running' | 'ended' | 'released';
+  code: number | null | 'running';
+  /** The user has ended it. */
+  stopped: boolean;
+  /** `agent`: a call of the agent's shows it; otherwise our own call does, or none yet. */
+  seen: 'unseen' | 'agent' | { readonly turnId: string; readonly callId: string };
+}
+/** What an ask is about, for the answer. */
+export type About =
+  | { readonly is: 'signIn' }
+  | { readonly is: 'variables' }
+  | { readonly is: 'permission' | 'form' | 'link' | 'read' | 'write' | 'merge' | 'command' | 'folder'; readonly id: string };
+
+export function newAcp(seed: string, setup: AcpSetup): AcpState {
+  return {
+    ...newConversation(seed),
+    setup,
+    turn: null,
+    agent: null,
+    opening: null,
+    after: 'open',
+    resuming: null,
+    opened: null,
+    signedIn: false,
+    signIn: null,
+    signInReason: null,
+    keyed: false,
+    sessionId: null,
+    hears: null,
+    renewed: false,
+    startedAt: setup.startedAt,
+    servers: null,
+    tools: 'refused',
+    heardBefore: 0,
+    greeted: false,
+    junk: 0,
+    printed: '',
+    sense: 'live',
+    early: [],
+    recorded: null,
+    working: false,
+    stopped: false,
+    strange: {},
+    past: {},
+    children: {},
+    settings: noSettings(),
+    pendingSettings: {},
+    plans: {},
+    agentTerminals: {},
+    reading: {},
+    readings: 0,
+    questions: {},
+    jobs: {},
+    readFolders: {},
+    commandFolders: {},
+    terminals: {},
+    endedTerminals: [],
+    starting: 0,
+    saidFull: false,
+  };
+}
+
+export const codecOf = (agent: Pick<Agent, 'protocol'> | null): Codec => (agent?.protocol === 2 ? version2 : version1);
+/** The folders the session works in: an agent that takes only one asks about the others as about any place outside. */
+export function rootsOf({ setup, agent }: AcpState): readonly string[] {
+  return [setup.cwd, ...(agent?.can.moreFolders ? setup.folders : [])];
+}
+/** The folders of a session as requests name them: the first is where it works. */
+export function foldersOf(state: AcpState): { readonly cwd: string; readonly additionalDirectories?: readonly string[] } {
+  const [cwd = '', ...more] = rootsOf(state);
+  return { cwd, ...(more.length > 0 ? { additionalDirectories: more } : {}) };
+}
+
+export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, prompt: PromptState | null): AcpTurn {
+  return {
+    ...newTurn<AcpLane, AcpCall>(id, by),
+    promptText,
+    prompt,
+    ending: null,
+    stoppedTerminals: [],
+    shownTerminals: {},
+    decided: nothingDecided(),
+    heardBefore: 0,
+    silent: 0,
+  };
+}
+
+export function acpLane(name: string, parent: string | null): AcpLane {
+  return { ...newLane(name, parent), messages: {} };
+}
+
+export function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
+  const { agentInfo, agentCapabilities: caps } = answer;
+  const session = caps?.sessionCapabilities;
+  const prompt = caps?.promptCapabilities;
+  return {
+    protocol,
+    name: agentInfo?.name ?? null,
+    title: agentInfo?.title || null,
+    version: agentInfo?.version ?? null,
+    quirks: quirksOf(agentInfo?.name, agentInfo?.version ?? undefined),
+    accepts: { image: Boolean(prompt?.image), audio: Boolean(prompt?.audio), embedded: Boolean(prompt?.embeddedContext) },
+    can: {
+      load: Boolean(caps?.loadSession),
+      resume: Boolean(session?.resume),
+      list: Boolean(session?.list),
+      close: Boolean(session?.close),
+      delete: Boolean(session?.delete),
+      fork: Boolean(session?.fork),
+      moreFolders: Boolean(session?.additionalDirectories),
+      httpTools: Boolean(caps?.mcpCapabilities?.http),
+      processTools: Boolean(caps?.mcpCapabilities?.stdio ?? true),
+      logout: Boolean(caps?.auth?.logout),
+    },
+    authMethods: answer.authMethods ?? [],
+  };
+}
