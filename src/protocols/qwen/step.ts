@@ -317,7 +317,12 @@ export abstract class QwenStep extends Step<QwenState> {
     }
     const request = readRequest(line);
     const no: Decline = { result: permissionLine(this.dialect, id, { allow: false, message: REFUSED }) };
-    return request && this.openRequest(id, AGENT, no, background) ? request.payload : undefined;
+    const opened = request && this.openRequest(id, AGENT, no, background);
+    if (!opened) return undefined;
+    // Nobody is there to answer while the session or its process ends.
+    if (this.state.phase !== 'left' && !this.agent.ending) return request.payload;
+    this.decline(opened);
+    return undefined;
   }
   reply(id: string, line: Line): void {
     if (!find(this.state.requests, id)) return;
