@@ -121,7 +121,7 @@ export class Rpc {
   }
 
   /** The same so that a server which waits for the end of a socket hears it; false when one had not closed its side within a second. */
-  async takeLeave(): Promise<boolean> {
+  async hangUpGently(): Promise<boolean> {
     const heard = await Promise.all(this.#renew().map((client) => client.hangUp(FAREWELL)));
     return heard.every(Boolean);
   }
@@ -161,7 +161,7 @@ export class Rpc {
   }
 
   /** One call on the way out, when everything else is closed already. Settles within a moment and never rejects. */
-  async farewell(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
+  async sendLast(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
     const client = new HttpClient();
     const signal = AbortSignal.timeout(FAREWELL);
     await this.#exchange(client, method, params, 'application/json', () => {}, { signal }).catch((error: unknown) =>
@@ -196,7 +196,7 @@ export class Rpc {
    * Keeps the other side from closing the turn connection: one GET at a time, which nothing waits behind for long. It has no limit: to give it up
    * would close the connection.
    */
-  signOfLife(url: string): void {
+  keepAlive(url: string): void {
     const pool = this.#turn;
     if (pool.uses > 0 || pool.sign) return;
     const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' }, headersWithin: null };

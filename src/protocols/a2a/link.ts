@@ -18,7 +18,7 @@ import { type CommandTree, commandTree, meaningOf, parseOrUndefined, toIncoming 
 import { Credentials, PlainText } from './credentials.ts';
 import { Rpc, RpcError, StatusError, type Way } from './http.ts';
 import { isRecord, answer as rpcAnswer } from './schema.ts';
-import { ExtensionFolder, harmless, lend, type Server, startServer, VARIABLE } from './server.ts';
+import { ExtensionFolder, harmlessTools, offerEditorTools, type Server, startServer, VARIABLE } from './server.ts';
 import type { Agent, Timing } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
@@ -31,6 +31,25 @@ export type StreamRequest =
 /** How parley-agent is given the token that its requests need. */
 const TOKEN_VARIABLE = 'PARLEY_AGENT_TOKEN';
 
+/** An agent that is started here. */
+interface Program {
+  readonly tools?: OfferedTools | undefined;
+  readonly starting?: Promise<Server>;
+  readonly server?: Server;
+  /** For one that asks for the token it was given. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+/** An address that may be spoken to, and what was found there. */
+interface Reached {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly rpc: Rpc;
+  readonly credentials: Credentials;
+  readonly peer?: Peer;
+  readonly webhook?: Webhook;
+  readonly folder?: ExtensionFolder;
+}
+
 /** What the conversation holds of the outside: the program, if it is started here, sockets, secrets, the server for notifications. */
 export class Connection {
   readonly #launch: Launch;
@@ -40,16 +59,9 @@ export class Connection {
   readonly #plainText: PlainText;
   readonly #newFiles = new NewFiles();
   #events: LinkEvents | undefined;
-  #rpc: Rpc | undefined;
-  #base = '';
-  #server: Server | undefined;
-  /** For an agent that was started here and asks for the token it was given. */
-  #ownHeaders: Readonly<Record<string, string>> = {};
-  #lent: OfferedTools | undefined;
-  #credentials: Credentials | undefined;
-  #folder: ExtensionFolder | undefined;
-  #webhook: Webhook | undefined;
-  #peer: Peer | undefined;
+  #program: Program = {};
+  #reached: Reached | undefined;
+  /** What is still told to the agent when everything else is closed. */
   #farewell: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -62,7 +74,7 @@ export class Connection {
 
   /** True when the answer was to a question of ours: for a secret, or before anything goes unencrypted. */
   answer(...answer: Parameters<PlainText['answer']>): boolean {
-    return this.#plainText.answer(...answer) || this.#credentials?.answer(...answer) === true;
+    return this.#plainText.answer(...answer) || this.#reached?.credentials.answer(...answer) === true;
   }
 
   /** The link `agent`. */
@@ -126,7 +138,7 @@ export class Connection {
     { signal, way }: { readonly signal: AbortSignal; readonly way: (way: Way) => void },
   ): Promise<void> {
     await null;
-    const answer = await this.#http.fetch('POST', `${this.#base}${request.rest}`, { body: request.body, signal, way });
+    const answer = await this.#http.fetch('POST', `${this.#agent.origin}${request.rest}`, { body: request.body, signal, way });
     if (answer.type !== 'text/event-stream') return events.message('answer', parseOrUndefined(await answer.text(LONGEST_ANSWER)));
     events.message('opened', null);
     const reader = new SseReader(
@@ -140,9 +152,12 @@ export class Connection {
     reader.end();
   }
 
+  get #agent(): Reached {
+    if (!this.#reached) throw new Error('There is no agent yet.');
+    return this.#reached;
+  }
   get #http(): Rpc {
-    if (!this.#rpc) throw new Error('There is no agent yet.');
-    return this.#rpc;
+    return this.#agent.rpc;
   }
 
   async #request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
@@ -154,7 +169,7 @@ export class Connection {
         return this.#http.call('tasks/get', given, { over: 'fresh', signal });
       case 'POST /tasks':
       case 'POST /executeCommand': {
-        const answer = await this.#http.fetch('POST', `${this.#base}${method.slice('POST '.length)}`, { body: params });
+        const answer = await this.#http.fetch('POST', `${this.#agent.origin}${method.slice('POST '.length)}`, { body: params });
         return parseOrUndefined(await answer.text(LONGEST_ANSWER));
       }
       case 'changeVersion':
@@ -162,23 +177,23 @@ export class Connection {
       case 'registerPush':
         return this.#registerPush(String(given.taskId));
       case 'editorTools':
-        await this.#folder?.turn(given.on === true);
+        await this.#agent.folder?.turn(given.on === true);
         return given.on === true;
       case 'isConnectionHeld':
         // Until what had not been sent is let go of: its end is not the agent's.
         await nextTurn();
         return !this.#http.turnIsFree;
       case 'hangUpGently':
-        return this.#http.takeLeave();
+        return this.#http.hangUpGently();
       default:
         return this.#http.call(method, given, { signal });
     }
   }
 
   #notify(method: string, params: unknown): void {
-    if (method === 'keepAlive') this.#rpc?.signOfLife(`${this.#base}/.well-known/agent-card.json`);
-    else if (method === 'hangUp') this.#rpc?.hangUp();
-    else if (method === 'freshen') this.#credentials?.freshen();
+    if (method === 'keepAlive') this.#reached?.rpc.keepAlive(`${this.#reached.origin}/.well-known/agent-card.json`);
+    else if (method === 'hangUp') this.#reached?.rpc.hangUp();
+    else if (method === 'freshen') this.#reached?.credentials.freshen();
     else if (method === 'forgetPush') this.#farewell = this.#forgetPush(String(isRecord(params) ? params.taskId : ''));
   }
 
@@ -187,7 +202,7 @@ export class Connection {
     const isSettings =
       error instanceof UnfitAgent || error instanceof StatusError || (error instanceof HttpFailure && error.kind === 'header');
     const next: readonly Remedy[] = isSettings ? ['restart', 'openSettings'] : ['restart', 'showLog'];
-    const detail = this.#server?.tail();
+    const detail = this.#program.server?.tail();
     const data = { kind: kindOf(error), next, ...(detail ? { detail } : {}) };
     return new LinkError({ kind: code.code === undefined ? 'lost' : 'refused', message: messageOf(error), ...code, data });
   }
@@ -204,12 +219,10 @@ export class Connection {
     }
     this.#mustBeOpen();
     const { origin } = new URL(address);
-    const headers = launch.kind === 'http' ? launch.headers : this.#ownHeaders;
+    const headers = launch.kind === 'http' ? launch.headers : (this.#program.headers ?? {});
     const credentials = new Credentials(this.#scene, origin, headers);
-    this.#credentials = credentials;
     const rpc = this.#life.own(new Rpc(this.#scene, credentials, this.#timing));
-    this.#rpc = rpc;
-    this.#base = origin;
+    this.#reached = { origin, rpc, credentials };
     const described = readCard(await fetchCard(rpc, address), address, this.#extensions);
     credentials.learn(described.schemes, described.security);
     rpc.target = described;
@@ -220,22 +233,24 @@ export class Connection {
     // The shipped server under another name is known by what it serves.
     const shipped = described.dialect === 'plain' && described.remarks.length === 0 && commands?.by === 'rest';
     const peer: Peer = shipped ? { ...described, dialect: 'gemini' } : described;
-    this.#peer = peer;
+    this.#reached = { ...this.#reached, peer };
     if (peer.push && launch.options?.push !== 'off' && isLoopback(new URL(address))) await this.#openWebhook();
-    if (launch.kind === 'process' && this.#lent && peer.dialect === 'gemini') {
-      this.#folder = new ExtensionFolder(launch, this.#lent);
-      await this.#folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
+    const { tools } = this.#program;
+    if (launch.kind === 'process' && tools && peer.dialect === 'gemini') {
+      const folder = new ExtensionFolder(launch, tools);
+      this.#reached = { ...this.#reached, folder };
+      await folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
     }
     this.#mustBeOpen();
     this.#describe(peer, notices);
-    const folder = this.#folder ? { path: this.#folder.path, on: this.#folder.on } : null;
+    const { folder, webhook } = this.#reached;
     return {
       peer,
       commands: commands ?? null,
       notices,
-      push: this.#webhook !== undefined,
-      harmless: [...harmless(this.#scene, this.#lent)],
-      folder,
+      push: webhook !== undefined,
+      harmless: [...harmlessTools(this.#scene, tools)],
+      folder: folder ? { path: folder.path, on: folder.on } : null,
     };
   }
 
@@ -247,21 +262,22 @@ export class Connection {
       notices.push({ level: 'info', text });
     }
     const isNewer = Object.keys(peer.schemes).length > 0;
-    if (this.#server?.hasGit === false && peer.dialect === 'gemini' && !isNewer) {
+    if (this.#program.server?.hasGit === false && peer.dialect === 'gemini' && !isNewer) {
       notices.push({ level: 'warn', text: t('Git was not found: this agent needs it to change files, and its task fails without it.') });
     }
   }
 
   async #start(launch: Extract<Launch, { kind: 'process' }>, notices: Notice[]): Promise<string> {
-    this.#lent = await lend(this.#scene);
-    if (this.#lent) this.#life.own(this.#lent);
+    const tools = await offerEditorTools(this.#scene);
+    if (tools) this.#life.own(tools);
     this.#mustBeOpen();
     // parley-agent asks for a token; what it is given here is not printed.
     const token = randomBytes(32).toString('base64url');
-    const env = { ...(this.#lent ? { [VARIABLE]: this.#lent.address } : {}), [TOKEN_VARIABLE]: token, ...launch.env };
-    const server = await startServer({ ...launch, env }, this.#scene.log, this.#scene.name);
-    this.#server = server;
-    if (this.#isClosed) this.#endServer(server);
+    const env = { ...(tools ? { [VARIABLE]: tools.address } : {}), [TOKEN_VARIABLE]: token, ...launch.env };
+    const starting = startServer({ ...launch, env }, this.#scene.log, this.#scene.name);
+    this.#program = { tools, starting };
+    const server = await starting;
+    this.#program = { tools, starting, server };
     void server.ended.then((closed) => {
       if (this.#isClosed) return;
       this.#isClosed = true;
@@ -276,7 +292,9 @@ export class Connection {
       this.#events?.closed({ reason, stderr, data: { next } });
     });
     const address = await server.address;
-    if (server.tail().includes(TOKEN_VARIABLE)) this.#ownHeaders = { authorization: `Bearer ${env[TOKEN_VARIABLE] ?? ''}` };
+    if (server.tail().includes(TOKEN_VARIABLE)) {
+      this.#program = { ...this.#program, headers: { authorization: `Bearer ${env[TOKEN_VARIABLE] ?? ''}` } };
+    }
     if (!server.onLoopback) {
       notices.push({ level: 'warn', text: t('This agent may be reachable from the network: it could not be held to this machine.') });
     }
@@ -293,16 +311,17 @@ export class Connection {
 
   /** Goes over to the other version of A2A, as the card says now or else by trying. */
   async #changeVersion(): Promise<Pick<Peer, 'wire' | 'endpoint'>> {
-    const peer = this.#peer;
+    const { peer, origin } = this.#agent;
     if (!peer) throw new Error('There is no agent yet.');
-    const address = (this.#launch.kind === 'http' ? this.#launch.url : this.#base).replace(/\/$/, '');
+    const address = (this.#launch.kind === 'http' ? this.#launch.url : origin).replace(/\/$/, '');
     const now = await fetchCard(this.#http, address)
       .then((card) => readCard(card, address, this.#extensions))
       .catch(() => peer);
     const other = peer.wire === '1.0' ? ('0.3' as const) : ('1.0' as const);
     const { wire, endpoint } = now.wire === peer.wire ? { wire: other, endpoint: peer.endpoint } : now;
-    this.#peer = { ...peer, wire, endpoint };
-    this.#http.target = this.#peer;
+    const changed = { ...peer, wire, endpoint };
+    this.#reached = { ...this.#agent, peer: changed };
+    this.#http.target = changed;
     return { wire, endpoint };
   }
 
@@ -311,7 +330,8 @@ export class Connection {
   async #openWebhook(): Promise<void> {
     try {
       const news = (body: unknown) => this.#events?.message('news', body);
-      this.#webhook = this.#life.own(await openWebhook((taskId) => this.taskId() === taskId, news));
+      const webhook = this.#life.own(await openWebhook((taskId) => this.taskId() === taskId, news));
+      this.#reached = { ...this.#agent, webhook };
     } catch (error) {
       this.#scene.log.info(`No place for notifications: ${messageOf(error)}`);
     }
@@ -321,23 +341,26 @@ export class Connection {
   taskId: () => string | null = () => null;
 
   #withPush(): object {
-    const config = this.#webhook?.config(this.#peer?.wire ?? '0.3');
+    const { webhook, peer } = this.#agent;
+    const config = webhook?.config(peer?.wire ?? '0.3');
     if (!config) return {};
-    return { configuration: this.#peer?.wire === '1.0' ? { taskPushNotificationConfig: config } : { pushNotificationConfig: config } };
+    return { configuration: peer?.wire === '1.0' ? { taskPushNotificationConfig: config } : { pushNotificationConfig: config } };
   }
 
   async #registerPush(taskId: string): Promise<unknown> {
-    const newer = this.#peer?.wire === '1.0';
-    const config = this.#webhook?.config(newer ? '1.0' : '0.3') ?? {};
+    const { webhook, peer } = this.#agent;
+    const newer = peer?.wire === '1.0';
+    const config = webhook?.config(newer ? '1.0' : '0.3') ?? {};
     return this.#http.call('tasks/pushNotificationConfig/set', newer ? { taskId, ...config } : { taskId, pushNotificationConfig: config });
   }
 
   /** Nobody listens there any more: the agent is told. Settles within a moment and never rejects. */
   async #forgetPush(taskId: string): Promise<void> {
-    const id = this.#webhook?.id;
-    if (id === undefined || !this.#rpc) return;
-    const newer = this.#peer?.wire === '1.0';
-    await this.#rpc.farewell('tasks/pushNotificationConfig/delete', newer ? { taskId, id } : { id: taskId, pushNotificationConfigId: id });
+    const { webhook, peer, rpc } = this.#reached ?? {};
+    const id = webhook?.id;
+    if (id === undefined || !rpc) return;
+    const newer = peer?.wire === '1.0';
+    await rpc.sendLast('tasks/pushNotificationConfig/delete', newer ? { taskId, id } : { id: taskId, pushNotificationConfigId: id });
   }
 
   // --- closing
@@ -346,15 +369,13 @@ export class Connection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#life.dispose();
-    if (this.#server) this.#endServer(this.#server);
-    await this.#server?.ended;
+    this.#program.server?.dispose();
+    // One that is still being started is ended as soon as it is there.
+    const server = this.#program.server ?? (await this.#program.starting?.catch(() => undefined));
+    server?.dispose();
+    await server?.ended;
     await this.#farewell;
-    // A program that is still being started is ended as soon as it is there.
     this.#events?.closed({ reason: '' });
-  }
-
-  #endServer(server: Server): void {
-    server.dispose();
   }
 }
 

@@ -147,8 +147,8 @@ export function watched(command: string, args: readonly string[]): { readonly co
 export const VARIABLE = 'PARLEY_MCP_URL';
 const FOLDER = 'parley-editor-tools';
 
-/** Opens the door for an agent that is about to be started. undefined when there are no tools; never rejects: an agent works without them. */
-export async function lend(scene: AdapterContext): Promise<OfferedTools | undefined> {
+/** Starts the MCP server for an agent that is about to be started. undefined when there are no tools; never rejects: an agent works without them. */
+export async function offerEditorTools(scene: AdapterContext): Promise<OfferedTools | undefined> {
   return offerTools(scene.ports.tools, scene).catch((error: unknown) => {
     scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
     return undefined;
@@ -156,7 +156,7 @@ export async function lend(scene: AdapterContext): Promise<OfferedTools | undefi
 }
 
 /** Tools that change nothing, as the agent names them when it asks. */
-export function harmless(scene: AdapterContext, lent: OfferedTools | undefined): ReadonlySet<string> {
+export function harmlessTools(scene: AdapterContext, lent: OfferedTools | undefined): ReadonlySet<string> {
   if (!lent) return new Set();
   return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${lent.name}/${tool.name}`));
 }
