@@ -88,7 +88,7 @@ test(
     await page.getByRole('button', { name: 'Restore Files' }).waitFor();
     await window.pictures('changes-restore', ['dark', 'light']);
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await window.notification('Files restored').waitFor();
+    await untilFile(inFolder('src/main.ts'), /^(?!all gone)/);
     assert.equal(read('src/main.ts'), before);
     await window.command('Parley: Undo Restore of Files');
     await untilFile(inFolder('src/main.ts'), /^all gone/);

@@ -49,6 +49,12 @@ interface Tracked {
   readonly before: string | null;
   readonly after: string | null;
 }
+/** A file that a restore replaced: what it was, and, if it was under review, its other side. */
+interface Replaced {
+  readonly name: string;
+  readonly present: string | null;
+  readonly before?: string | null | undefined;
+}
 interface Checkpoint {
   readonly turnId: string;
   /** The list of all files, as an object of the store. */
@@ -62,7 +68,7 @@ const stored = z.object({
   version: z.literal(1),
   files: z.array(z.tuple([z.string(), tracked])),
   checkpoints: z.array(z.object({ turnId: z.string(), files: hash, changed: z.array(z.string()) })),
-  undo: z.optional(z.array(z.tuple([z.string(), z.nullable(hash)]))),
+  undo: z.optional(z.array(z.object({ name: z.string(), present: z.nullable(hash), before: z.optional(z.nullable(hash)) }))),
 });
 const listed = z.array(z.tuple([z.string(), z.nullable(hash)]));
 /** Prompts that can be gone back to. */
@@ -84,7 +90,7 @@ export class ChangeSet {
   #tracked = new Map<string, Tracked>();
   #checkpoints: Checkpoint[] = [];
   /** What the last restore replaced. */
-  #undo: (readonly [string, string | null])[] = [];
+  #undo: Replaced[] = [];
   #loaded = false;
   /** What happens in the folder may be the agent's. */
   #inTurn = false;
@@ -246,7 +252,7 @@ export class ChangeSet {
         target === undefined || target === present ? [] : [{ name, target, present }],
       );
       await this.#putAll(targets);
-      this.#undo = targets.map(({ name, present }) => [name, present] as const);
+      this.#undo = targets.map(({ name, present }) => ({ name, present, before: this.#tracked.get(name)?.before }));
       await this.#settled(targets.map(({ name }) => name));
     });
   }
@@ -254,8 +260,9 @@ export class ChangeSet {
   /** Takes back the last restore. */
   undoRestore(): Promise<void> {
     return this.#run(async () => {
-      const targets = await Promise.all(this.#undo.map(async ([name, target]) => ({ name, target, present: await this.#present(name) })));
+      const targets = this.#undo.map(({ name, present }) => ({ name, target: present }));
       await this.#putAll(targets);
+      for (const { name, present, before } of this.#undo) if (before !== undefined) this.#tracked.set(name, { before, after: present });
       this.#undo = [];
       await this.#settled(targets.map(({ name }) => name));
     });
@@ -451,7 +458,11 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
   if (!parsed.success) return [];
   const { files, checkpoints, undo = [] } = parsed.data;
   const lists = await Promise.all(checkpoints.map(async (one) => [one.files, ...((await listOf(store, one.files))?.values() ?? [])]));
-  const names = [...lists.flat(), ...files.flatMap(([, { before, after }]) => [before, after]), ...undo.map(([, name]) => name)];
+  const names = [
+    ...lists.flat(),
+    ...files.flatMap(([, { before, after }]) => [before, after]),
+    ...undo.flatMap(({ present, before = null }) => [present, before]),
+  ];
   return names.filter((name) => name !== null);
 }
 

@@ -230,11 +230,13 @@ test(
     await scene.changes.restore('t2');
     const state = () => [scene.read('a'), scene.read('b'), scene.read('mine'), existsSync(scene.path('made'))];
     assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
+    assert.deepEqual(scene.names, ['changed a']);
     await scene.changes.restore('t1');
-    assert.equal(scene.read('a'), 'one\n');
+    assert.deepEqual([scene.read('a'), scene.names], ['one\n', []]);
     await scene.reload().load();
     await scene.changes.undoRestore();
     assert.deepEqual(state(), ['two\n', 'one\n', 'mine\n', false]);
+    assert.deepEqual(scene.names, ['changed a'], 'what is back is to be reviewed as before');
     assert.equal(await scene.changes.preview('t9'), undefined);
   }),
 );
