@@ -30,7 +30,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
 
 /** The group a finished call may fold into; undefined for all that stands by itself. */
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
-  if (call.status !== 'done' || call.error || isPlan(call) || call.decision?.kind === 'answers') return undefined;
+  if (call.status !== 'done' || call.error || isPlan(call) || opens(call) || call.decision?.kind === 'answers') return undefined;
   if (call.kind === 'read') return 'read';
   if (call.kind === 'search') return 'search';
   if (call.kind !== 'execute') return undefined;
@@ -66,6 +66,7 @@ function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): C
   if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
   if (isPlan(call)) return { verb: call.status === 'failed' ? t('Could not update the plan') : t('Updated the plan') };
   const stage = stageOf(call);
+  if (opens(call) && stage !== 'failed') return fileWords(call, session.cwd, stage === 'running' ? t('Opening') : t('Opened'));
   switch (call.kind) {
     case 'execute':
       return commandWords(call, session, stage);
@@ -217,6 +218,11 @@ function inputText({ input }: ToolCall, ...names: readonly string[]): string | u
 
 function isPlan({ name, kind }: ToolCall): boolean {
   return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
+}
+
+/** Our own tool that shows a file in the editor: nothing is read for the agent. */
+function opens({ name, title }: ToolCall): boolean {
+  return /(?:^|__)open_in_ide$/.test(name) || /(?:^|__)open_in_ide$/.test(title);
 }
 
 function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): Terminal | undefined {

@@ -13,7 +13,7 @@ test(
     await window.tab('store.ts').waitFor();
     await window.cursor(9).waitFor();
     await chat
-      .call(/open_in_ide/)
+      .call(/Opened src\/store\.ts/)
       .first()
       .waitFor();
     await window.pictures('open-in-ide');

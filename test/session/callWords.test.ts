@@ -27,6 +27,7 @@ test('raw tool names become words', () => {
   assert.equal(said(call({ kind: 'edit', output: [diff('a', null)] })), 'Deleted src/a.ts');
   assert.equal(said(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } })), 'Searched for foo in src');
   assert.equal(said(call({ kind: 'think', name: 'SetTodoList' })), 'Updated the plan');
+  assert.equal(said(call({ name: 'open_in_ide', input: { path: '/w/b.ts' } })), 'Opened b.ts');
   assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
   assert.equal(said(call({ kind: 'read', status: 'running', input: { file_path: '/w/b.ts' } })), 'Reading b.ts');
 });
