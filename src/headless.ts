@@ -3,15 +3,18 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Log, messageOf } from './base/log.ts';
+import { bundledAgent } from './headless/bundled.ts';
 import { diskFiles } from './headless/diskFiles.ts';
+import { openRecording, replay } from './headless/recording.ts';
 import { runSteps } from './headless/run.ts';
-import { readScript, type Step } from './headless/script.ts';
-import { headlessTools } from './headless/tools.ts';
+import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
+import { headlessTools, scriptedTool } from './headless/tools.ts';
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { LiveSession } from './live/liveSession.ts';
 import { launchOf, type Profile } from './live/profiles.ts';
 import { protocols } from './protocols/registry.ts';
+import type { Intent } from './session/intents.ts';
 import { newSession } from './session/reduce.ts';
 
 /** The same sessions without an editor: arguments in, events out as JSON lines on stdout, log on stderr. */
@@ -24,7 +27,13 @@ const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(va
 async function main(): Promise<number> {
   let options: Options;
   let steps: readonly Step[];
+  const [first = '', file] = process.argv.slice(2);
+  if (first === '--schema') {
+    print(scriptSchema());
+    return 0;
+  }
   try {
+    if (first === '--replay' && file !== undefined) return replay(readFileSync(file, 'utf8'), print);
     options = readOptions(process.argv.slice(2), process.cwd());
     if (!Object.hasOwn(protocols, options.protocol)) {
       throw new Error(`unknown protocol "${options.protocol}"; known are ${Object.keys(protocols).join(', ')}`);
@@ -37,7 +46,17 @@ async function main(): Promise<number> {
     process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
     return 2;
   }
-  return run(options, steps);
+  if (options.command !== undefined || options.url !== undefined) return run(options, steps);
+  const agent = await bundledAgent(options).catch((error: unknown) => messageOf(error));
+  if (typeof agent === 'string') {
+    log.error(agent);
+    return 1;
+  }
+  try {
+    return await run({ ...options, ...agent.options }, steps);
+  } finally {
+    agent.dispose();
+  }
 }
 
 async function run(options: Options, steps: readonly Step[]): Promise<number> {
@@ -52,14 +71,26 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     args: options.args,
     env: options.env,
     options: options.options,
-    headers: {},
+    headers: options.headers,
     ...(command === undefined ? {} : { command }),
     ...(url === undefined ? {} : { url }),
   };
+  const [first] = steps;
+  const setup: Setup = first && 'setup' in first ? first.setup : {};
+  const secrets = new Map(Object.entries(setup.secrets ?? {}));
+  const recording = options.record === undefined ? undefined : openRecording(options.record);
   const live = new LiveSession(newSession(randomUUID(), { protocol: profile.protocol, name: profile.name }, cwd), profile.id, {
     protocol,
     launch: async () => launchOf(profile, cwd),
-    ports: { tools: headlessTools(cwd), files: diskFiles, terminals: childTerminals({ cwd }) },
+    ports: {
+      tools: [...headlessTools(cwd), ...(setup.tools ?? []).map(scriptedTool)],
+      files: diskFiles,
+      terminals: childTerminals({ cwd }),
+      secrets: {
+        get: async (name) => secrets.get(name),
+        set: async (name, value) => void (value === undefined ? secrets.delete(name) : secrets.set(name, value)),
+      },
+    },
     rules: () => [],
     client: { name: 'parley-headless', version: '0.1.0' },
     log,
@@ -69,7 +100,9 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   });
   const printing = live.store.onChange(({ event }) => {
     // A protocol's own record of a turn says nothing that the events before it have not said.
-    if (event.type !== 'turn.adapterState') print({ event });
+    if (event.type === 'turn.adapterState') return;
+    print({ event });
+    recording?.({ event });
   });
   const ended = new Promise<number>((resolve) => {
     const stopped = (code: number, why: string) => () => {
@@ -79,13 +112,14 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
     process.once('SIGINT', stopped(1, 'Interrupted'));
     process.once('SIGTERM', stopped(1, 'Terminated'));
     process.once('SIGHUP', stopped(1, 'The terminal was closed'));
+    // Nothing runs any more that could end the run.
+    process.once('beforeExit', stopped(1, 'Nothing is left to wait for'));
     if (options.timeout > 0) setTimeout(stopped(1, `Not done after ${options.timeout} s`), options.timeout * 1000).unref();
   });
+  const sent = recording && ((intent: Intent) => recording({ intent }));
+  const running = runSteps(live, { steps, answer: options.answer, cwd, newId: randomUUID, log, print, ...(sent ? { sent } : {}) });
   void live.start();
-  const code = await Promise.race([
-    ended,
-    runSteps(live, { steps, answer: options.answer, newId: randomUUID, log }).then((fine) => (fine ? 0 : 1)),
-  ]);
+  const code = await Promise.race([ended, running.then((fine) => (fine ? 0 : 1))]);
   const { link } = live.store.now;
   if (link.state === 'closed') log.error(`${link.reason}${link.detail ? `\n${link.detail}` : ''}`);
   printing.dispose();

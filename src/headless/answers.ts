@@ -1,9 +1,9 @@
 import type { Answer } from '../session/intents.ts';
 import type { Ask } from '../session/model.ts';
-import type { ScriptedAnswer } from './script.ts';
+import type { SimpleAnswer } from './script.ts';
 
 /** What a scripted answer means for this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
-export function answerOf(ask: Ask, scripted: ScriptedAnswer): Answer | undefined {
+export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
   if (ask.kind === 'question') return answerQuestion(ask, scripted);
   const choose = (...effects: readonly string[]) => effects.flatMap((effect) => ask.options.filter((one) => one.effect === effect))[0]?.id;
@@ -25,7 +25,7 @@ export function answerOf(ask: Ask, scripted: ScriptedAnswer): Answer | undefined
     : { kind: 'option', optionId: id, edited: scripted.edited };
 }
 
-function answerQuestion(ask: Extract<Ask, { kind: 'question' }>, scripted: ScriptedAnswer): Answer {
+function answerQuestion(ask: Extract<Ask, { kind: 'question' }>, scripted: SimpleAnswer): Answer {
   if (typeof scripted === 'object' && 'fields' in scripted) {
     return { kind: 'fields', values: Object.fromEntries(Object.entries(scripted.fields).map(([id, value]) => [id, [value].flat()])) };
   }

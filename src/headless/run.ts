@@ -1,108 +1,288 @@
-import type { Log } from '../base/log.ts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Disposable } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
-import type { Session, TurnId } from '../session/model.ts';
-import { runningTurn } from '../session/select.ts';
+import type { Intent } from '../session/intents.ts';
+import type { Ask, Content, Session, Turn, TurnId } from '../session/model.ts';
+import { callsOf, runningTurn } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
 import { answerOf } from './answers.ts';
-import type { ScriptedAnswer, Step } from './script.ts';
+import type { Action, AnswerRule, Expectation, Moment, ScriptedAnswer, Step } from './script.ts';
 
 export interface Run {
   readonly steps: readonly Step[];
   readonly answer: ScriptedAnswer;
+  readonly cwd: string;
   readonly newId: () => string;
   readonly log: Log;
+  /** What a step asked for, besides events: `hints`, `conversations`, `fork`. */
+  readonly print: (value: object) => void;
+  /** Everything that is sent to the session, for a recording. */
+  readonly sent?: (intent: Intent) => void;
 }
 
-/** Walks the steps one after the other. True when every turn ended done or cancelled and the link stayed. */
+/** Walks the steps one after the other. True when every turn ended done or cancelled, the link stayed, and what was expected held. */
 export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
-  await until(live, (session) => session.link.state !== 'opening');
-  if (isClosed(live)) return false;
-  let answers: ScriptedAnswer[] = [];
-  let cancel: Extract<Step, { cancelOn: string }> | undefined;
-  let steer: string | undefined;
-  for (const step of run.steps) {
-    if ('answers' in step) answers = [...step.answers];
-    else if ('cancelOn' in step) cancel = step;
-    else if ('steer' in step) steer = step.steer;
-    else if ('waitMs' in step) await new Promise((resolve) => setTimeout(resolve, step.waitMs));
-    else if ('mode' in step) live.send({ type: 'setMode', modeId: step.mode });
-    else if ('resume' in step) {
-      await live.stop();
-      await live.start({ key: step.resume, history: true });
-      await until(live, (session) => session.link.state !== 'opening');
-    } else {
-      const turnId = run.newId();
-      const left = watch(live, run, { answers, cancel, steer });
-      if ('prompt' in step) live.send({ type: 'prompt', turnId, content: [{ type: 'text', text: step.prompt }] });
-      else live.send({ type: 'command', turnId, path: step.command, args: step.args ?? '' });
-      await until(live, (session) => turnIsOver(session, turnId));
-      left();
-      [answers, cancel, steer] = [[], undefined, undefined];
-    }
-    if (isClosed(live)) return false;
+  const player = new Player(live, run);
+  try {
+    for (const step of run.steps) if (!(await player.play(step))) return false;
+    await player.opened();
+    return player.isFine;
+  } finally {
+    player.dispose();
   }
-  return live.store.now.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled');
 }
 
-function isClosed(live: LiveSession): boolean {
-  return live.store.now.link.state === 'closed';
+interface Planned {
+  readonly on: Moment;
+  readonly afterMs: number;
+  readonly do: Action;
 }
 
-function turnIsOver(session: Session, turnId: TurnId): boolean {
-  if (session.link.state === 'closed') return true;
-  const turn = session.turns.find((one) => one.id === turnId);
-  return turn !== undefined && turn.status !== 'running';
+interface Prepared {
+  answers: ScriptedAnswer[];
+  rules: readonly AnswerRule[];
+  planned: Planned[];
+}
+interface Past {
+  readonly started: Set<TurnId>;
+  readonly ended: Set<TurnId>;
+  /** In the last turn. */
+  asks: number;
+  last: Turn | undefined;
+  isAsExpected: boolean;
 }
 
-interface Watched {
-  readonly answers: ScriptedAnswer[];
-  readonly cancel: Extract<Step, { cancelOn: string }> | undefined;
-  readonly steer: string | undefined;
-}
+/** Plays the user: takes the steps, answers asks from the first moment on, and acts when a moment comes. */
+class Player implements Disposable {
+  readonly #live: LiveSession;
+  readonly #run: Run;
+  readonly #listener: Disposable;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** What the steps so far have prepared. */
+  readonly #prepared: Prepared = { answers: [], rules: [], planned: [] };
+  /** What has happened. */
+  readonly #past: Past = { started: new Set(), ended: new Set(), asks: 0, last: undefined, isAsExpected: true };
 
-/** Answers the asks of one prompt, and cancels or steers it when its moment comes. Returns what ends the watch. */
-function watch(live: LiveSession, run: Run, told: Watched): () => void {
-  let { cancel, steer } = told;
-  let timer: NodeJS.Timeout | undefined;
-  const listener = live.store.onChange(({ event }: Change) => {
-    if (event.type === 'ask.opened') {
-      const scripted = told.answers.shift() ?? run.answer;
-      const answer = answerOf(event.ask, scripted);
-      if (answer) queueMicrotask(() => live.send({ type: 'answer', askId: event.ask.id, answer }));
-      else run.log.info(`Holding: ${event.ask.title}`);
+  constructor(live: LiveSession, run: Run) {
+    this.#live = live;
+    this.#run = run;
+    this.#listener = live.store.onChange((change) => this.#changed(change));
+    for (const ask of live.store.now.asks) this.#asked(ask);
+  }
+
+  get isFine(): boolean {
+    return this.#past.isAsExpected && this.#live.store.now.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled');
+  }
+
+  dispose(): void {
+    this.#listener.dispose();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** Settles when the agent is ready, or gone. */
+  opened(): Promise<void> {
+    return this.#until((session) => session.link.state !== 'opening');
+  }
+
+  /** False when nothing more can be done. */
+  async play(step: Step): Promise<boolean> {
+    if ('setup' in step) return true;
+    if ('answers' in step) this.#prepared.answers = [...step.answers];
+    else if ('rules' in step) this.#prepared.rules = step.rules;
+    else if ('cancelOn' in step) this.#prepared.planned.push({ on: step.cancelOn, afterMs: step.afterMs ?? 0, do: { cancel: true } });
+    else if ('during' in step) this.#prepared.planned.push(...step.during.map((one) => ({ ...one, afterMs: one.afterMs ?? 0 })));
+    else if ('steer' in step) for (const on of ['text', 'call'] as const) this.#prepared.planned.push({ on, afterMs: 0, do: step });
+    else if ('expect' in step) this.#past.isAsExpected = this.#holds(step.expect) && this.#past.isAsExpected;
+    else {
+      await this.opened();
+      if (this.#isClosed) return false;
+      await this.#act(step);
     }
+    return !this.#isClosed;
+  }
+
+  async #act(
+    step: Exclude<
+      Step,
+      | { setup: unknown }
+      | { answers: unknown }
+      | { rules: unknown }
+      | { cancelOn: unknown }
+      | { during: unknown }
+      | { steer: unknown }
+      | { expect: unknown }
+    >,
+  ): Promise<void> {
+    if ('waitMs' in step) await new Promise((resolve) => setTimeout(resolve, step.waitMs));
+    else if ('now' in step) this.#do(step.now);
+    else if ('mode' in step) this.#send({ type: 'setMode', modeId: step.mode });
+    else if ('option' in step) this.#send({ type: 'setOption', optionId: step.option.id, value: step.option.value });
+    else if ('hints' in step) await this.#ask('hints', () => this.#live.hints(step.hints, step.hints.length));
+    else if ('list' in step) await this.#ask('conversations', () => this.#live.history());
+    else if ('fork' in step) await this.#ask('fork', () => this.#live.fork());
+    else if ('forget' in step) await this.#ask('forgotten', () => this.#live.forget(step.forget).then(() => step.forget));
+    else if ('resume' in step) {
+      await this.#live.stop();
+      await this.#live.start({ key: step.resume, history: true });
+      await this.opened();
+    } else await this.#turn(step);
+  }
+
+  async #turn(step: Extract<Step, { prompt: unknown } | { command: unknown }>): Promise<void> {
+    const turnId = this.#run.newId();
+    this.#past.asks = 0;
+    if ('prompt' in step) this.#send({ type: 'prompt', turnId, content: this.#content(step.prompt, step.files ?? []) });
+    else this.#send({ type: 'command', turnId, path: step.command, args: step.args ?? '' });
+    await this.#until((session) => this.#isOver(session, turnId));
+    this.#past.last = this.#live.store.now.turns.find((turn) => turn.id === turnId) ?? this.#past.last;
+    [this.#prepared.answers, this.#prepared.planned] = [[], []];
+  }
+
+  /** A turn that was there and is not any more is over: some commands clear the conversation. */
+  #isOver(session: Session, turnId: TurnId): boolean {
+    if (session.link.state === 'closed' || this.#past.ended.has(turnId)) return true;
+    const turn = session.turns.find((one) => one.id === turnId);
+    if (turn) return turn.status !== 'running';
+    return this.#past.started.has(turnId) && !session.queue.some((prompt) => prompt.turnId === turnId);
+  }
+
+  /** Files are attached with their text, images as images. */
+  #content(text: string, files: readonly string[]): readonly Content[] {
+    const attached = files.map((name): Content => {
+      const file = path.resolve(this.#run.cwd, name);
+      const mime = IMAGES[path.extname(name).toLowerCase()];
+      return mime === undefined
+        ? { type: 'file', path: file, text: readFileSync(file, 'utf8') }
+        : { type: 'image', mime, data: readFileSync(file).toString('base64') };
+    });
+    return [{ type: 'text', text }, ...attached];
+  }
+
+  async #ask(name: string, query: () => Promise<unknown>): Promise<void> {
+    try {
+      this.#run.print({ [name]: (await query()) ?? null });
+    } catch (error) {
+      this.#run.log.error(`${name}: ${messageOf(error)}`);
+      this.#past.isAsExpected = false;
+    }
+  }
+
+  get #isClosed(): boolean {
+    return this.#live.store.now.link.state === 'closed';
+  }
+
+  #send(intent: Intent): void {
+    this.#run.sent?.(intent);
+    this.#live.send(intent);
+  }
+
+  #do(action: Action): void {
+    if ('cancel' in action) this.#send({ type: 'cancel' });
+    else if ('steer' in action) this.#send({ type: 'steer', turnId: this.#run.newId(), content: [{ type: 'text', text: action.steer }] });
+    else if ('prompt' in action)
+      this.#send({ type: 'prompt', turnId: this.#run.newId(), content: [{ type: 'text', text: action.prompt }] });
+    else if ('mode' in action) this.#send({ type: 'setMode', modeId: action.mode });
+    else this.#send({ type: 'setOption', optionId: action.option.id, value: action.option.value });
+  }
+
+  #changed({ event }: Change): void {
+    if (event.type === 'turn.started') this.#past.started.add(event.turnId);
+    if (event.type === 'turn.ended') this.#past.ended.add(event.turnId);
+    if (event.type === 'ask.opened') this.#asked(event.ask);
     const moment = momentOf(event);
-    if (cancel && moment === cancel.cancelOn) {
-      timer = setTimeout(() => live.send({ type: 'cancel' }), cancel.afterMs ?? 0);
-      cancel = undefined;
+    if (moment === undefined || !runningTurn(this.#live.store.now)) return;
+    const due = this.#prepared.planned.filter((one) => one.on === moment);
+    // What is said once comes at the first of its moments.
+    this.#prepared.planned = this.#prepared.planned.filter((one) => !due.some((other) => other.do === one.do));
+    for (const one of due) this.#later(one.afterMs, () => this.#do(one.do));
+  }
+
+  #asked(ask: Ask): void {
+    this.#past.asks += 1;
+    const scripted =
+      this.#prepared.rules.find((rule) => this.#matches(rule, ask))?.answer ?? this.#prepared.answers.shift() ?? this.#run.answer;
+    const isLate = typeof scripted === 'object' && 'afterMs' in scripted;
+    const answer = answerOf(ask, isLate ? scripted.answer : scripted);
+    if (!answer) return this.#run.log.info(`Holding: ${ask.title}`);
+    this.#later(isLate ? scripted.afterMs : 0, () => this.#send({ type: 'answer', askId: ask.id, answer }));
+  }
+
+  #matches(rule: AnswerRule, ask: Ask): boolean {
+    const call = this.#live.store.now.turns.flatMap(callsOf).find((one) => one.id === ask.callId);
+    if (rule.call !== undefined && rule.call !== ask.callId) return false;
+    if (rule.tool !== undefined && rule.tool !== call?.name) return false;
+    return rule.title === undefined || ask.title.includes(rule.title);
+  }
+
+  #later(ms: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  /** What was expected of the last turn, and did not happen, is logged. */
+  #holds(expected: Expectation): boolean {
+    const turn = this.#past.last;
+    const problems: string[] = [];
+    const text = (turn?.parts ?? []).flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('');
+    const notices = [
+      ...this.#live.store.now.notices,
+      ...(turn?.parts ?? []).flatMap((part) => (part.kind === 'notice' ? [part.notice] : [])),
+    ].map((notice) => notice.text);
+    const calls = turn ? callsOf(turn) : [];
+    if (expected.status !== undefined && turn?.status !== expected.status) problems.push(`status is ${turn?.status ?? 'none'}`);
+    if (expected.text !== undefined && !text.includes(expected.text)) problems.push(`text is ${JSON.stringify(text.slice(0, 500))}`);
+    if (expected.notice !== undefined && !notices.some((notice) => notice.includes(expected.notice ?? '')))
+      problems.push(`notices are ${JSON.stringify(notices)}`);
+    if (expected.error !== undefined && !(turn?.error?.message ?? '').includes(expected.error))
+      problems.push(`error is ${turn?.error?.message ?? 'none'}`);
+    if (expected.asks !== undefined && expected.asks !== this.#past.asks) problems.push(`asks are ${this.#past.asks}`);
+    for (const wanted of expected.calls ?? []) {
+      const found = calls.some(
+        (call) =>
+          (wanted.tool === undefined || wanted.tool === call.name) &&
+          (wanted.title === undefined || call.title.includes(wanted.title)) &&
+          (wanted.status === undefined || wanted.status === call.status),
+      );
+      if (!found)
+        problems.push(
+          `no call like ${JSON.stringify(wanted)} among ${JSON.stringify(calls.map(({ name, title, status }) => ({ tool: name, title, status })))}`,
+        );
     }
-    if (steer !== undefined && (moment === 'text' || moment === 'call') && runningTurn(live.store.now)) {
-      const text = steer;
-      steer = undefined;
-      queueMicrotask(() => live.send({ type: 'steer', turnId: run.newId(), content: [{ type: 'text', text }] }));
-    }
-  });
-  return () => {
-    clearTimeout(timer);
-    listener.dispose();
-  };
+    for (const problem of problems) this.#run.log.error(`Expected otherwise: ${problem}`);
+    return problems.length === 0;
+  }
+
+  /** Settles once the condition holds. */
+  #until(holds: (session: Session) => boolean): Promise<void> {
+    const { store } = this.#live;
+    return new Promise((resolve) => {
+      const check = () => {
+        if (!holds(store.now)) return;
+        listener.dispose();
+        resolve();
+      };
+      const listener = store.onChange(check);
+      check();
+    });
+  }
 }
 
-function momentOf(event: Change['event']): 'ask' | 'call' | 'text' | undefined {
+const IMAGES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+};
+
+function momentOf(event: Change['event']): Moment | undefined {
+  if (event.type === 'turn.started') return 'start';
   if (event.type === 'ask.opened') return 'ask';
   if (event.type === 'text.delta' && event.kind === 'text') return 'text';
   return event.type === 'part.added' && event.part.kind === 'call' ? 'call' : undefined;
-}
-
-/** Settles once the condition holds. */
-function until(live: LiveSession, holds: (session: Session) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const check = () => {
-      if (!holds(live.store.now)) return;
-      listener.dispose();
-      resolve();
-    };
-    const listener = live.store.onChange(check);
-    check();
-  });
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import type { Tool } from '../protocols/ports.ts';
+import type { ScriptedTool } from './script.ts';
 
 const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
 
@@ -34,4 +35,23 @@ export function headlessTools(cwd: string): readonly Tool[] {
       run: async () => ({ ok: true, text: JSON.stringify(opened.map((file) => ({ path: file }))) }),
     },
   ];
+}
+
+/** A tool that does what a script says: it answers, or fails, after a while. */
+export function scriptedTool({ name, description, parameters, result, error, afterMs = 0 }: ScriptedTool): Tool {
+  return {
+    name,
+    description: description ?? `The tool ${name}.`,
+    parameters: parameters ?? { type: 'object' },
+    run: async (_input, signal) => {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, afterMs);
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+      return error === undefined ? { ok: true, text: result ?? '' } : { ok: false, text: error };
+    },
+  };
 }

@@ -1,7 +1,10 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `usage: headless --protocol <id> (--command CMD [--arg A]... | --url URL) [--cwd DIR] [--env K=V]... [--option K=V]... [--prompt TEXT]...
-                [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S]`;
+export const USAGE = `usage: headless --protocol <id> [--command CMD [--arg A]... | --url URL [--header K=V]...] [--cwd DIR] [--env K=V]... [--option K=V]...
+                [--prompt TEXT]... [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S] [--record FILE]
+       headless --replay FILE
+       headless --schema
+Without --command and --url the bundled agent is used.`;
 
 export type Reply = 'allow' | 'allow_always' | 'reject' | 'hold';
 const replies: readonly string[] = ['allow', 'allow_always', 'reject', 'hold'] satisfies readonly Reply[];
@@ -17,6 +20,9 @@ export interface Options {
   readonly options: Readonly<Record<string, string>>;
   readonly prompts: readonly string[];
   readonly script?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where what happens is written. */
+  readonly record?: string;
   readonly answer: Reply;
   /** Seconds; 0 is no limit. */
   readonly timeout: number;
@@ -39,11 +45,13 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
       script: { type: 'string' },
       answer: { type: 'string' },
       timeout: { type: 'string' },
+      header: { type: 'string', multiple: true },
+      record: { type: 'string' },
     },
   });
-  const { protocol, command, url, script } = values;
+  const { protocol, command, url, script, record } = values;
   if (protocol === undefined) throw new Error('--protocol is missing');
-  if ((command === undefined) === (url === undefined)) throw new Error('give either --command or --url');
+  if (command !== undefined && url !== undefined) throw new Error('give either --command or --url');
   const answer = values.answer ?? 'reject';
   if (!isReply(answer)) throw new Error(`--answer takes ${replies.join(', ')}`);
   const timeout = Number(values.timeout ?? '0');
@@ -53,6 +61,8 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
     ...(command === undefined ? {} : { command }),
     ...(url === undefined ? {} : { url }),
     ...(script === undefined ? {} : { script }),
+    ...(record === undefined ? {} : { record }),
+    headers: Object.fromEntries((values.header ?? []).map(pair('--header'))),
     args: values.arg ?? [],
     cwd: values.cwd ?? cwd,
     env: Object.fromEntries((values.env ?? []).map(pair('--env'))),

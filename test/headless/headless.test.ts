@@ -72,7 +72,7 @@ test('bad usage ends with 2 and says what is wrong, before any agent starts', as
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /--protocol is missing/],
     [['--protocol', 'smoke', '--command', 'x'], /unknown protocol "smoke".*kimi-wire/],
-    [['--protocol', 'kimi-wire'], /--command or --url/],
+    [['--protocol', 'kimi-wire', ...AGENT, '--url', 'http://x'], /--command or --url/],
     [['--protocol', 'kimi-wire', ...AGENT, '--answer', 'maybe'], /--answer takes/],
     [['--protocol', 'kimi-wire', ...AGENT, '--cwd', '/no/such/folder'], /no folder/],
     [['--protocol', 'kimi-wire', ...AGENT, '--env', 'NOVALUE'], /NAME=VALUE/],
@@ -283,3 +283,76 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('without a command or an address the bundled agent is used, over every protocol', async (t) => {
+  for (const protocol of ['kimi-wire', 'acp', 'a2a', 'qwen', 'ai-sdk']) {
+    const { code, session } = await headless('--protocol', protocol, '--cwd', folder(t), '--prompt', 'help', '--timeout', '60');
+    assert.deepEqual([code, session?.turns[0]?.status], [0, 'done'], protocol);
+  }
+});
+
+test('a question before the first prompt is answered, and a refusal ends the run with its session', async () => {
+  const far = ['--protocol', 'a2a', '--url', 'http://far.example.test/', '--timeout', '30'];
+  const { code, events, session } = await headless(...far, '--prompt', 'x', '--answer', 'reject');
+  assert.ok(events.some((event) => event.type === 'ask.opened'));
+  assert.deepEqual([code, session?.link.state], [1, 'closed']);
+});
+
+test('a command that clears the conversation ends its turn', async (t) => {
+  const { code } = await headless(
+    '--protocol',
+    'kimi-wire',
+    '--cwd',
+    folder(t),
+    '--prompt',
+    'help',
+    '--prompt',
+    '/clear',
+    '--timeout',
+    '30',
+  );
+  assert.equal(code, 0);
+});
+
+test('a script is a test: answers by title, a tool of its own, expectations and their exit code', async (t) => {
+  const cwd = folder(t, { 'a.txt': 'one\n' });
+  const script = (expected: string) => {
+    const file = path.join(folder(t), 'script.json');
+    const steps = [
+      { setup: { tools: [{ name: 'look', error: 'broken', afterMs: 5 }] } },
+      { rules: [{ title: 'a.txt', answer: { afterMs: 5, answer: 'allow' } }] },
+      { prompt: 'replace "one" by "two" in a.txt' },
+      { expect: { status: expected, calls: [{ title: 'a.txt' }] } },
+      { prompt: 'help', files: ['a.txt'] },
+      { hints: '/he' },
+    ];
+    writeFileSync(file, JSON.stringify(steps));
+    return file;
+  };
+  const run = (expected: string) => headless('--protocol', 'kimi-wire', '--cwd', cwd, '--script', script(expected), '--timeout', '60');
+  const fine = await run('done');
+  assert.deepEqual([fine.code, readFileSync(path.join(cwd, 'a.txt'), 'utf8')], [0, 'two\n'], fine.stderr);
+  assert.deepEqual(fine.session?.turns[1]?.prompt[1], { type: 'file', path: path.join(cwd, 'a.txt'), text: 'two\n' });
+  const wrong = await run('failed');
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /Expected otherwise: status is done/);
+});
+
+test('a recording is played without the agent, with the same events and exit code', async (t) => {
+  const file = path.join(folder(t), 'run.jsonl');
+  const first = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), '--prompt', 'help', '--record', file);
+  const again = await headless('--replay', file);
+  assert.deepEqual([again.code, again.events], [first.code, first.events]);
+  assert.deepEqual(
+    again.session?.turns,
+    first.session?.turns.map(({ adapterState: _, ...turn }) => turn),
+  );
+});
+
+test('the schema of scripts is printed, and names every step', async () => {
+  const [schema] = await new Promise<{ items: { anyOf: { properties: object }[] } }[]>((resolve, reject) => {
+    execFile(process.execPath, [HEADLESS, '--schema'], (error, stdout) => (error ? reject(error) : resolve([JSON.parse(stdout)])));
+  });
+  const steps = schema?.items.anyOf.flatMap((one) => Object.keys(one.properties)) ?? [];
+  for (const step of ['prompt', 'rules', 'during', 'now', 'expect', 'fork', 'setup']) assert.ok(steps.includes(step), step);
+});
