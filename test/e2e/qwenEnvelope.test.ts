@@ -35,7 +35,7 @@ test(
     await chat.call('rm -rf build').locator('.call-body').getByText('rm -rf build').waitFor();
     await chat.stop.click();
     await chat.settled(chat.lastTurn);
-    await chat.lastTurn.getByText('Stopped').waitFor();
+    await chat.lastTurn.getByText('Stopped').first().waitFor();
   }),
 );
 
@@ -71,7 +71,7 @@ test(
     const { chat } = window;
     await chat.say('deaf');
     await chat.frame.getByText('The agent does not answer.').first().waitFor();
-    await chat.lastTurn.getByText('The agent did not answer any more.').waitFor();
+    await chat.lastTurn.getByText('The agent does not answer.').first().waitFor();
     await chat.lastTurn.getByText('I hear nothing any more.').waitFor();
     const next = await chat.exchange('hello again');
     await next.getByText('You said hello again.').waitFor();
