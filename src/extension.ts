@@ -15,7 +15,7 @@ import { keepContextKeys } from './editor/contextKeys.ts';
 import { editorFiles, unsavedText } from './editor/files.ts';
 import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
-import { outsidePorts } from './editor/outside.ts';
+import { outsidePorts } from './editor/outsidePorts.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
 import { Changes, fileEffects } from './editor/review/changes.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
@@ -25,8 +25,6 @@ import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings }
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
-import { handTools } from './editor/tools/hands.ts';
-import { editorTools } from './editor/tools/index.ts';
 import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
@@ -41,8 +39,8 @@ let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefine
 
 /** Builds everything once, in order, into one Lifetime. */
 export function activate(context: vscode.ExtensionContext): void {
-  const inPersonsLanguage = vscode.l10n.t;
-  const translate: Translate = (english, ...args) => inPersonsLanguage(english, ...args);
+  const translateText = vscode.l10n.t;
+  const translate: Translate = (english, ...args) => translateText(english, ...args);
   setTranslator(translate);
   setGuardedFiles(guardedFiles());
   const life = new Lifetime();
@@ -53,7 +51,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const inputs = life.own(new QuickInputs());
   const documents = life.own(new ReviewDocuments());
   const bundles = bundlesIn(context.extensionPath);
-  const protocols = () => bundles.protocols().protocolsSpeaking(translate, guardedFiles());
+  const protocols = () => bundles.protocols().protocolsIn(translate, guardedFiles());
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   let changeSets: ChangeSets | undefined;
@@ -67,8 +65,9 @@ export function activate(context: vscode.ExtensionContext): void {
       ports: ({ cwd, profile }) => ({
         ...outsidePorts,
         secrets: secrets.forAgent(profile),
-        tools: editorTools({ cwd, lsp: bundles.languageTools, documents }),
-        remoteFileTools: handTools({ cwd, terminals: childTerminals({ cwd }) }),
+        ...bundles
+          .editorTools()
+          .sessionTools({ cwd, lsp: bundles.languageTools, documents, files: editorFiles, terminals: childTerminals({ cwd }) }),
         files: editorFiles,
         terminals: childTerminals({ cwd }),
       }),
@@ -97,18 +96,18 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   const approvals = life.own(
     new Approvals({
-      desk: sessions,
+      host: sessions,
       inputs,
       popUp: approvalsPopUp,
       openDiffToo: approvalsOpenDiff,
-      restsIn: () => typing.restsIn(),
+      idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask) => rules.make(sessionId, ask),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
-      wayBack: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
+      restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
       shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
     }),
   );

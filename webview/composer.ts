@@ -10,10 +10,10 @@ import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { mentioned } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
-import { backgroundView, modeView, optionsView, usageView } from './meters.ts';
-import { editingView, replacedTurn } from './parts/again.ts';
 import { chip, chipLabel } from './parts/content.ts';
+import { editingView, replacedTurn } from './parts/retryActions.ts';
 import { queueView } from './queue.ts';
+import { backgroundView, modeView, optionsView, usageView } from './sessionControls.ts';
 import { t } from './strings.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 

@@ -2,7 +2,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Session, Turn } from '../src/session/model.ts';
-import { mayEdit } from './parts/again.ts';
+import { mayEdit } from './parts/retryActions.ts';
 import { turnView, waitsFor } from './parts/turn.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';

@@ -1,8 +1,8 @@
 import DOMPurify from 'dompurify';
 import { Marked, type Token, type TokensList } from 'marked';
-import { BoundLexer } from './boundLexer.ts';
 import { CodeBlock } from './codeBlock.ts';
 import { pathInCode, type Target, targetOf } from './links.ts';
+import { SafeLexer } from './safeLexer.ts';
 
 /** Tags that may be written as HTML inside a paragraph; all other HTML is shown as the text it is. */
 const PLAIN_TAG = /^<\/?(?:br|kbd|sub|sup|b|i|em|strong|code|del|ins|mark|small)\s*\/?>$/i;
@@ -31,7 +31,7 @@ export type Definitions = TokensList['links'];
 
 /** Splits markdown into blocks; their `raw` joined is the text. Line ends must be \n. */
 export function blocksOf(text: string, definitions: Definitions): readonly Token[] {
-  const lexer = new BoundLexer(marked.defaults);
+  const lexer = new SafeLexer(marked.defaults);
   Object.assign(lexer.tokens.links, definitions);
   return lexer.lex(text);
 }

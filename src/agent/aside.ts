@@ -4,7 +4,7 @@ import type { History } from './history.ts';
 import { isModelError, type Model } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
-export interface AsideScene {
+export interface AsideContext {
   readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
@@ -15,7 +15,7 @@ export interface AsideScene {
 const ROLE = 'Answer this side question briefly from what you know of the conversation. Do not go on with the work; there are no tools.';
 
 /** A side question: answered from the conversation and not kept in it. A failing model is told as its answer; throws only what the signal says. */
-export async function askAside(scene: AsideScene, question: string): Promise<void> {
+export async function askAside(scene: AsideContext, question: string): Promise<void> {
   const { frontend, model, history, workspace, signal } = scene;
   const id = randomUUID();
   frontend.emit({ type: 'aside.asked', id, question });

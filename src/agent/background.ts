@@ -5,7 +5,7 @@ import { BoundedOutput } from './tools/boundedOutput.ts';
 import type { Outcome } from './tools/tool.ts';
 
 /** What a task may use while it runs. */
-export interface TaskScene {
+export interface TaskContext {
   readonly id: string;
   readonly signal: AbortSignal;
   output(text: string): void;
@@ -29,7 +29,7 @@ export class Background {
     return [...this.#tasks.values()].map(({ task }) => task);
   }
 
-  start(kind: Task['kind'], description: string, run: (scene: TaskScene) => Promise<Outcome>): Task {
+  start(kind: Task['kind'], description: string, run: (scene: TaskContext) => Promise<Outcome>): Task {
     const id = `${kind === 'bash' ? 'b' : 'a'}${randomBytes(4).toString('hex')}`;
     const running: Running = {
       task: { id, kind, description, status: 'running' },
@@ -72,10 +72,10 @@ export class Background {
     await Promise.all([...this.#tasks.keys()].map((id) => this.stop(id)));
   }
 
-  async #run(running: Running, run: (scene: TaskScene) => Promise<Outcome>): Promise<void> {
+  async #run(running: Running, run: (scene: TaskContext) => Promise<Outcome>): Promise<void> {
     const { id } = running.task;
     const { signal } = running.stop;
-    const scene: TaskScene = {
+    const scene: TaskContext = {
       id,
       signal,
       output: (text) => running.output.push(text),

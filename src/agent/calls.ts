@@ -4,11 +4,11 @@ import type { History } from './history.ts';
 import { localize } from './locale.ts';
 import type { Call, KeptDiff } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
-import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolScene } from './tools/tool.ts';
+import { failed, type Outcome, Rejected, type Tool, ToolFailure, type ToolRunContext } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
 import { diskFiles } from './workspace/textFile.ts';
 
-export interface CallScene {
+export interface CallContext {
   readonly frontend: Frontend;
   readonly history: History;
   readonly workspace: Workspace;
@@ -33,7 +33,7 @@ const REJECTED = 'The user rejected this call. Nothing was changed.';
  * Runs the calls of one answer: reads that stand together at once, everything else one after another. After a rejection without a word the
  * calls behind it are not run. Every call gets its result in the history, in the order of the calls, whatever happens.
  */
-export async function runCalls(scene: CallScene, calls: readonly Call[]): Promise<{ readonly rejected: boolean }> {
+export async function runCalls(scene: CallContext, calls: readonly Call[]): Promise<{ readonly rejected: boolean }> {
   const ended = new Map<Call, Ended>();
   let rejected = false;
   try {
@@ -61,7 +61,7 @@ export async function runCalls(scene: CallScene, calls: readonly Call[]): Promis
   return { rejected };
 }
 
-function groupsOf(scene: CallScene, calls: readonly Call[]): readonly (readonly Call[])[] {
+function groupsOf(scene: CallContext, calls: readonly Call[]): readonly (readonly Call[])[] {
   const groups: Call[][] = [];
   let open = false;
   for (const call of calls) {
@@ -79,7 +79,7 @@ interface Ended {
   readonly no?: 'plain' | 'withFeedback';
 }
 
-async function runCall(scene: CallScene, call: Call): Promise<Ended> {
+async function runCall(scene: CallContext, call: Call): Promise<Ended> {
   const tool = scene.findTool(call.name);
   if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${scene.toolNames().join(', ')}.`);
   const input = parse(call.input);
@@ -97,7 +97,7 @@ async function runCall(scene: CallScene, call: Call): Promise<Ended> {
   }
 }
 
-function sceneOf(scene: CallScene, call: Call): ToolScene {
+function sceneOf(scene: CallContext, call: Call): ToolRunContext {
   return {
     callId: call.id,
     workspace: scene.workspace,

@@ -16,7 +16,7 @@ export interface Subject {
   /** Forgets everything said. */
   clear(): void;
 }
-export interface CommandScene {
+export interface CommandContext {
   readonly args: string;
   readonly conversation: Subject;
   say(text: string): void;
@@ -32,7 +32,7 @@ export interface Command {
   readonly aliases: readonly string[];
   /** Hands a long order to the model, which the guide could not follow. */
   readonly needsModel?: true;
-  run(scene: CommandScene): Promise<string | undefined>;
+  run(scene: CommandContext): Promise<string | undefined>;
 }
 export interface Commands {
   readonly all: readonly Command[];

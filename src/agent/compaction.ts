@@ -4,7 +4,7 @@ import type { Message, Model, ToolOffer } from './models/model.ts';
 import { resultText, textOf } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
-export interface CompactionScene {
+export interface CompactionContext {
   readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
@@ -23,13 +23,13 @@ const REQUEST =
   'Summarise this conversation so that the work can go on from the summary alone: what the user wants, what was decided, what was done (with file paths and names), what was found, what is left to do. Be complete and brief. Do not call tools.';
 
 /** Shortens the history when it nears the size of the model's context. */
-export async function compactWhenNear(scene: CompactionScene): Promise<void> {
+export async function compactWhenNear(scene: CompactionContext): Promise<void> {
   if (scene.history.tokens < scene.model.contextSize * NEAR) return;
   await compact(scene);
 }
 
 /** Puts a summary in the place of all but the last messages. False when there is too little to shorten. */
-export async function compact(scene: CompactionScene, hint = ''): Promise<boolean> {
+export async function compact(scene: CompactionContext, hint = ''): Promise<boolean> {
   const messages = scene.history.messages;
   const cut = cutOf(messages, scene.model.contextSize * KEPT);
   if (cut === 0) return false;
@@ -67,7 +67,7 @@ function summaryMessages(summary: string, next: Message['role'] | undefined): re
   return [{ role: 'user', parts: [{ type: 'text', text: `${text}\n\nGo on with the work from here.` }] }];
 }
 
-async function summarise(scene: CompactionScene, messages: readonly Message[], hint: string): Promise<string> {
+async function summarise(scene: CompactionContext, messages: readonly Message[], hint: string): Promise<string> {
   const transcript = transcriptOf(messages, scene.model.contextSize);
   const request = hint === '' ? REQUEST : `${REQUEST} Keep above all: ${hint}`;
   let text = '';

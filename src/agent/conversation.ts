@@ -15,7 +15,7 @@ import { systemPrompt } from './systemPrompt.ts';
 import { toolbox } from './toolbox.ts';
 import { PLAN_RULES, type Planning } from './tools/planMode.ts';
 import type { Tool } from './tools/tool.ts';
-import { runTurn, type TurnEnd, type TurnScene } from './turn.ts';
+import { runTurn, type TurnContext, type TurnEnd } from './turn.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 export interface ConversationOptions {
@@ -183,10 +183,10 @@ export class Conversation implements Subject {
     return next === undefined ? { status: 'finished' } : runTurn(this.#scene(signal), [{ type: 'text', text: next }]);
   }
 
-  #scene(signal: AbortSignal): TurnScene {
+  #scene(signal: AbortSignal): TurnContext {
     const { frontend, model, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
     let asked = false;
-    const scene: TurnScene = {
+    const scene: TurnContext = {
       frontend,
       model,
       workspace,

@@ -5,7 +5,7 @@ import type { History } from './history.ts';
 import { type Call, isModelError, type Model, ModelError, type ModelPiece, type TokenUsage, type ToolOffer } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
-export interface StepScene {
+export interface StepContext {
   readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
@@ -23,7 +23,7 @@ const LONGEST_WAIT = 60;
  * One answer of the model, said as it comes and put into the history; gives its calls. A failure that may pass is tried again after a wait the
  * frontend is told of; what the failed attempt had said is taken back and nothing of it stays.
  */
-export async function takeStep(scene: StepScene, n: number): Promise<readonly Call[]> {
+export async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]> {
   scene.frontend.emit({ type: 'step.began', n });
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -49,7 +49,7 @@ export async function takeStep(scene: StepScene, n: number): Promise<readonly Ca
   }
 }
 
-async function attemptStep(scene: StepScene): Promise<readonly Call[]> {
+async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
   const { frontend, history } = scene;
   const answer = new Answer(frontend, history.callIds);
   const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };

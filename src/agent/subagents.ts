@@ -4,7 +4,7 @@ import { History } from './history.ts';
 import { isModelError } from './models/model.ts';
 import type { RunSubagent, SubagentKind } from './tools/agent.ts';
 import { type Tool, ToolFailure } from './tools/tool.ts';
-import { runTurn, type TurnScene } from './turn.ts';
+import { runTurn, type TurnContext } from './turn.ts';
 
 const MOST_STEPS = 50;
 /** What a sub-agent does not get: sub-agents of its own, and the conversation's plan. */
@@ -16,7 +16,7 @@ const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */
-export function subagentsOf(parent: TurnScene, tools: readonly Tool[]): RunSubagent {
+export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSubagent {
   return async ({ kind, description, prompt }, scene, task) => {
     const agentId = randomUUID();
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));

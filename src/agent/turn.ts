@@ -1,4 +1,4 @@
-import { type CallScene, runCalls } from './calls.ts';
+import { type CallContext, runCalls } from './calls.ts';
 import { compactWhenNear } from './compaction.ts';
 import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
@@ -7,7 +7,7 @@ import { takeStep } from './step.ts';
 import type { News } from './task.ts';
 
 /** What one turn works with. A sub-agent's turn has its own frontend and history and shares the rest. */
-export interface TurnScene extends CallScene {
+export interface TurnContext extends CallContext {
   readonly frontend: Frontend;
   readonly model: Model;
   readonly history: History;
@@ -29,7 +29,7 @@ export type TurnEnd = { readonly status: 'finished' } | { readonly status: 'max_
  * model -> calls -> approvals -> results -> model, until the model has nothing more to do. Throws ModelError, or what the signal was aborted
  * with; either way every call in the history has a result, so the next turn can go on from there.
  */
-export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Promise<TurnEnd> {
+export async function runTurn(scene: TurnContext, input: readonly UserPart[]): Promise<TurnEnd> {
   scene.history.add({ role: 'user', parts: input });
   for (let n = 1; n <= scene.maxSteps; n += 1) {
     await tellNews(scene);
@@ -50,7 +50,7 @@ export async function runTurn(scene: TurnScene, input: readonly UserPart[]): Pro
   return { status: 'max_steps_reached', steps: scene.maxSteps };
 }
 
-function takeUpSteers(scene: TurnScene): boolean {
+function takeUpSteers(scene: TurnContext): boolean {
   const steers = scene.takeSteers();
   for (const input of steers) {
     scene.history.add({ role: 'user', parts: input });
@@ -60,7 +60,7 @@ function takeUpSteers(scene: TurnScene): boolean {
 }
 
 /** What ended in the background is told to the client, its hooks and the model. The guide has no use for it: its requests are all its own. */
-async function tellNews(scene: TurnScene): Promise<void> {
+async function tellNews(scene: TurnContext): Promise<void> {
   for (const news of scene.takeNews()) {
     const { task, message } = news;
     await scene.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, scene.signal);

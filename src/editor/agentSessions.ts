@@ -5,7 +5,7 @@ import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
-import { slowly } from './slowly.ts';
+import { withProgress } from './withProgress.ts';
 
 /** What agents do with conversations they keep themselves; each only where the agent offers it. */
 
@@ -20,7 +20,7 @@ const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { mod
 export async function copySession(session: Subject): Promise<(Past & { readonly copyOf: string }) | undefined> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
-  const key = await slowly(vscode.l10n.t('{0} copies the conversation…', now.agent.name), (signal) => session.fork(signal));
+  const key = await withProgress(vscode.l10n.t('{0} copies the conversation…', now.agent.name), (signal) => session.fork(signal));
   if (key === undefined) return undefined;
   const copyOf = titleOf(now);
   return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
@@ -36,7 +36,7 @@ export async function deleteEarlier(
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.forget) return;
   const isOpen = (key: string) => [session, ...others()].some(({ store }) => store.now.resumeKey === key);
-  const told = await slowly(vscode.l10n.t('{0} lists its conversations…', now.agent.name), (signal) => session.history(signal));
+  const told = await withProgress(vscode.l10n.t('{0} lists its conversations…', now.agent.name), (signal) => session.history(signal));
   if (!told) return;
   const all = told.filter((one) => !isOpen(one.key));
   if (all.length === 0)
@@ -54,7 +54,7 @@ export async function deleteEarlier(
   const action = vscode.l10n.t('Delete');
   // It may have been opened while the user was asked.
   if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;
-  await slowly(vscode.l10n.t('{0} deletes the conversation…', now.agent.name), (signal) => session.forget(chosen.key, signal));
+  await withProgress(vscode.l10n.t('{0} deletes the conversation…', now.agent.name), (signal) => session.forget(chosen.key, signal));
 }
 
 /**

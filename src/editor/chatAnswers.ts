@@ -10,11 +10,11 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { CommandId } from './commands.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import { FileFinder } from './findFiles.ts';
-import { inWorkspace, namedBy } from './reach.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
+import { inWorkspace, isNamedBy } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -42,7 +42,7 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
     hints: ({ sessionId, text, cursor }) => known(sessionId).hints(text, Math.min(cursor, text.length)),
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);
-      if (!inWorkspace(wanted) && !sessions.all.some((id) => namedBy(known(id).store.now, wanted))) {
+      if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(id).store.now, wanted))) {
         throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
       }
       await reveal(wanted, line);

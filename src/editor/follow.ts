@@ -7,8 +7,8 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Location } from '../session/model.ts';
 import { locationToFollow, runningTurn } from '../session/select.ts';
 import { BESIDE, placeFor } from './followPlace.ts';
-import { inWorkspace } from './reach.ts';
-import { Touched } from './touched.ts';
+import { FollowState } from './followState.ts';
+import { inWorkspace } from './workspaceFiles.ts';
 
 export interface FollowDeps {
   /** Whether the user turned it on. */
@@ -30,7 +30,7 @@ class Follower implements Disposable {
   readonly #desk: SessionHost;
   readonly #deps: FollowDeps;
   readonly #life = new Lifetime();
-  readonly #touched: Touched;
+  readonly #touched: FollowState;
   readonly #mark = this.#life.own(
     vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
@@ -50,7 +50,7 @@ class Follower implements Disposable {
   constructor(desk: SessionHost, deps: FollowDeps) {
     this.#desk = desk;
     this.#deps = deps;
-    this.#touched = this.#life.own(new Touched(deps.now));
+    this.#touched = this.#life.own(new FollowState(deps.now));
     this.#life.own(desk.onChange((id, { event }) => id === desk.active && matters(event) && this.#look()));
     this.#life.own(desk.onSessions(() => this.#look()));
     this.#life.own(

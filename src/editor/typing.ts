@@ -20,7 +20,7 @@ export class Typing {
   }
 
   /** Milliseconds until the user rests; 0 when they do. */
-  restsIn(): number {
+  idleIn(): number {
     return Math.max(0, this.#last + REST - this.#now());
   }
 }

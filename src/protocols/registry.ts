@@ -17,7 +17,7 @@ export const protocols: Readonly<Record<string, Protocol>> = {
 };
 
 /** The same list from a bundle of its own, which has to be told the user's language and the files the user guards. */
-export function protocolsSpeaking(translate: Translate, guardedFiles: readonly string[]): Readonly<Record<string, Protocol>> {
+export function protocolsIn(translate: Translate, guardedFiles: readonly string[]): Readonly<Record<string, Protocol>> {
   setTranslator(translate);
   setGuardedFiles(guardedFiles);
   return protocols;

@@ -9,7 +9,7 @@ type Members = Record<string, unknown>;
  * Reads floods of lines of JSON that differ in one text and nothing else: such a line means what the one remembered meant, with its own text in
  * place, and only that text is parsed. What comes out is always what parsing the whole line gives.
  */
-export class Alike {
+export class TemplateParser {
   readonly #holders: readonly string[];
   readonly #name: string;
   #before = '';

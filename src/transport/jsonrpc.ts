@@ -16,7 +16,7 @@ import {
 } from 'vscode-jsonrpc/node';
 import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import { Alike } from './alike.ts';
+import { TemplateParser } from './alike.ts';
 import type { Channel } from './channel.ts';
 import { toLine } from './lines.ts';
 
@@ -157,7 +157,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   readonly #channel: Channel;
   readonly #pending: Pending;
   readonly #options: RpcOptions;
-  readonly #alike: Alike | undefined;
+  readonly #alike: TemplateParser | undefined;
   #callback: DataCallback = () => {};
   #queued = false;
   #behind: Message[] = [];
@@ -170,7 +170,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     this.#channel = channel;
     this.#pending = pending;
     this.#options = options;
-    this.#alike = options.textAt && new Alike(options.textAt);
+    this.#alike = options.textAt && new TemplateParser(options.textAt);
   }
 
   listen(callback: DataCallback) {

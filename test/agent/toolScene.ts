@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { runCommand } from '../../src/agent/tools/runCommand.ts';
-import { Rejected, type Shown, type Tool, ToolFailure, type ToolScene } from '../../src/agent/tools/tool.ts';
+import { Rejected, type Shown, type Tool, ToolFailure, type ToolRunContext } from '../../src/agent/tools/tool.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 
 export interface Tried {
@@ -8,7 +8,7 @@ export interface Tried {
   readonly description: string;
   readonly shown: readonly Shown[];
 }
-export interface TestScene extends ToolScene {
+export interface TestScene extends ToolRunContext {
   readonly asked: Tried[];
   readonly printed: string[];
 }
@@ -38,7 +38,7 @@ export function reject(): never {
 }
 
 /** The message of the ToolFailure a run ends with. */
-export async function failureOf(tool: Tool, input: unknown, scene: ToolScene): Promise<string> {
+export async function failureOf(tool: Tool, input: unknown, scene: ToolRunContext): Promise<string> {
   try {
     const outcome = await tool.run(input, scene);
     return `no failure, but: ${outcome.message}`;

@@ -42,15 +42,15 @@ describe('approvals as quick-picks', () => {
     desk = new FakeDesk('/project', ...ids);
     approvals = life.own(
       new Approvals({
-        desk,
+        host: desk,
         inputs: life.own(new QuickInputs()),
         popUp: () => popUp,
         openDiffToo: () => diffToo,
-        restsIn: () => rest,
+        idleIn: () => rest,
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         openText: () => {},
         edited: async () => edited,
-        wayBack: () => (inChat ? goBack : undefined),
+        restoreFocus: () => (inChat ? goBack : undefined),
         shown: (on) => {
           shown = on;
         },
@@ -249,16 +249,16 @@ describe('approvals as quick-picks', () => {
     desk = new FakeDesk('/project', 'a');
     const inputs = life.own(new QuickInputs());
     const deps = {
-      desk,
+      host: desk,
       inputs,
       popUp: (): PopUp => 'always',
       openDiffToo: () => false,
-      restsIn: () => 0,
+      idleIn: () => 0,
       openDiff: () => {},
       openText: () => {},
     } as const;
     const ruleless = { addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
-    life.own(new Approvals({ ...deps, ...ruleless, edited: async () => undefined, wayBack: () => undefined, shown: () => {} }));
+    life.own(new Approvals({ ...deps, ...ruleless, edited: async () => undefined, restoreFocus: () => undefined, shown: () => {} }));
     const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
     desk.open(command('1'));
     await press('enter');

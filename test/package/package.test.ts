@@ -15,7 +15,7 @@ const allowed = [
   /^l10n\/bundle\.l10n(\.zh-cn)?\.json$/,
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
-  /^dist\/(extension|protocols|languageTools|mcpServer|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
+  /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
   /^dist\/webview\/main\.(js|css)$/,
 ];
 const text = (name: string): string => strFromU8(files.get(name) ?? new Uint8Array());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { Alike } from '../../src/transport/alike.ts';
+import { TemplateParser } from '../../src/transport/alike.ts';
 import { openRpc } from '../../src/transport/jsonrpc.ts';
 import { ScriptedChannel, settled } from './scriptedChannel.ts';
 
@@ -11,7 +11,7 @@ const lineOf = (text: string, of = 'm1') =>
 
 /** Remembers the first line and reads the second. */
 function readAfter(first: string, second: string): object | undefined {
-  const alike = new Alike(PATH);
+  const alike = new TemplateParser(PATH);
   alike.note(first, JSON.parse(first));
   return alike.read(second);
 }
@@ -24,7 +24,7 @@ test('a line that differs in its text only is read without the rest, and means w
 });
 
 test('a message read is one of its own: the next one does not change it', () => {
-  const alike = new Alike(PATH);
+  const alike = new TemplateParser(PATH);
   const line = lineOf('one');
   const first = JSON.parse(line);
   alike.note(line, first);

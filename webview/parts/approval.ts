@@ -12,14 +12,14 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
 import { pretty } from './content.ts';
+import { countdownView } from './countdown.ts';
 import { counts } from './diffCard.ts';
 import { diffLines } from './diffLines.ts';
-import { drawnOf, moreOf } from './many.ts';
-import { scrolling } from './moreBelow.ts';
+import { showMoreButton, shownCount } from './overflow.ts';
 import { type Paging, pagingView } from './paging.ts';
 import { plainText } from './plainText.ts';
+import { scrollBox } from './scrollBox.ts';
 import { textView } from './text.ts';
-import { timeLeftView } from './timeLeft.ts';
 
 /** Fields of a half-given answer to an approval. */
 const FEEDBACK = 'feedback';
@@ -46,8 +46,8 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
       <h2><bdi>${visible(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
     </header>
-    ${askerView(ask)} ${timeLeftView(ask.until)} ${risksView(answers.dangers)}
-    ${scrolling(html`${cutTexts(view, ask, action)}${bodyView(view, ask, answers, given[EDITED]?.[0])}`)}
+    ${askerView(ask)} ${countdownView(ask.until)} ${risksView(answers.dangers)}
+    ${scrollBox(html`${cutTexts(view, ask, action)}${bodyView(view, ask, answers, given[EDITED]?.[0])}`)}
     ${wordsOpen ? wordsView(view, ask, answers, given[FEEDBACK]?.[0] ?? '') : answersView(view, ask, answers)}
   </section>`;
 }
@@ -104,10 +104,10 @@ function detailView(
       const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
       const alone = files.length === 1 && detail === ask.detail;
       return html`${ask.revised ? html`<p class="faint">${t('edited by you')}</p>` : nothing}${files
-        .slice(0, drawnOf(view, key))
+        .slice(0, shownCount(view, key))
         .map((file, at) =>
           fileView(view, ask, file, `${key}/${at}`, alone),
-        )}${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
+        )}${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
     }
     case 'mcp':
       return detail.input === undefined ? nothing : html`<div class="box">${plainText(view, key, visibleText(pretty(detail.input)))}</div>`;

@@ -16,7 +16,7 @@ import { counts, diffCard } from './diffCard.ts';
 import { diffLines } from './diffLines.ts';
 import { faultView } from './fault.ts';
 import { fold } from './fold.ts';
-import { drawnOf, moreOf } from './many.ts';
+import { showMoreButton, shownCount } from './overflow.ts';
 import { plainText } from './plainText.ts';
 import { terminalView } from './terminal.ts';
 
@@ -164,9 +164,9 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
 /** All a call does to a file stands where it does it first. */
 function outputsView(view: View, turnId: string, key: string, call: ToolCall): TemplateResult {
   const files = byPath(diffsOf(call));
-  const begun = new Map(files.slice(0, drawnOf(view, key)).map((file) => [file.diffs[0], file]));
+  const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
   return html`${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output, begun))}
-    ${moreOf(view, key, files.length, (left) => t('{0} more files', left))}`;
+    ${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
 }
 
 function outputView(

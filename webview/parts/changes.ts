@@ -8,7 +8,7 @@ import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { counts } from './diffCard.ts';
-import { drawnOf, moreOf } from './many.ts';
+import { showMoreButton, shownCount } from './overflow.ts';
 
 /** The files a turn changed, with their diffs and a way back. Taking back asks once more. */
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
@@ -17,7 +17,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
   return html`<div class="changes" role="group" aria-label=${t('Changed files')}>
     <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
     <ul>
-      ${files.slice(0, drawnOf(view, `${turn.id}:changes`)).map(({ path, diffs }) => {
+      ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map(({ path, diffs }) => {
         const shown = relativePath(path, view.session.cwd);
         const key = `${turn.id}:revert:${path}`;
         return html`<li>
@@ -29,7 +29,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
         </li>`;
       })}
     </ul>
-    ${moreOf(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))}
+    ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))}
   </div>`;
 }
 

@@ -6,7 +6,7 @@ import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
-import { drawnOf, moreOf } from './many.ts';
+import { showMoreButton, shownCount } from './overflow.ts';
 import { plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
@@ -16,13 +16,13 @@ const LONGEST_COMPARED = 2_000;
 /** The changed lines of one file with what is around them, and the changed words in them marked. */
 export function diffLines(view: View, key: string, diffs: readonly Diff[]): TemplateResult {
   return html`${diffs
-    .slice(0, drawnOf(view, key))
+    .slice(0, shownCount(view, key))
     .map((diff, at) =>
       diff.summary
         ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? ''))
         : linesOf(view, `${key}/${at}`, diff),
     )}
-    ${moreOf(view, key, diffs.length, (left) => t('{0} more changes', left))}`;
+    ${showMoreButton(view, key, diffs.length, (left) => t('{0} more changes', left))}`;
 }
 
 function linesOf(view: View, key: string, diff: Diff): TemplateResult {

@@ -8,9 +8,9 @@ import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
+import { countdownView } from './countdown.ts';
 import { type Paging, pagingView } from './paging.ts';
 import { textView } from './text.ts';
-import { timeLeftView } from './timeLeft.ts';
 
 /** Secrets while they are typed: ask and field -> text. They never go where the view's memory is kept. */
 const secrets = new Map<string, string>();
@@ -41,7 +41,7 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
         : html`<header><h2>${titled ? nothing : html`<bdi>${visible(ask.title)}</bdi>`}</h2>${pagingView(paging)}</header>`
     }
     ${askerView(ask)}
-    ${timeLeftView(ask.until)}
+    ${countdownView(ask.until)}
     <div class="fields">${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}</div>
     <div class="answers">
       <button class="button primary" type="submit" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 && event.preventDefault()}>${

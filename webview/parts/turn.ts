@@ -7,12 +7,12 @@ import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { againView, backView, summaryView } from './again.ts';
 import { callView } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView } from './content.ts';
 import { faultView, noticeView } from './fault.ts';
 import { promptView, taskView } from './prompt.ts';
+import { backView, retryActionsView, summaryView } from './retryActions.ts';
 import { textView } from './text.ts';
 import { thoughtView } from './thought.ts';
 
@@ -21,7 +21,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   const family = familyOf(turn);
   const running = turn.status === 'running';
   return html`<article class="turn ${running ? 'running' : 'settled'}${turn.forgotten ? ' forgotten' : ''}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
-    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${againView(view, turn)}
+    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${retryActionsView(view, turn)}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>
       ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${endView(view, turn)}

@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import type { Background, TaskScene } from '../background.ts';
+import type { Background, TaskContext } from '../background.ts';
 import { begun } from './tasks.ts';
-import { defineTool, done, failed, type Tool, type ToolScene } from './tool.ts';
+import { defineTool, done, failed, type Tool, type ToolRunContext } from './tool.ts';
 
 export type SubagentKind = 'general' | 'explore';
 /** Runs a turn of its own on the prompt and gives its last words. */
-export type RunSubagent = (order: Order, scene: Pick<ToolScene, 'callId' | 'signal'>, task?: TaskScene) => Promise<string>;
+export type RunSubagent = (order: Order, scene: Pick<ToolRunContext, 'callId' | 'signal'>, task?: TaskContext) => Promise<string>;
 interface Order {
   readonly kind: SubagentKind;
   readonly description: string;

@@ -3,7 +3,7 @@ import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
-import { done, type Outcome, ToolFailure, type ToolScene } from './tool.ts';
+import { done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
 
 export interface Edit {
   readonly place: Place;
@@ -16,7 +16,7 @@ export interface Edit {
  * Shows an edit, waits for the answer, writes. What was shown is what is written: when the file or the place it leads to changed while the
  * user was thinking, nothing is written.
  */
-export async function permitAndWrite(scene: ToolScene, edit: Edit): Promise<Outcome> {
+export async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<Outcome> {
   const { place, before } = edit;
   const name = shortPath(scene.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];

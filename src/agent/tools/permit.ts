@@ -1,9 +1,9 @@
 import { localize } from '../locale.ts';
 import { type Place, placeOf } from '../workspace/paths.ts';
-import { ToolFailure, type ToolScene } from './tool.ts';
+import { ToolFailure, type ToolRunContext } from './tool.ts';
 
 /** Where a path leads; a place outside the workspace is asked for first. */
-export async function permitRead(scene: ToolScene, given: string): Promise<Place> {
+export async function permitRead(scene: ToolRunContext, given: string): Promise<Place> {
   const place = await locate(scene, given);
   if (!place.inside) {
     const target =
@@ -19,7 +19,7 @@ export async function permitRead(scene: ToolScene, given: string): Promise<Place
   return place;
 }
 
-export async function locate(scene: ToolScene, given: string): Promise<Place> {
+export async function locate(scene: ToolRunContext, given: string): Promise<Place> {
   if (given.trim() === '') throw new ToolFailure('The path is empty.');
   try {
     return await placeOf(scene.workspace, given);

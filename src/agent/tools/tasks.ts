@@ -3,7 +3,7 @@ import type { Background } from '../background.ts';
 import { localize } from '../locale.ts';
 import type { Task } from '../task.ts';
 import { commandLine, shellInput, shellTool } from './shell.ts';
-import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolScene } from './tool.ts';
+import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolRunContext } from './tool.ts';
 
 /** Long enough for any work day; what runs longer is ended. */
 const MOST_SECONDS = 24 * 60 * 60;
@@ -70,7 +70,7 @@ export function taskTools(background: Background): readonly Tool[] {
       description: 'Show what a task in the background has put out. With wait it waits so many seconds for its end.',
       reads: true,
       input: z.object({ task_id: z.string(), wait: z.optional(z.number().check(z.minimum(0), z.maximum(LONGEST_WAIT))) }),
-      run: async ({ task_id, wait }, scene: ToolScene) => {
+      run: async ({ task_id, wait }, scene: ToolRunContext) => {
         find(task_id);
         if (wait) await background.wait(task_id, AbortSignal.any([scene.signal, AbortSignal.timeout(wait * 1000)]));
         scene.signal.throwIfAborted();

@@ -29,7 +29,7 @@ export interface TodoItem {
 }
 
 /** What a tool may use while it runs. */
-export interface ToolScene {
+export interface ToolRunContext {
   readonly callId: string;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
@@ -52,7 +52,7 @@ export interface Tool extends ToolOffer {
   /** The client runs it and minds what it may do. */
   readonly lent?: true;
   /** Throws ToolFailure with what is wrong with the input. */
-  run(input: unknown, scene: ToolScene): Promise<Outcome>;
+  run(input: unknown, scene: ToolRunContext): Promise<Outcome>;
 }
 
 /** The tool says no, in words for the model. */
@@ -73,7 +73,7 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
   readonly description: string;
   readonly reads: boolean;
   readonly input: S;
-  run(input: z.infer<S>, scene: ToolScene): Promise<Outcome>;
+  run(input: z.infer<S>, scene: ToolRunContext): Promise<Outcome>;
 }): Tool {
   let parameters: Readonly<Record<string, unknown>> | undefined;
   return {

@@ -8,16 +8,16 @@ import type { Approval, Ask, AskId, Option, SessionId } from '../../session/mode
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { fitsTitle, pickTitle, showApproval } from './approvalPick.ts';
+import { ClickGuard } from './clickGuard.ts';
 import { KeyGuard } from './keyGuard.ts';
 import { type QuestionProgress, showQuestion } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
 import { plainLabel } from './rowText.ts';
-import { Unread } from './unread.ts';
 
 export type PopUp = 'always' | 'whenNoDiff' | 'never';
 
 export interface ApprovalsDeps {
-  readonly desk: SessionHost;
+  readonly host: SessionHost;
   readonly inputs: QuickInputs;
   /** Whether asks appear by themselves; `whenNoDiff`: all but edits whose diff opens with them. */
   readonly popUp: () => PopUp;
@@ -25,10 +25,10 @@ export interface ApprovalsDeps {
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
   /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
-  readonly restsIn: () => number;
+  readonly idleIn: () => number;
   readonly openText: (title: string, text: string) => void;
   /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
-  readonly wayBack: () => (() => Promise<void>) | undefined;
+  readonly restoreFocus: () => (() => Promise<void>) | undefined;
   /** Whether one of the picks is on the screen, and Esc therefore sets it aside. */
   readonly shown: (on: boolean) => void;
   /** What the user made of the proposed text, when they changed it in the diff. */
@@ -47,7 +47,7 @@ export class Approvals implements Disposable {
   readonly #deps: ApprovalsDeps;
   readonly #life = new Lifetime();
   readonly #queue = new AskQueue();
-  readonly #unread = new Unread();
+  readonly #unread = new ClickGuard();
   #timer: NodeJS.Timeout | undefined;
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
@@ -62,12 +62,12 @@ export class Approvals implements Disposable {
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
     this.#life.own(
-      deps.desk.onChange((sessionId, { event, before, now }) => {
+      deps.host.onChange((sessionId, { event, before, now }) => {
         this.#unread.heard(sessionId, event);
         if (before.asks !== now.asks || event.type === 'title.set') this.refresh();
       }),
     );
-    this.#life.own(deps.desk.onSessions(() => this.refresh()));
+    this.#life.own(deps.host.onSessions(() => this.refresh()));
     this.#life.own(deps.inputs.onFree(() => this.refresh()));
     this.#life.onEnd(() => clearTimeout(this.#timer));
     this.#life.onEnd(() => this.#view?.pick.dispose());
@@ -164,7 +164,7 @@ export class Approvals implements Disposable {
     if (this.#view) return this.#view.update(next.ask, this.#titleOf(next));
     // One of our own inputs is open: this one waits, it does not close what the user is doing.
     if (this.#deps.inputs.busy || this.#returning) return;
-    const rest = this.#queue.isWanted(next) ? 0 : this.#deps.restsIn();
+    const rest = this.#queue.isWanted(next) ? 0 : this.#deps.idleIn();
     if (rest > 0) this.#later(rest);
     else this.#put(next, key);
   }
@@ -194,7 +194,7 @@ export class Approvals implements Disposable {
   #put(one: OpenAsk, key: AskKey): void {
     this.#queue.show(one);
     const { ask, sessionId } = one;
-    this.#back ??= this.#deps.wayBack();
+    this.#back ??= this.#deps.restoreFocus();
     this.#aside = undefined;
     this.#deps.shown(true);
     const host = {
@@ -265,7 +265,7 @@ export class Approvals implements Disposable {
   }
 
   #cwdOf(sessionId: SessionId): string {
-    return this.#deps.desk.get(sessionId)?.store.now.cwd ?? '';
+    return this.#deps.host.get(sessionId)?.store.now.cwd ?? '';
   }
 
   async #choose(one: OpenAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
@@ -330,7 +330,7 @@ export class Approvals implements Disposable {
     this.#progress.delete(keyOfOpen(one));
     const edited = ask.kind === 'approval' ? await this.#editedFor(sessionId, ask, answer) : undefined;
     const whole = edited === undefined ? answer : { ...answer, edited };
-    this.#deps.desk.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
+    this.#deps.host.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
     this.refresh();
   }
 
@@ -346,8 +346,8 @@ export class Approvals implements Disposable {
   }
 
   #openAsks(): readonly OpenAsk[] {
-    return this.#deps.desk.all.flatMap((sessionId) =>
-      (this.#deps.desk.get(sessionId)?.store.now.asks ?? []).map((ask) => ({ sessionId, ask })),
+    return this.#deps.host.all.flatMap((sessionId) =>
+      (this.#deps.host.get(sessionId)?.store.now.asks ?? []).map((ask) => ({ sessionId, ask })),
     );
   }
 
@@ -360,12 +360,12 @@ export class Approvals implements Disposable {
   }
 
   #offersFeedback(sessionId: SessionId): boolean {
-    const link = this.#deps.desk.get(sessionId)?.store.now.link;
+    const link = this.#deps.host.get(sessionId)?.store.now.link;
     return link?.state === 'ready' && link.offers.feedback === true;
   }
 
   #titleOf({ sessionId, ask }: OpenAsk): string {
-    const session = this.#deps.desk.get(sessionId);
+    const session = this.#deps.host.get(sessionId);
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
     const asked = this.#headingOf(session, ask);
     const clock =
@@ -378,7 +378,7 @@ export class Approvals implements Disposable {
 
   /** The whole question on one line; the agent stands in front only where several could be meant. */
   #headingOf(session: HostedSession | undefined, ask: Ask): string {
-    const asker = askerOf(session, ask, this.#deps.desk.all.length > 1);
+    const asker = askerOf(session, ask, this.#deps.host.all.length > 1);
     if (!session || ask.kind === 'question') return [asker, plainLabel(ask.title)].filter(Boolean).join(': ');
     const { action, subject, amount } = approvalHeading(ask, session.store.now);
     const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;

@@ -1,5 +1,8 @@
-import type { Lsp } from '../bundles.ts';
 import type { ReviewDocuments } from '../review/documents.ts';
+import type * as LanguageTools from './languageTools.ts';
+
+/** The converters into LSP shapes: a bundle of its own. */
+export type Lsp = typeof LanguageTools;
 
 /** What the editor tools of one session work with. */
 export interface ToolContext {

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
-import type { Confirmation, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
+import type { Confirmation, Files, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import { readTextFileSync } from '../../protocols/textFile.ts';
 import { plain } from '../../session/diffs.ts';
 import type { Diff, ToolKind } from '../../session/model.ts';
-import { editorFiles, openDocument } from '../files.ts';
+import { openDocument } from '../files.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
 /** Lines of a file given at once, and files named at once. */
@@ -12,8 +12,15 @@ const LINES = 2000;
 const FILES = 500;
 const text = z.string().check(z.maxLength(1024 * 1024));
 
+export interface HandToolsContext {
+  readonly cwd: string;
+  /** The one object through which the host writes: writes of one file are made one after the other. */
+  readonly files: Files;
+  readonly terminals: Terminals;
+}
+
 /** Hands for agents that have none here, as a server elsewhere that only talks: they read as they like, and ask before they change or run anything. */
-export function handTools({ cwd, terminals }: { readonly cwd: string; readonly terminals: Terminals }): readonly Tool[] {
+export function handTools({ cwd, files, terminals }: HandToolsContext): readonly Tool[] {
   return [
     toolOf({
       cwd,
@@ -47,7 +54,7 @@ export function handTools({ cwd, terminals }: { readonly cwd: string; readonly t
         return fine(names.length === 0 ? 'No file fits.' : names.join('\n'));
       },
     }),
-    editTool(cwd),
+    editTool(cwd, files),
     commandTool(cwd, terminals),
   ];
 }
@@ -58,7 +65,7 @@ const edit = z.strictObject({
   new_text: text.check(z.describe('What takes its place.')),
 });
 
-function editTool(cwd: string): Tool {
+function editTool(cwd: string, files: Files): Tool {
   const tool = toolOf({
     cwd,
     kind: 'edit',
@@ -68,7 +75,7 @@ function editTool(cwd: string): Tool {
     run: async (input) => {
       const diff = changeOf(cwd, input);
       if (typeof diff === 'string') return refuse(diff);
-      await editorFiles.write(diff.path, diff.after ?? '');
+      await files.write(diff.path, diff.after ?? '');
       return { ok: true, text: `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`, shown: [{ kind: 'diff', diff }] };
     },
   });

@@ -5,7 +5,7 @@ import { realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import type { ToolKind } from '../../session/model.ts';
 import { openDocument } from '../files.ts';
-import { inWorkspace } from '../reach.ts';
+import { inWorkspace } from '../workspaceFiles.ts';
 
 /** Characters of an answer at most; models pay for every one. */
 const LONGEST = 64 * 1024;

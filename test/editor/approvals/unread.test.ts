@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ClickGuard } from '../../../src/editor/approvals/clickGuard.ts';
 import { keyOf } from '../../../src/editor/approvals/queue.ts';
-import { Unread } from '../../../src/editor/approvals/unread.ts';
 import type { Approval } from '../../../src/session/model.ts';
 
 const ask = (id: string): Approval => ({
@@ -15,7 +15,7 @@ const ask = (id: string): Approval => ({
 
 test('a question that takes the place of one nobody answered is not answered by a press of that moment', () => {
   let now = 1000;
-  const unread = new Unread(() => now);
+  const unread = new ClickGuard(() => now);
   unread.heard('s', { type: 'ask.opened', ask: ask('1') });
   assert.equal(unread.has(keyOf('s', '1')), false);
   unread.heard('s', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
@@ -29,7 +29,7 @@ test('a question that takes the place of one nobody answered is not answered by 
 
 test('the next of several, after an answer or a while later, can be answered at once', () => {
   let now = 1000;
-  const unread = new Unread(() => now);
+  const unread = new ClickGuard(() => now);
   unread.heard('s', { type: 'ask.closed', askId: '1', how: 'answered' });
   unread.heard('s', { type: 'ask.opened', ask: ask('2') });
   assert.equal(unread.has(keyOf('s', '2')), false);

@@ -1,8 +1,8 @@
 import type { ToolOffer } from '../model.ts';
-import type { GuideScene } from './script.ts';
+import type { GuideContext } from './script.ts';
 
 /** The client's tool of that name, when it lent it. */
-export function offerOf(scene: GuideScene, name: string): ToolOffer | undefined {
+export function offerOf(scene: GuideContext, name: string): ToolOffer | undefined {
   return scene.offers.find((offer) => offer.name === name);
 }
 

@@ -1,9 +1,9 @@
-import { call, type GuideScene, linesOf, type Part } from './script.ts';
+import { call, type GuideContext, linesOf, type Part } from './script.ts';
 
 export type FoundFile = { readonly path: string; readonly folder: boolean } | { readonly problem: string };
 
 /** The file or folder a user means: as written, by its last part anywhere, or a list of names that come near. */
-export function* fileNamed(scene: GuideScene, given: string): Part<FoundFile> {
+export function* fileNamed(scene: GuideContext, given: string): Part<FoundFile> {
   const { say } = scene;
   const name = given.replace(/^\.\//, '').replace(/\\/g, '/').replace(/\/+$/, '');
   if (name === '' || name === '.') return { path: '.', folder: true };

@@ -2,7 +2,7 @@ import { localize } from '../../locale.ts';
 import { type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { askedOf, sayFor } from './language.ts';
 import { requests } from './requests.ts';
-import type { GuideScene, Move, Script } from './script.ts';
+import type { GuideContext, Move, Script } from './script.ts';
 import { footnote } from './texts.ts';
 
 /**
@@ -36,7 +36,7 @@ function moveFor(request: ModelRequest): Move {
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
   const asked = askedOf(textOf(asking.parts));
   const speak = sayFor(asked.text);
-  const scene: GuideScene = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
+  const scene: GuideContext = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
   const first = !scene.history.some((message) => message.role === 'user');
   return play(requests(asked, scene), done, first ? footnote(speak) : '');

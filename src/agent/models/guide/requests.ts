@@ -9,7 +9,7 @@ import { planRequest } from './requests/plan.ts';
 import { readRequest } from './requests/read.ts';
 import { replaceRequest } from './requests/replace.ts';
 import { changesRequest, runRequest } from './requests/run.ts';
-import type { GuideScene, Request, Script } from './script.ts';
+import type { GuideContext, Request, Script } from './script.ts';
 
 /** Everything the guide understands, the particular before the general. */
 const simple: readonly Request[] = [
@@ -36,12 +36,12 @@ const simple: readonly Request[] = [
 const LONGEST = 1000;
 
 /** The script for a request; one for what is not understood as the last resort. */
-export function requests(asked: Asked, scene: GuideScene): Script {
+export function requests(asked: Asked, scene: GuideContext): Script {
   if (asked.masked.length > LONGEST) return notUnderstood(asked, scene);
   return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);
 }
 
-function understood(asked: Asked, scene: GuideScene): Script | undefined {
+function understood(asked: Asked, scene: GuideContext): Script | undefined {
   for (const request of simple) {
     const script = request.match(asked, scene);
     if (script) return script;

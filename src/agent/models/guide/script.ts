@@ -16,7 +16,7 @@ export type Script = Generator<Move, string, readonly ToolMessage[]>;
 /** A part of a script that gives a value instead of the closing text. */
 export type Part<T> = Generator<Move, T, readonly ToolMessage[]>;
 
-export interface GuideScene {
+export interface GuideContext {
   readonly cwd: string;
   readonly say: Localize;
   readonly offers: readonly ToolOffer[];
@@ -25,7 +25,7 @@ export interface GuideScene {
 
 /** One thing the guide understands. `match` gets the request with quoted text masked. */
 export interface Request {
-  match(asked: Asked, scene: GuideScene): Script | undefined;
+  match(asked: Asked, scene: GuideContext): Script | undefined;
 }
 
 /** Calls one tool. */

@@ -9,13 +9,13 @@ import type { Workspace } from '../../workspace/paths.ts';
 import { decisionIn } from './decision.ts';
 import type { EditorTools } from './editorTools.ts';
 import type { Json } from './shapes.ts';
-import { type Kind, TaskFace } from './taskFace.ts';
+import { type Kind, TaskFrontend } from './taskFrontend.ts';
 
 type State = TaskStatusUpdateEvent['status']['state'];
 
 /** One context: its conversation, at most one turn, and the stream that turn is told on just now. */
 export class Run {
-  readonly #frontend: TaskFace;
+  readonly #frontend: TaskFrontend;
   readonly #conversation: Conversation;
   #turn: Promise<void> | undefined;
   /** Of the turn that runs: a stop may come before the conversation has it. */
@@ -33,7 +33,7 @@ export class Run {
       data: (kind: Kind, data: Json) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
       suspend: () => this.#final('input-required'),
     };
-    this.#frontend = new TaskFace(pipe, workspace.cwd, editor);
+    this.#frontend = new TaskFrontend(pipe, workspace.cwd, editor);
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
   }
 

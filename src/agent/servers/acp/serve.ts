@@ -12,7 +12,7 @@ import { isModelError, type Model } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
-import { AcpFace, type Client, type ClientCan } from './acpFace.ts';
+import { AcpFrontend, type Client, type ClientCan } from './acpFrontend.ts';
 import { block, partOf } from './prompt.ts';
 import { replayed } from './replay.ts';
 import { mcpServers, ToolServers } from './toolServers.ts';
@@ -133,7 +133,7 @@ export class AcpServer {
       ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
     };
     const conversation = new Conversation({
-      frontend: new AcpFace(client),
+      frontend: new AcpFrontend(client),
       model: this.#options.model,
       workspace: { cwd, roots: [cwd, ...(additionalDirectories ?? [])] },
       store: new SessionStore(this.#options.home, cwd, id),

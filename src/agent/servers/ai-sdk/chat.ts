@@ -4,7 +4,7 @@ import { Cancelled, Conversation } from '../../conversation.ts';
 import { type Model, ModelError } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { APPROVAL_TOOL, ChatFace } from './chatFace.ts';
+import { APPROVAL_TOOL, ChatFrontend } from './chatFrontend.ts';
 import { answeredApprovals, historyOf, outcomeIn, toolName, userParts, verdictsIn } from './fromMessages.ts';
 import { lentTools } from './lentTools.ts';
 import type { Outlet, WireChunk } from './outlet.ts';
@@ -17,7 +17,7 @@ const GO_ON = 'The results above have just come. Go on from there.';
 /** One chat: its conversation, at most one turn, and the response that turn writes into just now. */
 export class Chat {
   readonly #conversation: Conversation;
-  readonly #frontend: ChatFace;
+  readonly #frontend: ChatFrontend;
   #turn: Promise<void> | undefined;
   #stream: Stream | undefined;
   /** Said while no response was open. */
@@ -34,7 +34,7 @@ export class Chat {
   /** `awayLimit`: how long a turn goes on with nobody listening, in milliseconds. */
   constructor(model: Model, workspace: Workspace, awayLimit: number) {
     this.#awayLimit = awayLimit;
-    this.#frontend = new ChatFace({
+    this.#frontend = new ChatFrontend({
       write: (chunk) => this.#write(chunk),
       suspend: () => this.#suspend(),
       attended: () => this.#attended(),

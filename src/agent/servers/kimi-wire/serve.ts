@@ -16,7 +16,7 @@ import { Hooks } from './hooks.ts';
 import { type Method, Peer, WireError } from './peer.ts';
 import { Recording, replayRecording } from './recording.ts';
 import type { Dialect } from './versions.ts';
-import { type Pipe, WireFace } from './wireFace.ts';
+import { type Pipe, WireFrontend } from './wireFrontend.ts';
 
 export interface WireOptions {
   readonly channel: Channel;
@@ -41,7 +41,7 @@ const initializeParams = z.extend(methods.initialize.params, { external_tools: z
 export class WireServer {
   readonly #dialect: Dialect;
   readonly #peer: Peer;
-  readonly #frontend: WireFace;
+  readonly #frontend: WireFrontend;
   readonly #encoder: Encoder;
   readonly #conversation: Conversation;
   readonly #external = new ExternalTools(takenNames);
@@ -59,7 +59,7 @@ export class WireServer {
     this.#peer = new Peer(channel, this.#methods(), silent);
     const pipe = this.#pipe();
     this.#hooks = new Hooks(pipe, { session_id: store.id, cwd: workspace.cwd });
-    this.#frontend = new WireFace(pipe, this.#encoder, dialect, this.#hooks, () => this.#external.all);
+    this.#frontend = new WireFrontend(pipe, this.#encoder, dialect, this.#hooks, () => this.#external.all);
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store, ...more });
   }
 

@@ -10,7 +10,7 @@ import { Control, type Envelope, errorText, record } from './control.ts';
 import { ConversationNames } from './conversationNames.ts';
 import { EnvelopeLines } from './envelopeLines.ts';
 import { commandHints, fileHints, isCommandTyped } from './hints.ts';
-import { QwenFace } from './qwenFace.ts';
+import { QwenFrontend } from './qwenFrontend.ts';
 import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const PROTOCOL_VERSION = 1;
@@ -35,7 +35,7 @@ export class EnvelopeServer implements QwenServer {
   readonly #control: Control;
   readonly #tools: ClientTools;
   readonly #lines: EnvelopeLines;
-  readonly #frontend: QwenFace;
+  readonly #frontend: QwenFrontend;
   readonly #names: ConversationNames;
   #conversation: Conversation;
   #greeted = false;
@@ -66,7 +66,7 @@ export class EnvelopeServer implements QwenServer {
       session: () => this.#names.session,
       clientName: (tool) => this.#tools.fullName(tool),
     });
-    this.#frontend = new QwenFace({
+    this.#frontend = new QwenFrontend({
       control: this.#control,
       tools: this.#tools,
       say: (said) => this.#say(said),

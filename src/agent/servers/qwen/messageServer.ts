@@ -6,7 +6,7 @@ import { VERSION } from '../../version.ts';
 import { ClientTools } from './clientTools.ts';
 import { Control, type Envelope, errorText, record } from './control.ts';
 import { MessageLines } from './messageLines.ts';
-import { QwenFace } from './qwenFace.ts';
+import { QwenFrontend } from './qwenFrontend.ts';
 import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const MODES: readonly string[] = ['plan', 'default', 'auto-edit', 'yolo'];
@@ -30,7 +30,7 @@ export class MessageServer implements QwenServer {
   readonly #control: Control;
   readonly #tools: ClientTools;
   readonly #lines: MessageLines;
-  readonly #frontend: QwenFace;
+  readonly #frontend: QwenFrontend;
   readonly #conversation: Conversation;
   readonly #queue: (readonly UserPart[])[] = [];
   #session: string;
@@ -51,7 +51,7 @@ export class MessageServer implements QwenServer {
       partials: options.partials,
       clientName: (tool) => this.#tools.fullName(tool),
     });
-    this.#frontend = new QwenFace({
+    this.#frontend = new QwenFrontend({
       control: this.#control,
       tools: this.#tools,
       say: (said) => this.#lines.say(said),

@@ -1,5 +1,5 @@
 import { languageOf } from '../files.ts';
-import { call, fence, type GuideScene, linesOf, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
 
 const FORMS: readonly RegExp[] = [
   /^(?:create|make|add|write|new)(?: an?| the)?(?: new)?(?: empty)? file(?: called| named| at)? (?<f>\S+?)(?:[\s,:]+(?:with|containing|that (?:says|contains)|saying|and write)(?: the)?(?: contents?| text)?:? ?(?<c>[\s\S]+))?$/i,
@@ -20,7 +20,7 @@ export const createRequest: Request = {
   },
 };
 
-function* create(scene: GuideScene, path: string, content: string): Script {
+function* create(scene: GuideContext, path: string, content: string): Script {
   const { say } = scene;
   const literal = path.replace(/^\.\//, '').replace(/[*?[\]{}()!+@]/g, '\\$&');
   if (

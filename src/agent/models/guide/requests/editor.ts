@@ -3,7 +3,7 @@ import { editorInput, offerOf } from '../editorTools.ts';
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
 import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type Request, type Script, sorry } from '../script.ts';
 
 const OPEN: readonly RegExp[] = [
   /^(?:open|reveal|go ?to|jump to)(?: the)?(?: file)? (?<f>[^\s:]+)(?:(?::| ?,? ?(?:at |on )?line |#L)(?<n>\d+))?(?: in (?:the )?editor)?$/i,
@@ -76,11 +76,11 @@ export const editorsRequest: Request = {
   },
 };
 
-function notOffered(scene: GuideScene, tool: string): string {
+function notOffered(scene: GuideContext, tool: string): string {
   return scene.say(`The editor did not lend me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
 }
 
-function* open(scene: GuideScene, name: string, line: number | undefined): Script {
+function* open(scene: GuideContext, name: string, line: number | undefined): Script {
   const { say } = scene;
   const found = yield* fileNamed(scene, name);
   if ('problem' in found) return found.problem;
@@ -96,7 +96,7 @@ function* open(scene: GuideScene, name: string, line: number | undefined): Scrip
   return result.isError ? sorry(result, say) : say(`Opened \`${at}\`.`, `已打开 \`${at}\`。`);
 }
 
-function* definition(scene: GuideScene, name: string): Script {
+function* definition(scene: GuideContext, name: string): Script {
   const { say } = scene;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 20 }));
   const [first] = hits;
@@ -116,7 +116,7 @@ function* definition(scene: GuideScene, name: string): Script {
   return `${head}\n\n${excerpt(textOfRead(shown.text), first.line, 'text')}${others}`;
 }
 
-function* references(scene: GuideScene, name: string): Script {
+function* references(scene: GuideContext, name: string): Script {
   const { say } = scene;
   const offer = offerOf(scene, 'find_references');
   const place = offer ? hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 1 }))[0] : undefined;
@@ -136,7 +136,7 @@ function* references(scene: GuideScene, name: string): Script {
   return `${say(`\`${name}\` occurs ${count(hits.length, 'time')}:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
 }
 
-function* diagnostics(scene: GuideScene, name: string | undefined): Script {
+function* diagnostics(scene: GuideContext, name: string | undefined): Script {
   const { say } = scene;
   const offer = offerOf(scene, 'get_diagnostics');
   if (!offer) {
@@ -158,7 +158,7 @@ function* diagnostics(scene: GuideScene, name: string | undefined): Script {
   return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${rows?.join('\n') ?? fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
-function* askEditor(scene: GuideScene, tool: string): Script {
+function* askEditor(scene: GuideContext, tool: string): Script {
   const { say } = scene;
   if (!offerOf(scene, tool)) return notOffered(scene, tool);
   const result = yield* call(tool, {});

@@ -2,7 +2,7 @@ import { fileNamed, last, textOfRead } from '../files.ts';
 import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
 import { outlineOf } from '../outline.ts';
-import { call, type GuideScene, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
 const FORMS: readonly RegExp[] = [
   /^(?:explain|describe|summari[sz]e|outline|tell me about)(?: me| to me)?(?: the| what)?(?: (?:file|folder|directory|function|class))? (?<x>.+?)(?: (?:is|does|do|is about|folder|directory|file))?(?: to me)?$/i,
@@ -25,7 +25,7 @@ export const explainRequest: Request = {
   },
 };
 
-function* explain(scene: GuideScene, name: string): Script {
+function* explain(scene: GuideContext, name: string): Script {
   const { say } = scene;
   const isPath = /[./\\]/.test(name);
   if (!isPath && /^[\w$]+$/.test(name)) {
@@ -47,7 +47,7 @@ function* explain(scene: GuideScene, name: string): Script {
   return `**${found.path}** - ${outline}`;
 }
 
-function* folder(scene: GuideScene, path: string): Script {
+function* folder(scene: GuideContext, path: string): Script {
   const { say } = scene;
   const files = linesOf(yield* call('Glob', { pattern: '**/*', directory: path }));
   const readme = files.find((file) => new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/readme(\\.\\w+)?$`, 'i').test(file));
@@ -64,7 +64,7 @@ function* folder(scene: GuideScene, path: string): Script {
   return `**${path}/** - ${say(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
 }
 
-function* project(scene: GuideScene): Script {
+function* project(scene: GuideContext): Script {
   const { say } = scene;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
@@ -85,7 +85,7 @@ function* project(scene: GuideScene): Script {
 }
 
 /** What a name in the code is; undefined when nothing defines it. */
-function* symbol(scene: GuideScene, name: string): Part<string | undefined> {
+function* symbol(scene: GuideContext, name: string): Part<string | undefined> {
   const { say } = scene;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
   const [first] = hits;
@@ -125,7 +125,7 @@ function aboutReadme(lines: readonly string[]): string {
     .join('\n>\n');
 }
 
-function manifestText(manifest: string, { say }: GuideScene): string {
+function manifestText(manifest: string, { say }: GuideContext): string {
   try {
     const parsed = Object(JSON.parse(manifest)) as Readonly<Record<string, unknown>>;
     const scripts = Object.keys(Object(parsed.scripts)).slice(0, 12);

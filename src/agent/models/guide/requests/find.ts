@@ -1,7 +1,7 @@
 import { fileNamed, last, nearTo } from '../files.ts';
 import { definitionPattern, hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, type GuideScene, linesOf, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
 
 const FIND: readonly RegExp[] = [
   /^(?:find|search|grep|look)(?: for)?(?: all)?(?: the)?(?: (?:text|word|string|occurrences of|places (?:with|where|that use)|uses of))? (?<x>.+?)(?: (?:in|inside|under) (?:the )?(?<f>\S+?)(?: (?:folder|directory|file))?)?$/i,
@@ -45,7 +45,7 @@ function isHere(place: string | undefined): boolean {
   return place === undefined || /^(?:workspace|project|repo|repository|here|this|code|codebase|files|工作区|项目|代码|这里)$/i.test(place);
 }
 
-function* find(scene: GuideScene, what: string, place: string | undefined): Script {
+function* find(scene: GuideContext, what: string, place: string | undefined): Script {
   const { say } = scene;
   let path = '.';
   if (place !== undefined) {
@@ -84,7 +84,7 @@ function* find(scene: GuideScene, what: string, place: string | undefined): Scri
   return parts.join('\n\n');
 }
 
-function* findFile(scene: GuideScene, name: string): Script {
+function* findFile(scene: GuideContext, name: string): Script {
   const { say } = scene;
   const pattern = /[*?]/.test(name) ? name : `**/*${globText(name)}*`;
   const found = linesOf(yield* call('Glob', { pattern }));
@@ -100,7 +100,7 @@ function* findFile(scene: GuideScene, name: string): Script {
     : `${none} ${say('Names that come near:', '相近的名字：')}\n\n${near.map((path) => `- \`${path}\``).join('\n')}`;
 }
 
-function* where(scene: GuideScene, what: string): Script {
+function* where(scene: GuideContext, what: string): Script {
   const { say } = scene;
   const files = linesOf(yield* call('Glob', { pattern: `**/{${globText(what)},${globText(what)}.*}` }));
   const parts: string[] = [];

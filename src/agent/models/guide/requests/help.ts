@@ -1,6 +1,6 @@
 import { last } from '../files.ts';
 import type { Asked } from '../language.ts';
-import { call, type GuideScene, linesOf, type Part, type Request, type Script } from '../script.ts';
+import { call, type GuideContext, linesOf, type Part, type Request, type Script } from '../script.ts';
 import { connectText, whoText } from '../texts.ts';
 
 export const helpRequest: Request = {
@@ -31,7 +31,7 @@ export const connectRequest: Request = {
 };
 
 /** The last resort: a short list of what would be understood here, with names from this workspace. */
-export function* notUnderstood(asked: Asked, scene: GuideScene): Script {
+export function* notUnderstood(asked: Asked, scene: GuideContext): Script {
   const { say } = scene;
   const shown = asked.text.length > 80 ? `${asked.text.slice(0, 80)}...` : asked.text;
   const examples = yield* examplesHere(scene);
@@ -41,7 +41,7 @@ export function* notUnderstood(asked: Asked, scene: GuideScene): Script {
   );
 }
 
-function* help(scene: GuideScene): Script {
+function* help(scene: GuideContext): Script {
   const { say } = scene;
   const examples = yield* examplesHere(scene);
   return say(
@@ -50,7 +50,7 @@ function* help(scene: GuideScene): Script {
   );
 }
 
-function* examplesHere(scene: GuideScene): Part<string> {
+function* examplesHere(scene: GuideContext): Part<string> {
   const { say } = scene;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const code =

@@ -1,5 +1,5 @@
 import { fileNamed } from '../files.ts';
-import { call, type GuideScene, linesOf, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
 
 const FORMS: readonly RegExp[] = [
   /^(?:list|ls|dir|show)(?: me)?(?: all)?(?: the)?(?: files| folders| entries| contents?| tree| structure)+(?: (?:in|of|under|inside|from) (?:the )?(?<f>\S+)(?: (?:folder|directory))?)?$/i,
@@ -30,13 +30,13 @@ function folderOf(given: string | undefined): string {
     : given;
 }
 
-function* list(scene: GuideScene, folder: string): Script {
+function* list(scene: GuideContext, folder: string): Script {
   const found = yield* fileNamed(scene, folder);
   return 'problem' in found ? found.problem : yield* listFolder(scene, found.path);
 }
 
 /** The entries of a folder that is there. */
-export function* listFolder(scene: GuideScene, path: string): Script {
+export function* listFolder(scene: GuideContext, path: string): Script {
   const { say } = scene;
   const result = yield* call('ListDirectory', path === '.' ? {} : { path });
   if (result.isError) return sorry(result, say);

@@ -3,9 +3,9 @@ import type { Message } from '../../model.ts';
 import { last } from '../files.ts';
 import { hitsOf } from '../hits.ts';
 import { type Asked, askedOf } from '../language.ts';
-import { call, type GuideScene, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
-type Understand = (asked: Asked, scene: GuideScene) => Script | undefined;
+type Understand = (asked: Asked, scene: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
 interface Step {
   readonly title: string;
@@ -36,7 +36,7 @@ export function planRequest(understand: Understand): Request {
   };
 }
 
-function* make(scene: GuideScene, understand: Understand, goal: string): Script {
+function* make(scene: GuideContext, understand: Understand, goal: string): Script {
   const { say } = scene;
   if (goal === '')
     return say(
@@ -55,7 +55,7 @@ function* make(scene: GuideScene, understand: Understand, goal: string): Script 
 }
 
 /** Does one step of the plan made last, or the first that is not done. */
-function* step(scene: GuideScene, understand: Understand, wanted: number | undefined): Script {
+function* step(scene: GuideContext, understand: Understand, wanted: number | undefined): Script {
   const { say } = scene;
   const steps = lastPlan(scene.history);
   if (steps.length === 0)
@@ -90,7 +90,7 @@ function* step(scene: GuideScene, understand: Understand, wanted: number | undef
 }
 
 /** A plan fitted to what the workspace has: read what mentions the goal, make the change, run the tests. */
-function* propose(scene: GuideScene, goal: string): Part<readonly string[]> {
+function* propose(scene: GuideContext, goal: string): Part<readonly string[]> {
   const { say } = scene;
   const word = keyword(goal);
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
@@ -103,7 +103,7 @@ function* propose(scene: GuideScene, goal: string): Part<readonly string[]> {
   return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, say('What changed?', '有哪些改动')];
 }
 
-function canDo(scene: GuideScene, understand: Understand, title: string): boolean {
+function canDo(scene: GuideContext, understand: Understand, title: string): boolean {
   return understand(askedOf(title), scene) !== undefined;
 }
 

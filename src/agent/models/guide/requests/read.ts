@@ -1,5 +1,5 @@
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
-import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type Request, type Script, sorry } from '../script.ts';
 import { listFolder } from './list.ts';
 
 const FORMS: readonly RegExp[] = [
@@ -19,7 +19,7 @@ export const readRequest: Request = {
   },
 };
 
-function* read(scene: GuideScene, name: string, from?: number, to?: number): Script {
+function* read(scene: GuideContext, name: string, from?: number, to?: number): Script {
   const { say } = scene;
   const found = yield* fileNamed(scene, name);
   if ('problem' in found) return found.problem;

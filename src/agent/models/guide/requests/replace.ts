@@ -1,6 +1,6 @@
 import { fileNamed } from '../files.ts';
 import { hitRows, hitsOf } from '../hits.ts';
-import { call, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, type Request, type Script, sorry } from '../script.ts';
 
 const FORMS: readonly RegExp[] = [
   /^(?:replace|change|substitute|rename)(?<all> all| every)?(?: the)?(?: text| word)? (?<a>.+?) (?:with|by|to|into|->|→|=>) (?<b>.+?)(?: (?:in|inside|within) (?:the )?(?:file )?(?<f>\S+?))?(?<every> everywhere)?$/i,
@@ -22,7 +22,7 @@ export const replaceRequest: Request = {
   },
 };
 
-function* replace(scene: GuideScene, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
+function* replace(scene: GuideContext, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
   const { say } = scene;
   let path = file;
   if (path === undefined) {

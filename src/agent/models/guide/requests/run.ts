@@ -1,5 +1,5 @@
 import { textOfRead } from '../files.ts';
-import { call, fence, type GuideScene, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type Request, type Script, sorry } from '../script.ts';
 
 const COMMAND: readonly RegExp[] = [
   /^(?:run|execute|exec)(?: the)?(?: command)?:? (?<c>[\s\S]+)$/i,
@@ -42,7 +42,7 @@ export const changesRequest: Request = {
       : undefined,
 };
 
-function* runScript(scene: GuideScene, names: readonly string[]): Script {
+function* runScript(scene: GuideContext, names: readonly string[]): Script {
   const { say } = scene;
   const manifest = yield* call('ReadFile', { path: 'package.json' });
   const script = names.find((name) => scriptsIn(textOfRead(manifest.text).join('\n')).includes(name));
@@ -53,7 +53,7 @@ function* runScript(scene: GuideScene, names: readonly string[]): Script {
   );
 }
 
-function* run(scene: GuideScene, command: string): Script {
+function* run(scene: GuideContext, command: string): Script {
   const { say } = scene;
   const result = yield* call('Shell', { command });
   if (result.rejected) return sorry(result, say);
@@ -69,12 +69,12 @@ function* run(scene: GuideScene, command: string): Script {
   return output === '' ? head : `${head}\n\n${fence(shown)}`;
 }
 
-function leavesRunning({ offers }: GuideScene): boolean {
+function leavesRunning({ offers }: GuideContext): boolean {
   const shell = offers.find((offer) => offer.name === 'Shell')?.parameters.properties;
   return typeof shell === 'object' && shell !== null && 'run_in_background' in shell;
 }
 
-function* runBeside({ say }: GuideScene, command: string): Script {
+function* runBeside({ say }: GuideContext, command: string): Script {
   const result = yield* call('Shell', { command, run_in_background: true });
   if (result.isError || result.rejected) return sorry(result, say);
   return say(`\`${command}\` goes on in the background. You hear of its end.`, `\`${command}\` 在后台继续运行。结束时会通知你。`);

@@ -6,7 +6,7 @@ const MOST_MARKS = 200;
 const DEEPEST = 50;
 
 /** Reads markdown in a time that grows with its length, and without running out of stack, whatever it is made of. */
-export class BoundLexer extends Lexer {
+export class SafeLexer extends Lexer {
   /** The text being read has too many marks to pair them. */
   crowded = false;
 
@@ -30,7 +30,7 @@ class BoundTokenizer extends Tokenizer {
 
   /** The first rule that is tried; a word with its marks is taken at once, as every other rule would look through the rest of it again. */
   override escape(src: string): ReturnType<Tokenizer['escape']> {
-    const marks = this.lexer instanceof BoundLexer && this.lexer.crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
+    const marks = this.lexer instanceof SafeLexer && this.lexer.crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
     return marks === undefined ? super.escape(src) : { type: 'escape', raw: marks, text: marks };
   }
 

@@ -18,7 +18,7 @@ export interface Pipe {
 }
 
 /** The UI message stream, as the loop sees it. */
-export class ChatFace implements Frontend {
+export class ChatFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly chunks: Chunks;

@@ -6,7 +6,7 @@ import type { ClientTools } from './clientTools.ts';
 import { type Control, record } from './control.ts';
 import { approvalInput } from './toolWords.ts';
 
-export interface QwenFaceDeps {
+export interface QwenFrontendDeps {
   readonly control: Control;
   readonly tools: ClientTools;
   readonly say: (said: AgentEvent) => void;
@@ -21,12 +21,12 @@ export interface QwenFaceDeps {
 }
 
 /** What both dialects share: approvals, questions and the client's tools go over the control channel. */
-export class QwenFace implements Frontend {
+export class QwenFrontend implements Frontend {
   readonly hasPlanMode = false;
   asksQuestions = false;
-  readonly #deps: QwenFaceDeps;
+  readonly #deps: QwenFrontendDeps;
 
-  constructor(deps: QwenFaceDeps) {
+  constructor(deps: QwenFrontendDeps) {
     this.#deps = deps;
   }
 

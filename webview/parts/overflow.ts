@@ -5,15 +5,15 @@ import { isUnfolded, type View } from '../view.ts';
 const AT_ONCE = 50;
 
 /** How many of a list with this key are drawn by now. */
-export function drawnOf(view: View, key: string): number {
+export function shownCount(view: View, key: string): number {
   let drawn = AT_ONCE;
   while (isUnfolded(view.memory, `${key}:past${drawn}`, false)) drawn += AT_ONCE;
   return drawn;
 }
 
 /** Under a list that goes on: a button that says how many more there are, and draws some of them. */
-export function moreOf(view: View, key: string, total: number, text: (left: number) => string): TemplateResult | typeof nothing {
-  const drawn = drawnOf(view, key);
+export function showMoreButton(view: View, key: string, total: number, text: (left: number) => string): TemplateResult | typeof nothing {
+  const drawn = shownCount(view, key);
   if (total <= drawn) return nothing;
   return html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:past${drawn}`, true)}>${text(total - drawn)}</button>`;
 }

@@ -7,7 +7,7 @@ import { t } from '../strings.ts';
 const SLACK = 4;
 
 /** A box that scrolls by itself. While more lies below its edge, a button under it says so and leads there. */
-export function scrolling(content: unknown): TemplateResult {
+export function scrollBox(content: unknown): TemplateResult {
   return html`<div class="ask-detail" ${ref(watch)}>${content}</div>
     <button class="text-button more-below" type="button" @click=${goDown}>${iconOf('arrowDown')}${t('More below')}</button>`;
 }

@@ -12,7 +12,7 @@ export function mayEdit({ link, turns }: Session): boolean {
 }
 
 /** At a message: copy it, or say it differently where the agent can take back what came after. */
-export function againView(view: View, turn: Turn): TemplateResult | typeof nothing {
+export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
   if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session))) return nothing;
   return html`<div class="again">

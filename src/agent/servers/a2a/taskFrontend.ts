@@ -23,7 +23,7 @@ interface OpenCall {
 }
 
 /** The development-tool extension, as the loop sees it: every update of a call is the whole call. */
-export class TaskFace implements Frontend {
+export class TaskFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly #pipe: Pipe;

@@ -9,7 +9,7 @@ export function inWorkspace(file: string): boolean {
 }
 
 /** True for a file that a session works on: below its folder, or named by one of its calls or asks. */
-export function namedBy(session: Session, file: string): boolean {
+export function isNamedBy(session: Session, file: string): boolean {
   const wanted = path.resolve(session.cwd, file);
   const within = path.relative(session.cwd, wanted);
   if (within && !within.startsWith('..') && !path.isAbsolute(within)) return true;

@@ -30,7 +30,7 @@ class TimeLeft extends AsyncDirective {
 const timeLeft = directive(TimeLeft);
 
 /** How long an answer is waited for, where the agent gives up by itself. Read out once, not every second. */
-export function timeLeftView(until: number | undefined): TemplateResult | typeof nothing {
+export function countdownView(until: number | undefined): TemplateResult | typeof nothing {
   if (until === undefined) return nothing;
   const clock = new Date(until).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
   return html`<p class="faint time-left">

@@ -8,7 +8,7 @@ const IN_ITS_PLACE = 300;
 const UNREAD = 500;
 
 /** Questions that have just taken the place of another that nobody answered: what is pressed at that moment was not meant for them. */
-export class Unread {
+export class ClickGuard {
   readonly #goneAt = new Map<SessionId, number>();
   readonly #until = new Map<AskKey, number>();
   readonly #now: () => number;

@@ -24,7 +24,7 @@ export interface Pipe {
 }
 
 /** Wire, as the loop sees it. */
-export class WireFace implements Frontend {
+export class WireFrontend implements Frontend {
   asksQuestions = false;
   hasPlanMode = false;
   readonly #pipe: Pipe;

@@ -27,7 +27,7 @@ export interface Client {
 }
 
 /** The protocol, as the loop sees it. */
-export class AcpFace implements Frontend {
+export class AcpFrontend implements Frontend {
   readonly asksQuestions = true;
   readonly hasPlanMode = true;
   readonly #client: Client;

@@ -8,7 +8,7 @@ const MOST = 200;
 const OWN_SCROLL = 1000;
 
 /** When the editor of a file last moved, and when the user last worked in it. What we show there ourselves does not count. */
-export class Touched implements Disposable {
+export class FollowState implements Disposable {
   readonly #life = new Lifetime();
   readonly #now: () => number;
   readonly #moved = new Map<string, number>();

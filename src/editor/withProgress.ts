@@ -4,7 +4,11 @@ import * as vscode from 'vscode';
 const PATIENCE = 1000;
 
 /** Does it; when it takes a while that is shown, and can be cancelled. Gives undefined when the user did. */
-export async function slowly<T>(title: string, run: (signal: AbortSignal) => Promise<T>, patience = PATIENCE): Promise<T | undefined> {
+export async function withProgress<T>(
+  title: string,
+  run: (signal: AbortSignal) => Promise<T>,
+  patience = PATIENCE,
+): Promise<T | undefined> {
   const stop = new AbortController();
   const cancelled = new Promise<undefined>((resolve) => stop.signal.addEventListener('abort', () => resolve(undefined), { once: true }));
   // What it says after it was cancelled is nobody's concern.
