@@ -61,7 +61,17 @@ for (const { id, name } of started) {
       await window.reload();
       await window.openChat();
       await chat.settled(chat.lastTurn);
-      assert.match((await chat.turns.first().textContent()) ?? '', /replace "Hello".*src\/main\.ts.*Welcome from/s);
+      assert.match((await chat.turns.first().textContent()) ?? '', /replace "Hello".*Stopped editing.*src\/main\.ts/s);
+      // What was proposed is still there.
+      await chat.turns
+        .first()
+        .getByRole('button', { name: /^Stopped editing/ })
+        .click();
+      await chat.turns
+        .first()
+        .getByText(/Welcome from/)
+        .first()
+        .waitFor();
       await chat.turns
         .first()
         .getByText(/Interrupted/)
