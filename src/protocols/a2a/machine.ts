@@ -106,13 +106,13 @@ import {
  */
 
 /** How much longer a body is heard that stays open after its last word, in times of `lastWords`. */
-const LINGERING = 3;
+const LINGER_FACTOR = 3;
 /** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
-const BREATH = 500;
+const RE_ASK_DELAY = 500;
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
 /** Characters of the conversation that a new task is told. */
-const SUMMARY = 8000;
+const SUMMARY_LENGTH = 8000;
 /** How much of a task's history is asked for: without a number servers send none. */
 const HISTORY = 200;
 
@@ -590,7 +590,7 @@ class A2aStep extends Step<A2aState> {
   restElapsed(turn: A2aTurn, stream: Stream): void {
     if (!this.mayAsk(turn) || stream.rest === 'lingering') return this.endStream(turn, stream);
     stream.rest = 'lingering';
-    this.timer(`rest ${stream.link}`, LINGERING * this.state.setup.timing.lastWords);
+    this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
     this.look(turn, false);
   }
   /** The stream has said its last word. */
@@ -762,7 +762,7 @@ class A2aStep extends Step<A2aState> {
   }
   pastText(): string {
     let whole = this.state.summary.join('\n');
-    if (whole.length > SUMMARY) whole = `…${whole.slice(-SUMMARY)}`;
+    if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
     return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
   }
   /** A command runs in a task of its own: the conversation's is kept for when it is over. */
@@ -1326,7 +1326,7 @@ class A2aStep extends Step<A2aState> {
       this.doubt(turn, null);
     }
     for (const call of Object.values(turn.calls)) {
-      if (call.decision === 'changed' && this.now - call.changedAt >= BREATH) this.askAbout(turn, call);
+      if (call.decision === 'changed' && this.now - call.changedAt >= RE_ASK_DELAY) this.askAbout(turn, call);
     }
     if (this.heldBecause(turn) !== undefined) {
       turn.heardAt = this.now;
