@@ -8,9 +8,9 @@ const order = (query: string, labels: readonly string[]) =>
     .sort((a, b) => scoreOf(b, query, false) - scoreOf(a, query, false) || a.length - b.length);
 
 test('a name that begins with the query comes before a path that holds it', () => {
-  assert.deepEqual(order('read', ['src/reader/other.ts', 'docs/readme.md', 'src/clickGuard.ts']), [
+  assert.deepEqual(order('read', ['src/reader/other.ts', 'docs/readme.md', 'src/unread.ts']), [
     'docs/readme.md',
-    'src/clickGuard.ts',
+    'src/unread.ts',
     'src/reader/other.ts',
   ]);
 });
