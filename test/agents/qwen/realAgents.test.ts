@@ -172,7 +172,7 @@ function conversation(name: PeerName): void {
       assert.ok(agent.now().commands.some((command) => command.name === 'usage' && command.hint));
       const turn = await agent.prompt('/usage');
       assert.equal(turn.status, 'done', JSON.stringify(turn.error));
-      assert.match(textOf(turn), /\| Tokens \| [\d,]+ \|/);
+      assert.match(textOf(turn), /\| total tokens \| [\d,]+ \|/);
     });
   }
 
