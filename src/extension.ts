@@ -19,6 +19,7 @@ import { outsidePorts } from './editor/outsidePorts.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
 import { Changes, fileEffects } from './editor/review/changes.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
+import { showProposalLenses } from './editor/review/proposalLenses.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
 import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
@@ -162,6 +163,7 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   life.own(registerCommands(table, log));
   life.own(keepContextKeys(sessions, review));
+  life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count, approvals) => chat.setWaiting(count, approvals)));

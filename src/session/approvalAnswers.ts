@@ -1,6 +1,6 @@
 import { t } from '../base/l10n.ts';
 import { type Danger, dangersOf, isGrave } from './dangers.ts';
-import type { Approval, Option } from './model.ts';
+import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { optionName, rejection } from './select.ts';
 import { suggestedRules } from './suggestedRules.ts';
@@ -82,6 +82,12 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     ...(onceAnswer ? { once: onceAnswer } : {}),
     ...(rejectAnswer ? { reject: rejectAnswer } : {}),
   };
+}
+
+/** The same for an approval of a session, which knows whether its agent takes words with a rejection. */
+export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval): ApprovalAnswers {
+  const offers = session.link.state === 'ready' ? session.link.offers : {};
+  return approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
 }
 
 /** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */

@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { REVIEW_SCHEME, ReviewDocuments } from '../../src/editor/review/documents.ts';
+import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
 import { revertFile } from '../../src/editor/review/revert.ts';
 import { Review } from '../../src/editor/review/review.ts';
 import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
@@ -68,6 +69,26 @@ describe('review of changes', () => {
     await review.openAsk('a', '1');
     assert.deepEqual(await sides(), ['one\ntwo\nthree\n', 'one\nTWO\nthree\n']);
     assert.deepEqual(review.active && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
+  });
+
+  it('each change of a pending edit has the answers over it, which go with the question', async () => {
+    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
+    const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`);
+    writeFileSync(file, lines.join('\n'));
+    const after = lines.with(4, 'five').with(29, 'thirty');
+    desk.open(edit('1', [{ path: 'x.txt', before: lines.join('\n'), after: after.join('\n') }]));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const lenses = async () => {
+      const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
+      return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
+    };
+    const titles = ['Allow all 2 changes', 'More answers', 'Reject', 'Reject with feedback…'];
+    const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
+    assert.deepEqual((await lenses()).sort(), wanted.sort());
+    desk.close('1');
+    assert.deepEqual(await lenses(), []);
   });
 
   it('the first change stands in the middle of the editor, out from under a quick-pick, in both columns', async () => {

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../src/session/approvalAnswers.ts';
+import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/session/approvalAnswers.ts';
 import { approvalHeading } from '../../src/session/approvalHeading.ts';
 import { type Danger, dangerText } from '../../src/session/dangers.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
@@ -34,8 +34,7 @@ const MOST_BUTTONS = 4;
 /** Something the agent may only do when the user says so. Only a press on an answer answers it; letters move the focus to their answer. */
 export function approvalView(view: View, ask: Approval, paging?: Paging): TemplateResult {
   const { session, memory } = view;
-  const offers = session.link.state === 'ready' ? session.link.offers : {};
-  const answers = approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
+  const answers = answersIn(session, ask);
   const { action, amount } = approvalHeading(ask, session);
   const heading = shortened(action, HEADING);
   const given = memory.answers[ask.id] ?? {};

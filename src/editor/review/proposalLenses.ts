@@ -1,0 +1,47 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { SessionHost } from '../../live/surface.ts';
+import { answersIn } from '../../session/approvalAnswers.ts';
+import { plain } from '../../session/diffs.ts';
+import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
+import { findAsk } from '../../session/select.ts';
+import { REVIEW_SCHEME } from './documents.ts';
+import type { Review } from './review.ts';
+
+/** The answers to a pending edit over each of its changes, in the proposed side of its diff. */
+export function showProposalLenses(host: SessionHost, review: Review, scheme = REVIEW_SCHEME): Disposable {
+  const life = new Lifetime();
+  const changed = life.own(new vscode.EventEmitter<void>());
+  life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed.fire()));
+  life.own(review.onOpened(() => changed.fire()));
+  const provider: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: (document) => lensesOf(document, host, review),
+  };
+  life.own(vscode.languages.registerCodeLensProvider({ scheme }, provider));
+  return life;
+}
+
+function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Review): vscode.CodeLens[] {
+  const { uri } = document;
+  const subject = review.subjectOf(uri);
+  const session = subject && host.get(subject.sessionId)?.store.now;
+  const ask = session && subject.kind === 'ask' ? findAsk(session, subject.askId) : undefined;
+  if (!session || subject?.kind !== 'ask' || ask?.kind !== 'approval' || ask.decision) return [];
+  const { once, reject, answers } = answersIn(session, ask);
+  const before = plain(subject.proposed.before ?? '');
+  const hunks = hunksOfSegments(compareTexts(before, plain(document.getText())));
+  const accept = hunks.length > 1 ? vscode.l10n.t('Allow all {0} changes', hunks.length) : once?.label;
+  const feedback = answers.find((one) => one.means === 'feedback');
+  return hunks.flatMap(({ afterLine }) => {
+    const line = Math.min(afterLine, document.lineCount - 1);
+    const lens = (title: string | undefined, command: string) =>
+      title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri] })];
+    return [
+      ...lens(once && accept, 'parley.acceptDiff'),
+      ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
+      ...lens(reject?.label, 'parley.rejectDiff'),
+      ...lens(feedback?.label, 'parley.diffFeedback'),
+    ];
+  });
+}
