@@ -19,7 +19,7 @@ export const editorFiles: Files = {
   async write(file, text, from, real) {
     return inTurn.run(await keyOf(file), async () => {
       const document = openDocument(file);
-      if (document) return writeDocument(document, text, from);
+      if (document) return writeDocument(document, text, from, real);
       const there = await textOnDisk(file);
       await writeTextFile(file, there === undefined ? text : inMannerOf(text, there), real);
     });

@@ -1,7 +1,8 @@
-import { access, constants, writeFile } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
-import { plain } from '../session/diffs.ts';
+import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
+import { inMannerOf, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import { smallestChange } from './textChange.ts';
 
@@ -14,19 +15,24 @@ const SAVE_AS_IT_IS = 'workbench.action.files.saveWithoutFormatting';
 const TAKE_OVER_MS = 3000;
 
 /**
- * Makes an open document say `text`, and its file. `from` is what the text was made of: what the user has typed since stays; where that overlaps, it
+ * Makes an open document and its file say `text`. `from` is what the text was made of: what the user has typed since stays; where that overlaps, it
  * throws. What extensions and settings do to a text that is saved does not count: the agent has to find what it has written (acp.md §10.2).
+ * `real` is the real path that was checked: it throws when the file's path leads elsewhere by now.
  */
-export async function writeDocument(document: vscode.TextDocument, text: string, from?: string): Promise<void> {
-  let before: string;
-  let made: string;
-  for (const end = performance.now() + PATIENCE_MS; ; ) {
-    const now = plain(document.getText());
-    before = now;
+export async function writeDocument(document: vscode.TextDocument, text: string, from?: string, real?: string): Promise<void> {
+  const wantedOf = (now: string): string => {
     const wanted = from === undefined ? plain(text) : mergedInto(now, plain(from), plain(text));
     if (wanted === undefined) throw new Error(`${document.fileName} was changed meanwhile`);
-    made = wanted;
-    if (wanted === now || (await replaced(document, wanted))) break;
+    return wanted;
+  };
+  // A save runs formatters, and the editor may save a changed document by itself at any moment: unchanged ones are written on disk alone.
+  if (await overwritten(document, wantedOf(plain(document.getText())), real)) return;
+  let before: string;
+  let wanted: string;
+  for (const end = performance.now() + PATIENCE_MS; ; ) {
+    before = plain(document.getText());
+    wanted = wantedOf(before);
+    if (wanted === before || (await replaced(document, wanted))) break;
     if (performance.now() > end) throw new Error(`The editor did not take the change of ${document.fileName}`);
   }
   if (!document.isDirty) return;
@@ -34,21 +40,18 @@ export async function writeDocument(document: vscode.TextDocument, text: string,
   const hand = vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
     typed ||= textEditor.document === document && kind !== undefined && kind !== vscode.TextEditorSelectionChangeKind.Command;
   });
-  const wanted = document.getText();
   try {
     await save(document);
   } catch (error) {
     // What was not written does not stand in the editor either.
-    const back = mergedInto(plain(document.getText()), made, before);
+    const back = mergedInto(plain(document.getText()), wanted, before);
     if (back !== undefined) await replaced(document, back);
     throw error;
   } finally {
     hand.dispose();
   }
-  // What differs now has been changed by the saving, or typed: then it is the user's.
-  // The editor takes over what it watches: the workspace.
-  const watched = vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
-  if (watched && !typed && !document.isDirty && !isActive(document) && document.getText() !== wanted) await putBack(document, wanted);
+  // What differs now was changed by the save, or typed: then it is the user's.
+  if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
 }
 
 /** Only what differs is replaced: cursors and breakpoints stay. False when the document has changed meanwhile. */
@@ -88,22 +91,30 @@ function isActive(document: vscode.TextDocument): boolean {
   return vscode.window.activeTextEditor?.document === document;
 }
 
-/** The text goes to the disk itself, where no formatter stands in between; the editor takes it over from there. */
-async function putBack(document: vscode.TextDocument, wanted: string): Promise<void> {
-  const bytes = await vscode.workspace.encode(wanted, { encoding: document.encoding });
-  await new Promise<void>((resolve, reject) => {
-    const over = () => {
-      clearTimeout(timer);
-      changes.dispose();
-      resolve();
-    };
-    const timer = setTimeout(over, TAKE_OVER_MS);
-    const changes = vscode.workspace.onDidChangeTextDocument((change) => {
-      if (change.document === document && document.getText() === wanted) over();
-    });
-    writeFile(document.fileName, bytes).catch((error: unknown) => {
-      over();
-      reject(error);
+/**
+ * Writes the file on disk, where no formatter stands in between, and waits until the editor has taken it over. False when that is not safe: the
+ * document has unsaved changes, is in front of the user, differs from the file, or lies where the editor watches no files.
+ */
+async function overwritten(document: vscode.TextDocument, wanted: string, real?: string): Promise<boolean> {
+  const quiet = () => !document.isDirty && !document.isClosed && !isActive(document);
+  if (!quiet() || !vscode.workspace.getWorkspaceFolder(document.uri)) return false;
+  const there = await readTextFile(document.fileName).catch(() => undefined);
+  if (there === undefined || there.replace(/^\uFEFF/, '') !== document.getText() || !quiet()) return false;
+  if (plain(document.getText()) === wanted) return true;
+  let changes: vscode.Disposable | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const takenOver = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, TAKE_OVER_MS);
+    changes = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document === document) resolve();
     });
   });
+  try {
+    await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
+    await takenOver;
+  } finally {
+    clearTimeout(timer);
+    changes?.dispose();
+  }
+  return plain(document.getText()) === wanted;
 }

@@ -207,6 +207,9 @@ describe('files as the user has them', () => {
       writeFileSync(file, '\uFEFFone\r\ntwo\r\n');
       const settings = vscode.workspace.getConfiguration('files');
       await settings.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);
+      // What the editor saves by itself is trimmed, too; what is in front of the user would be saved so before we can.
+      await settings.update('autoSave', shown ? 'off' : 'afterDelay', vscode.ConfigurationTarget.Global);
+      await settings.update('autoSaveDelay', 1, vscode.ConfigurationTarget.Global);
       try {
         const document = shown ? await open() : await vscode.workspace.openTextDocument(file);
         for (const last of ['a', 'b', 'c']) {
@@ -215,7 +218,9 @@ describe('files as the user has them', () => {
           assert.deepEqual([document.getText(), document.isDirty], [`one  \r\ntwo\t\r\n${last} \r\n`, false]);
         }
       } finally {
-        await settings.update('trimTrailingWhitespace', undefined, vscode.ConfigurationTarget.Global);
+        for (const name of ['trimTrailingWhitespace', 'autoSave', 'autoSaveDelay']) {
+          await settings.update(name, undefined, vscode.ConfigurationTarget.Global);
+        }
         if (!shown) rmSync(file);
       }
     });
