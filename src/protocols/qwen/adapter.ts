@@ -6,6 +6,7 @@ import type { Link, LinkEvents } from '../../transport/link.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
+import { realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, type Line, readRequest } from './control.ts';
@@ -27,7 +28,7 @@ export type Connect = (spec: ProcessSpec, options: ProcessOptions) => Channel;
 /** What the machine asks of files. */
 type FileArgs =
   | { readonly do: 'read'; readonly path: string }
-  | { readonly do: 'write'; readonly path: string; readonly text: string }
+  | { readonly do: 'write'; readonly path: string; readonly text: string; readonly from: string | null; readonly real?: string }
   | { readonly do: 'record'; readonly key: string }
   | ({ readonly do: 'before'; readonly key: string } & Pick<MessageBefore, 'turnId' | 'prompt'>);
 
@@ -127,7 +128,7 @@ export class QwenAdapter implements Adapter {
       case 'read':
         return readText(files, args.path);
       case 'write':
-        return files.write(args.path, args.text);
+        return files.write(args.path, args.text, args.from ?? undefined, args.real);
       case 'record':
         // A copy that is yet to be made says what it is a copy of.
         return this.#folder === undefined ? [] : conversationIn(this.#folder, copyIn(args.key) ?? args.key);
@@ -141,9 +142,10 @@ export class QwenAdapter implements Adapter {
 
 /** Unsaved text first. */
 async function readText(files: Files, path: string): Promise<FileRead> {
+  const real = realPathNow(path);
   try {
-    return { text: (await files.read(path)).replaceAll('\r\n', '\n') };
+    return { real, text: (await files.read(path)).replaceAll('\r\n', '\n') };
   } catch (error) {
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT' ? { text: null } : {};
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT' ? { real, text: null } : { real };
   }
 }

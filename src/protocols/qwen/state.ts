@@ -113,8 +113,9 @@ export interface QwenCall {
   /** Its pieces and displays (envelope dialect). */
   shown: ShownCall | null;
 }
-/** text: null when there is no file, absent when it cannot be read. */
+/** text: null when there is no file, absent when it cannot be read. real: where the path leads, links followed. */
 export interface FileRead {
+  readonly real?: string;
   readonly text?: string | null;
 }
 export interface ShownCall {

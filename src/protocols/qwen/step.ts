@@ -403,7 +403,7 @@ export abstract class QwenStep extends Step<QwenState> {
     } else if (what === 'check' && approval.phase.at === 'checking') {
       const { optionId, edited } = approval.phase;
       approval.phase = { at: 'asking' };
-      if (read.text !== approval.before.text) return this.askAgain(approval, read);
+      if (read.text !== approval.before.text || read.real !== approval.before.real) return this.askAgain(approval, read);
       const [diff] = approval.diffs;
       if (edited !== null && diff && edited !== diff.after) this.allowEdited(approval, { ...diff, after: edited });
       else this.allow(approval, optionId);
@@ -482,7 +482,9 @@ export abstract class QwenStep extends Step<QwenState> {
     const updatedInput = this.peer.takesUpdatedInput ? inputFor(approval.use, diff.before, diff.after ?? '') : undefined;
     if (updatedInput) return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
     approval.phase = { at: 'writing', diff };
-    this.do({ do: 'port', call: `write ${approval.id}`, port: 'file', args: { do: 'write', path: diff.path, text: diff.after ?? '' } });
+    const { real } = approval.before;
+    const args = { do: 'write', path: diff.path, text: diff.after ?? '', from: diff.before, ...(real === undefined ? {} : { real }) };
+    this.do({ do: 'port', call: `write ${approval.id}`, port: 'file', args });
   }
   fileWasWritten(id: string, failure: string | undefined): void {
     const approval = find(this.agent.approvals, id);
