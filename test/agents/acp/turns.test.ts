@@ -88,7 +88,9 @@ async function allowed(t: TestContext, { place }: Peer, driven: Drive, expected:
   }
   assert.equal(diffs.find((diff) => diff.path.endsWith('notes.md'))?.before, null);
   assert.ok(callsOf(turn).every((call) => call.status === 'done' || call.status === 'failed'));
-  if (expected.plan) assert.equal(driven.now().plan?.entries[0]?.text, 'Edit config');
+  // The plan goes away with its turn, so it is looked up among the events.
+  const plan = driven.events.findLast((event) => event.type === 'plan.set' && event.plan !== null);
+  if (expected.plan) assert.equal(plan?.type === 'plan.set' && plan.plan?.entries[0]?.text, 'Edit config');
   assert.deepEqual(driven.now().asks, []);
 }
 
