@@ -6,6 +6,7 @@ import { keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf } from '../session/diffs.ts';
+import { PlaceChanged } from '../transport/realFiles.ts';
 import { writeDocument } from './writeDocument.ts';
 
 /** Writing takes steps, and agents do not wait for one write before the next. */
@@ -18,6 +19,7 @@ export const editorFiles: Files = {
   },
   async write(file, text, from, real) {
     return inTurn.run(await keyOf(file), async () => {
+      if (real !== undefined && realPathNow(path.resolve(file)) !== real) throw new PlaceChanged(file);
       const document = openDocument(file);
       if (document) return writeDocument(document, text, from, real);
       const there = await textOnDisk(file);

@@ -25,11 +25,14 @@ export function keyOfFile(file: string): string {
   return fileKey(file, platform);
 }
 
-/** Throws when the path is none that could be meant: relative, or with a NUL in it. */
-export async function placeOf(target: string, roots: readonly string[]): Promise<Place> {
+/**
+ * Throws when the path is none that could be meant: relative, or with a NUL in it. `known` is where the path leads, for a caller who goes on to
+ * use just that place: a link that changes meanwhile does not count then.
+ */
+export async function placeOf(target: string, roots: readonly string[], known?: string): Promise<Place> {
   if (target.includes('\0')) throw new Error('The path holds a NUL character.');
   if (!path.isAbsolute(target)) throw new Error(`The path is not absolute: ${target}`);
-  const real = await realPath(path.resolve(target));
+  const real = known ?? (await realPath(path.resolve(target)));
   for (const root of roots) {
     const below = pathBelow(await realPath(root), real);
     // By both names: an editor reads .vscode/settings.json through whatever link is there.

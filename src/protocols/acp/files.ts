@@ -3,7 +3,7 @@ import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { looksOutside, placeOf, realPathNow } from '../paths.ts';
+import { looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
@@ -83,9 +83,9 @@ export class FilePort {
 
   async #look({ path: file, content, roots, refused }: Extract<FileArgs, { do: 'look' }>): Promise<WriteLook> {
     const target = path.resolve(file);
-    const place = await placed(file, roots);
-    const before = await this.#text(target);
     const real = realPathNow(target);
+    const place = await placed(file, roots, real);
+    const before = await this.#text(target);
     const saved = await onDisk(target);
     const wanted = before === null ? content : content.replace(/^\uFEFF/, '');
     return {
@@ -112,7 +112,7 @@ export class FilePort {
 
   async #write({ path: file, real, text, from, content }: Extract<FileArgs, { do: 'write' }>): Promise<null> {
     try {
-      await this.#files.write(file, text, from ?? undefined);
+      await this.#files.write(file, text, from ?? undefined, real);
     } catch (error) {
       throw failed(INTERNAL, `Writing ${file} failed: ${messageOf(error)}`);
     }
@@ -145,10 +145,10 @@ function failed(code: number, message: string): LinkError {
   return new LinkError({ kind: 'refused', code, message });
 }
 
-/** Refuses what is no path that could be meant. */
-export async function placed(target: string, roots: readonly string[]): Promise<Awaited<ReturnType<typeof placeOf>>> {
+/** Refuses what is no path that could be meant. `real`: where it leads, when that has been found out and is what counts. */
+export async function placed(target: string, roots: readonly string[], real?: string): Promise<Place> {
   try {
-    return await placeOf(target, roots);
+    return await placeOf(target, roots, real);
   } catch (error) {
     throw failed(INVALID_PARAMS, messageOf(error));
   }

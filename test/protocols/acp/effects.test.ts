@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { diskFiles } from '../../../src/headless/diskFiles.ts';
 import { slice } from '../../../src/protocols/acp/files.ts';
 import { pathBelow, placeOf } from '../../../src/protocols/paths.ts';
+import type { Files } from '../../../src/protocols/ports.ts';
 import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
@@ -181,6 +183,28 @@ test('a write the user has allowed with its call is not asked about again', asyn
   await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
   assert.deepEqual((await write(made.agent, file, 'x')).result, {});
   assert.equal(readFileSync(file, 'utf8'), 'x');
+  await finish();
+});
+
+test('a folder that becomes a link out of the workspace between the look at a file and its write is not written through', async (t) => {
+  const made = await scene(t);
+  const { agent, cwd } = made;
+  const away = outside(t);
+  const folder = path.join(cwd, 'd');
+  mkdirSync(folder);
+  const files: Files = {
+    ...diskFiles,
+    // Reading is the last step of the look.
+    async read(file) {
+      rmSync(folder, { recursive: true, force: true });
+      symlinkSync(away, folder);
+      return diskFiles.read(file);
+    },
+  };
+  const { finish } = await inTurn(made, { ports: { files } });
+  const { error } = await write(agent, path.join(folder, 'f.txt'), 'x');
+  assert.match(error?.message ?? '', /leads elsewhere/);
+  assert.equal(existsSync(path.join(away, 'f.txt')), false);
   await finish();
 });
 
