@@ -1,4 +1,4 @@
-import { DEEPEST } from '../../base/json.ts';
+import { DEEPEST } from '../base/json.ts';
 
 /** What a call's arguments say of the command it runs, and whether that is all of it. */
 export interface CommandInput {
@@ -32,13 +32,26 @@ const HARMLESS = new Set([
   'parsed_cmd',
   'source',
 ]);
+/** Members that widen what a command may do. Denied, they change nothing; an unknown switch may as well take a protection away. */
+const WIDENING = new Set([
+  'dangerouslyDisableSandbox',
+  'with_escalated_permissions',
+  'network_access',
+  'interactive',
+  'tty',
+  'pty',
+  'detach',
+  'detached',
+  'sudo',
+  'elevated',
+]);
 /** What the arguments of a command hold besides it that is not known to be harmless, to be shown with it; undefined when nothing. */
 export function otherArguments(rawInput: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(rawInput) || lineOf(rawInput.command ?? rawInput.cmd) === undefined) return undefined;
   const others = Object.entries(rawInput).filter(([name, value]) => {
     if (name === 'command' || name === 'cmd' || FOLDERS.includes(name) || HARMLESS.has(name)) return false;
     if ((name === 'args' || name === 'arguments') && listOf(value)) return false;
-    return value !== false && !isNothing(value);
+    return !(value === false && WIDENING.has(name)) && !isNothing(value);
   });
   return others.length === 0 ? undefined : Object.fromEntries(others);
 }

@@ -4,10 +4,10 @@ import { resolvePath } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
+import { commandInput, namesAnother, otherArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
 import { toContent } from './codec.ts';
-import { commandInput, namesAnother, otherArguments } from './commandInput.ts';
 import type { PermissionRequest } from './schema.ts';
 
 /* session/request_permission to an ask and the user's answer back, and what the user has allowed and refused in a turn. */
@@ -94,15 +94,17 @@ function pathsIn({ kind, rawInput, locations, edits }: CallFacts): Pick<Approval
 
 /** Nothing the user allows may be hidden behind something else of the same call. */
 function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 'detail' | 'beside'> {
-  const detail = detailOf(request, call);
-  if (detail.type === 'text') return { detail };
+  const main = detailOf(request, call);
+  if (main.type === 'text') return { detail: main };
+  const input = commandInput(call.rawInput);
+  const other = input && main.type !== 'mcp' && !(main.type === 'command' && main.command.trim() === input.command.trim());
+  // Which of two commands runs nobody can tell.
+  const detail: ApprovalDetail = other && main.type === 'command' ? { ...main, unsure: true } : main;
   const beside: ApprovalDetail[] = [];
   const diffs = allDiffs(call);
   if (detail.type !== 'edit' && diffs.length > 0) beside.push({ type: 'edit', diffs });
-  const input = commandInput(call.rawInput);
   const command = input?.command;
-  if (input && detail.type !== 'mcp' && !(detail.type === 'command' && detail.command.trim() === input.command.trim()))
-    beside.push({ type: 'command', ...input });
+  if (other) beside.push({ type: 'command', ...input, ...(detail.type === 'command' ? { unsure: true } : {}) });
   const others = otherArguments(call.rawInput);
   if (others) beside.push({ type: 'text', text: pretty(others) });
   // Of a change that changes nothing the arguments are all there is to see.

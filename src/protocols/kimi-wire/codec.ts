@@ -18,6 +18,7 @@ import type {
   ToolKind,
   TurnId,
 } from '../../session/model.ts';
+import { commandInput, otherArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import type {
   AnswerResult,
@@ -340,7 +341,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
     title: withoutMarks(request.description) || `${request.sender}: ${request.action}`,
     ...(asker ? { asker } : {}),
     toolKind: kindOf(request.sender),
-    detail: detailOf(request, context.call),
+    ...detailsOf(request, context.call),
     ...namedPaths(
       kindOf(request.sender),
       context.call?.input,
@@ -378,30 +379,46 @@ function belongsTo({ turnId, call }: AskContext) {
   return { ...(turnId === undefined ? {} : { turnId }), ...(turnId !== undefined && call ? { callId: call.callId } : {}) };
 }
 
-function detailOf(request: RequestPayload['ApprovalRequest'], call: AskContext['call']): ApprovalDetail {
+/**
+ * Everything that an allowance would be for: nothing may be hidden behind the first block. What runs is unsure where several commands are shown,
+ * another one than the call's arguments hold, or something nobody knows beside it.
+ */
+function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext['call']): Pick<Approval, 'detail' | 'beside'> {
   const blocks = request.display ?? [];
-  const shell = blocks.find((block) => block.type === 'shell');
-  if (shell) return { type: 'command', command: shell.command };
   const diffs = diffsOf(blocks);
-  if (diffs.length > 0) return { type: 'edit', diffs };
-  const mcp = /^mcp:(.+)$/.exec(request.action);
-  if (mcp) {
-    const server = request.sender === mcp[1] ? 'mcp' : request.sender;
-    return { type: 'mcp', server, tool: mcp[1] ?? '', ...(call?.input === undefined ? {} : { input: call.input }) };
-  }
+  const input = kindOf(request.sender) === 'execute' ? commandInput(call?.input) : undefined;
   // Servers before 0.79 send no block; what will run is what the call says.
-  const command = kindOf(request.sender) === 'execute' ? stringIn(call?.input, 'command') : undefined;
-  return command === undefined ? { type: 'text', text: textOf(request.description, blocks) } : { type: 'command', command };
+  const said = blocks.flatMap((block) => (block.type === 'shell' ? [block.command] : []));
+  const commands = [...new Set([...said, ...(input ? [input.command] : [])])];
+  const unsure = commands.length > 1 || input?.unsure || blocks.some((block) => block.type === 'unknown');
+  const details: ApprovalDetail[] = commands.map((command) => ({
+    type: 'command',
+    command,
+    ...(input?.cwd === undefined ? {} : { cwd: input.cwd }),
+    ...(unsure ? { unsure: true } : {}),
+  }));
+  if (diffs.length > 0) details.push({ type: 'edit', diffs });
+  const mcp = /^mcp:(.+)$/.exec(request.action);
+  if (details.length === 0 && mcp) {
+    const server = request.sender === mcp[1] ? 'mcp' : request.sender;
+    details.push({ type: 'mcp', server, tool: mcp[1] ?? '', ...(call?.input === undefined ? {} : { input: call.input }) });
+  }
+  const others = input && otherArguments(call?.input);
+  const texts = [...textsOf(blocks), ...(others ? [JSON.stringify(others, null, 2).slice(0, 4000)] : [])];
+  const [detail, ...beside] = details;
+  if (!detail) return { detail: { type: 'text', text: [request.description, ...texts].join('\n') } };
+  if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
+  return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }
 
-function textOf(description: string, blocks: readonly DisplayBlock[]): string {
-  const more = blocks.flatMap((block) => {
-    if (block.type === 'diff') return [];
+/** What blocks say that are no command and no diff. */
+function textsOf(blocks: readonly DisplayBlock[]): readonly string[] {
+  return blocks.flatMap((block) => {
+    if (block.type === 'diff' || block.type === 'shell') return [];
     if (block.type === 'todo') return block.items.map((item) => item.title);
     const content = contentOf(block);
     return content.type === 'text' ? [content.text] : [JSON.stringify(content.type === 'raw' ? content.value : content)];
   });
-  return [description, ...more].join('\n');
 }
 
 /** Anything but an allowance is a rejection. Words for the agent go along where the server takes them. */

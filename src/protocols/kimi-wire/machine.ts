@@ -1030,6 +1030,10 @@ class WireStep extends Step<WireState> {
     lane.call = null;
     if (call && !call.inputIsWhole && !call.ended) this.inputWhole(turn, call, parseInput(call.inputText));
   }
+  /** It is asked about, so no more of its arguments will come: what is shown is compared with them. */
+  argumentsWhole(turn: WireTurn, call: WireCall): void {
+    for (const lane of [turn.main, ...Object.values(turn.lanes)]) if (lane.call === call.id) this.closeInput(turn, lane);
+  }
   inputWhole(turn: WireTurn, call: WireCall, input: unknown): void {
     call.inputIsWhole = true;
     call.input = input ?? null;
@@ -1096,6 +1100,7 @@ class WireStep extends Step<WireState> {
     const turn = background ? null : this.state.turn;
     if (!this.openRequest(id, AGENT, { result: { request_id: request.id, response: 'reject' } }, background)) return;
     if (this.joinsAsk(id, request.id)) return;
+    if (call && this.state.turn) this.argumentsWhole(this.state.turn, call);
     if (call && turn) {
       put(turn.approvals, request.id, call.id);
       call.decision = 'asking';
