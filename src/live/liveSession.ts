@@ -1,18 +1,16 @@
-import { cutDeep } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
-import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
 import { decisionOf } from '../session/decisions.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, Notice, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
-import { Store } from '../session/store.ts';
-import { withTime } from '../session/times.ts';
+import type { Store } from '../session/store.ts';
+import { type Applied, EventSink } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
 import { MOST_PARTS, surplusParts } from './longTurn.ts';
 import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
@@ -34,8 +32,8 @@ export interface LiveDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly journal?: JournalWriter;
-  /** What has to be done before the agent hears of a prompt; the prompt waits in the queue for it. Never rejects. */
-  readonly beforePrompt?: (turnId: TurnId) => Promise<void>;
+  /** Work that must be done before the agent gets a prompt, which waits in the queue for it. Undefined when there is none; never rejects. */
+  readonly beforePrompt?: (turnId: TurnId) => Promise<void> | undefined;
 }
 
 /** Milliseconds after which one more Stop is meant. */
@@ -45,46 +43,46 @@ interface Conversation {
   readonly adapter: Adapter;
   readonly stop: AbortController;
 }
+/** A launch that another start or a stop has overtaken is not the state any more, and its outcome is dropped. */
+type AgentState =
+  | { readonly kind: 'neverStarted' }
+  | { readonly kind: 'launching' }
+  | ({ readonly kind: 'open' } & Conversation)
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'disposed' };
 
-/** A store and the adapter that feeds it: policy, queue of prompts, journal, end of life. */
+/** A session and the agent that feeds it: policy, queue of prompts, journal, end of life. */
 export class LiveSession implements HostedSession, Disposable {
   readonly id: SessionId;
   readonly profile: string;
-  readonly store: Store;
   readonly #deps: LiveDeps;
-  readonly #gate: ToolApproval;
-  #conversation: Conversation | undefined;
+  readonly #events: EventSink;
+  readonly #toolApproval: ToolApproval;
+  #agent: AgentState = { kind: 'neverStarted' };
   #ending: Promise<void> = Promise.resolve();
-  #starts = 0;
   /** When the user asked to stop the running turn. */
   #stoppedAt = 0;
-  /** The user knows that more is asked than can be open. */
-  #saidFull = false;
-  #disposed = false;
   /** The prompt that waits for `beforePrompt`, or is through with it. */
   #prepared: { readonly turnId: TurnId; done: boolean } | undefined;
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
     this.id = start.id;
     this.profile = profile;
-    this.store = new Store(start);
     this.#deps = deps;
-    // The first listener: an event is in the journal before anybody can see it or answer it.
-    this.store.onChange(({ event, now }) => {
-      // No ask outlives its agent, and a whole file at every pause in typing is much to write.
-      if (event.type !== 'ask.revised') deps.journal?.record(event, now);
-    });
+    this.#events = new EventSink(start, deps.journal, deps.now);
+    this.#toolApproval = new ToolApproval(this.#events, deps.newId);
+    this.#events.onApplied((applied) => this.#react(applied));
+    this.#events.onRefused((ask) => this.#refuse(ask));
     deps.journal?.onTrouble((trouble) => this.#emit({ type: 'notice', notice: noticeOf(trouble) }));
-    this.#gate = new ToolApproval(
-      (event) => this.#emit(event),
-      () => this.store.now,
-      deps.newId,
-    );
+  }
+
+  get store(): Store {
+    return this.#events.store;
   }
 
   /** False for a session that was only read from the journal. */
   get startedHere(): boolean {
-    return this.#starts > 0;
+    return this.#agent.kind !== 'neverStarted';
   }
 
   /** A session read from the journal has no agent any more: what was under way is over. */
@@ -103,19 +101,20 @@ export class LiveSession implements HostedSession, Disposable {
 
   /** Opens the conversation; whatever becomes of it shows in the session's link. */
   async start(resume?: Resume): Promise<void> {
-    if (this.#disposed) return;
-    this.#starts += 1;
-    const mine = this.#starts;
+    if (this.#agent.kind === 'disposed') return;
+    const launching: AgentState = { kind: 'launching' };
+    this.#agent = launching;
     this.#emit({ type: 'link.opening' });
     if (resume?.history) this.#emit({ type: 'history.started' });
     if (resume?.history) this.#emit({ type: 'resume.set', key: resume.key });
     await this.#ending;
     try {
       const launch = await this.#deps.launch();
-      if (this.#disposed || mine !== this.#starts) return;
-      this.#open(launch, resume);
+      if (this.#agent === launching) this.#open(launch, resume);
     } catch (error) {
       this.#deps.log.error('The agent could not be launched', error);
+      if (this.#agent !== launching) return;
+      this.#agent = { kind: 'gone' };
       this.#emit({
         type: 'link.closed',
         reason: t('The agent could not be started: {0}', messageOf(error)),
@@ -135,7 +134,7 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   send(intent: Intent): void {
-    if (this.#disposed) return;
+    if (this.#agent.kind === 'disposed') return;
     switch (intent.type) {
       case 'prompt':
         return this.#prompt({
@@ -148,18 +147,18 @@ export class LiveSession implements HostedSession, Disposable {
         return this.#prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent.path, intent.args) }] });
       case 'steer':
         if (isEmpty(intent.content)) return;
-        if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#conversation?.adapter.send(intent);
+        if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#adapter?.send(intent);
         return this.#prompt({ turnId: intent.turnId, content: intent.content });
       case 'unqueue':
         return this.#setQueue(without(this.store.now.queue, intent.turnId));
       case 'cancel': {
-        if (readsHistory(this.store.now)) return this.#conversation?.adapter.send(intent);
+        if (readsHistory(this.store.now)) return this.#adapter?.send(intent);
         const turn = runningTurn(this.store.now);
         if (!turn) return this.#stopStart();
         if (turn.stopping) return this.#stopAgain();
         this.#stoppedAt = this.#deps.now();
         this.#emit({ type: 'turn.stopping', turnId: turn.id });
-        return this.#conversation?.adapter.send(intent);
+        return this.#adapter?.send(intent);
       }
       case 'answer':
         return this.#answer(intent.askId, intent.answer, 'user');
@@ -169,43 +168,42 @@ export class LiveSession implements HostedSession, Disposable {
       case 'stopTerminal':
       case 'setMode':
       case 'setOption':
-        return this.#conversation?.adapter.send(intent);
+        return this.#adapter?.send(intent);
     }
   }
 
   async hints(text: string, cursor: number): Promise<readonly Hint[]> {
-    return (await this.#conversation?.adapter.hints?.(text, cursor)) ?? [];
+    return (await this.#adapter?.hints?.(text, cursor)) ?? [];
   }
 
   /** Earlier conversations the agent itself remembers. */
   async history(signal?: AbortSignal): Promise<readonly Past[]> {
-    return (await this.#conversation?.adapter.history?.(signal)) ?? [];
+    return (await this.#adapter?.history?.(signal)) ?? [];
   }
 
   /** Makes the agent forget an earlier conversation. Rejects when it cannot. */
   async forget(key: string, signal?: AbortSignal): Promise<void> {
-    const adapter = this.#conversation?.adapter;
+    const adapter = this.#adapter;
     if (!adapter?.forget) throw new Error('This agent cannot delete conversations.');
     await adapter.forget(key, signal);
   }
 
   /** Copies this conversation; what comes back is the copy's name, to be opened with its history. Rejects when the agent cannot. */
   async fork(signal?: AbortSignal): Promise<string> {
-    const adapter = this.#conversation?.adapter;
+    const adapter = this.#adapter;
     if (!adapter?.fork) throw new Error('This agent cannot copy conversations.');
     return adapter.fork(signal);
   }
 
   /** Signs the user out of the agent. Rejects when it cannot. */
   async signOut(): Promise<void> {
-    const adapter = this.#conversation?.adapter;
+    const adapter = this.#adapter;
     if (!adapter?.signOut) throw new Error('This agent has nothing to sign out of.');
     await adapter.signOut();
   }
 
   /** Ends the agent; the session stays readable. Settles when its process is gone. */
   async stop(): Promise<void> {
-    this.#starts += 1;
     this.#end(t('The agent was stopped.'));
     await this.#ending;
   }
@@ -216,22 +214,26 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   dispose(): void {
-    if (this.#disposed) return;
+    if (this.#agent.kind === 'disposed') return;
     this.#end(interrupted());
-    this.#disposed = true;
+    this.#agent = { kind: 'disposed' };
     this.#deps.journal?.dispose();
-    this.store.dispose();
+    this.#events.dispose();
+  }
+
+  get #adapter(): Adapter | undefined {
+    return this.#agent.kind === 'open' ? this.#agent.adapter : undefined;
   }
 
   #open(launch: Launch, resume: Resume | undefined): void {
+    const launching = this.#agent;
     const stop = new AbortController();
-    // What a conversation says after another one has begun belongs to nobody.
-    const current = () => this.#conversation === undefined || this.#conversation.stop === stop;
     const adapter = this.#deps.protocol.open(launch, {
+      // A conversation that was ended is not heard any more.
       emit: (event) => {
-        if (!stop.signal.aborted && current()) this.#emit(event);
+        if (!stop.signal.aborted) this.#emit(event);
       },
-      ports: this.#gated(this.#deps.ports),
+      ports: this.#withApproval(this.#deps.ports),
       name: this.store.now.agent.name,
       client: this.#deps.client,
       now: this.#deps.now,
@@ -243,20 +245,21 @@ export class LiveSession implements HostedSession, Disposable {
       past: this.store.now.turns,
       ...(resume === undefined ? {} : { resume }),
     });
-    this.#conversation = { adapter, stop };
+    // A surface may have stopped the session while the adapter was being made.
+    if (this.#agent !== launching) return this.#settle({ adapter, stop });
+    this.#agent = { kind: 'open', adapter, stop };
     this.#drain();
   }
 
   /** Tools that need it ask before they run, whoever calls them. */
-  #gated(ports: Ports): Ports {
-    const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#gate.wrap(tool));
+  #withApproval(ports: Ports): Ports {
+    const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#toolApproval.wrap(tool));
     return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };
   }
 
   /** The user does not want to wait for the agent any longer; what they have typed waits for them. */
   #stopStart(): void {
     if (this.store.now.link.state !== 'opening') return;
-    this.#starts += 1;
     this.#hold();
     this.#end(t('The start was stopped.'));
   }
@@ -271,49 +274,37 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   #end(reason: string): void {
-    const conversation = this.#conversation;
-    this.#conversation = undefined;
-    if (conversation) this.#settle(conversation);
+    const agent = this.#agent;
+    this.#agent = { kind: 'gone' };
+    if (agent.kind === 'open') this.#settle(agent);
     this.#emit({ type: 'link.closed', reason, next: ['restart'], at: this.#deps.now() });
   }
 
-  #settle(conversation: Conversation): void {
-    conversation.stop.abort();
-    conversation.adapter.dispose();
-    this.#ending = Promise.all([this.#ending, conversation.adapter.ended]).then(
+  #settle({ adapter, stop }: Conversation): void {
+    stop.abort();
+    adapter.dispose();
+    this.#ending = Promise.all([this.#ending, adapter.ended]).then(
       () => undefined,
       (error: unknown) => this.#deps.log.error('The agent did not end as it should', error),
     );
   }
 
-  #emit(said: SessionEvent): void {
-    // What cannot be written as JSON reaches neither the view nor the journal, and holds up all that comes after it.
-    const event = withTime(
-      said.type === 'text.delta' || said.type === 'call.inputDelta' ? said : cutDeep(said),
-      this.store.now,
-      this.#deps.now,
-    );
-    if (event.type === 'ask.opened' && this.store.now.asks.length >= MOST_ASKS && !findAsk(this.store.now, event.ask.id))
-      return this.#refuse(event.ask);
-    // Asked before the event changes it, and only where it matters: most events are growth.
-    const broke = event.type === 'link.closed' && runningTurn(this.store.now) !== undefined;
-    if (this.#disposed || !this.store.apply(event)) return;
+  #emit(event: SessionEvent): void {
+    this.#events.emit(event);
+  }
+
+  #react({ event, before }: Applied): void {
     switch (event.type) {
       case 'ask.opened':
         return this.#askOpened(event.ask);
-      case 'ask.closed':
-        if (this.store.now.asks.length === 0) this.#saidFull = false;
-        return this.#gate.sweep();
       case 'turn.ended':
-        this.#gate.sweep();
         // A turn of an earlier conversation that was stopped then says nothing of what waits now.
         if (event.status !== 'done' && !this.store.now.partial) this.#hold();
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
-        this.#gate.sweep();
         // What was to follow a turn that broke off was typed in the belief that it would not.
-        if (broke) this.#hold();
+        if (runningTurn(before)) this.#hold();
         return this.#forget();
       case 'link.ready':
         return this.#drain();
@@ -343,13 +334,13 @@ export class LiveSession implements HostedSession, Disposable {
 
   /** An agent that is gone needs no more ending than its adapter gives it. */
   #forget(): void {
-    const conversation = this.#conversation;
-    if (!conversation) return;
+    const agent = this.#agent;
+    if (agent.kind !== 'open') return;
     // Not from inside the adapter's own call.
     queueMicrotask(() => {
-      if (this.#conversation !== conversation) return;
-      this.#conversation = undefined;
-      this.#settle(conversation);
+      if (this.#agent !== agent) return;
+      this.#agent = { kind: 'gone' };
+      this.#settle(agent);
     });
   }
 
@@ -359,14 +350,9 @@ export class LiveSession implements HostedSession, Disposable {
     if (answer) queueMicrotask(() => this.#answer(ask.id, answer, 'rule'));
   }
 
-  /** One ask too many is answered at once, like one that was put away, and never seen. */
   #refuse(ask: Ask): void {
-    if (!this.#saidFull) {
-      this.#saidFull = true;
-      this.#emit(tooManyAsked());
-    }
-    const { adapter } = this.#conversation ?? {};
-    // After the adapter has finished saying what it says. An ask of the gate's has seen already that it is not open.
+    const adapter = this.#adapter;
+    // After the adapter's own call. A tool of ours that asks sees by itself that its ask is not open.
     queueMicrotask(() => adapter?.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } }));
   }
 
@@ -378,7 +364,7 @@ export class LiveSession implements HostedSession, Disposable {
     if (answer.kind === 'fields' && ask.kind !== 'question') return;
     const decision = decisionOf(ask, answer, by);
     if (decision) this.#emit({ type: 'ask.decided', askId, decision });
-    if (!this.#gate.answer(askId, answer)) this.#conversation?.adapter.send({ type: 'answer', askId, answer });
+    if (!this.#toolApproval.answer(askId, answer)) this.#adapter?.send({ type: 'answer', askId, answer });
   }
 
   #prompt(prompt: QueuedPrompt): void {
@@ -386,9 +372,9 @@ export class LiveSession implements HostedSession, Disposable {
     const { queue, link } = this.store.now;
     const others = without(queue, prompt.turnId);
     const wasQueued = others.length < queue.length;
-    // What can be sent at once never stands in the queue.
-    const atOnce = this.#canSend() && !this.#deps.beforePrompt;
-    if (atOnce && (wasQueued || others.every((one) => one.held))) return this.#sendPrompt(prompt, wasQueued);
+    const isNext = wasQueued || others.every((one) => one.held);
+    // A prompt that can be sent at once never enters the queue.
+    if (isNext && this.#canSend() && this.#isPrepared(prompt.turnId)) return this.#sendPrompt(prompt, wasQueued);
     this.#setQueue(wasQueued ? [prompt, ...others] : [...others, prompt]);
     if (link.state === 'closed') void this.restart();
     else this.#drain();
@@ -400,23 +386,23 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   #canSend(): boolean {
-    return this.#conversation !== undefined && this.store.now.link.state === 'ready' && !runningTurn(this.store.now);
+    return this.#adapter !== undefined && this.store.now.link.state === 'ready' && !runningTurn(this.store.now);
   }
 
   #sendPrompt(prompt: QueuedPrompt, wasQueued: boolean): void {
     if (wasQueued) this.#setQueue(without(this.store.now.queue, prompt.turnId));
-    this.#conversation?.adapter.send(asCommand(prompt, this.store.now.commands));
+    this.#adapter?.send(asCommand(prompt, this.store.now.commands));
   }
 
   #isPrepared(turnId: TurnId): boolean {
-    const { beforePrompt } = this.#deps;
-    if (!beforePrompt) return true;
     if (this.#prepared?.turnId === turnId) return this.#prepared.done;
+    const work = this.#deps.beforePrompt?.(turnId);
+    if (!work) return true;
     const mine = { turnId, done: false };
     this.#prepared = mine;
-    void beforePrompt(turnId).then(() => {
+    void work.then(() => {
       mine.done = true;
-      if (this.#prepared === mine && !this.#disposed) this.#drain();
+      if (this.#prepared === mine) this.#drain();
     });
     return false;
   }

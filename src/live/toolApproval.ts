@@ -1,9 +1,9 @@
 import { t } from '../base/l10n.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../protocols/ports.ts';
-import type { SessionEvent } from '../session/events.ts';
 import type { Answer } from '../session/intents.ts';
-import type { Approval, AskId, Session } from '../session/model.ts';
-import { runningTurn } from '../session/select.ts';
+import type { Approval, AskId } from '../session/model.ts';
+import { findAsk, runningTurn } from '../session/select.ts';
+import type { EventSink } from './eventSink.ts';
 
 const ALLOW = 'allow';
 const REFUSED: ToolAnswer = { ok: false, text: 'The user did not allow this.' };
@@ -13,15 +13,16 @@ const TOOL_LIMIT = 60_000;
 
 /** Asks a user before one of our own tools does something that needs it. Agents do not ask for these: permission is ours (wire.md §5.2). */
 export class ToolApproval {
-  readonly #emit: (event: SessionEvent) => void;
-  readonly #session: () => Session;
+  readonly #events: EventSink;
   readonly #newId: () => string;
   readonly #open = new Map<AskId, (answer: Answer | undefined) => void>();
 
-  constructor(emit: (event: SessionEvent) => void, session: () => Session, newId: () => string) {
-    this.#emit = emit;
-    this.#session = session;
+  constructor(events: EventSink, newId: () => string) {
+    this.#events = events;
     this.#newId = newId;
+    events.onApplied(({ event }) => {
+      if (event.type === 'ask.closed' || event.type === 'turn.ended' || event.type === 'link.closed') this.#sweep();
+    });
   }
 
   wrap(tool: Tool): Tool {
@@ -52,15 +53,14 @@ export class ToolApproval {
     return true;
   }
 
-  /** Settles asks that have vanished from the session: their turn or the link ended. */
-  sweep(): void {
-    const open = new Set(this.#session().asks.map((ask) => ask.id));
-    for (const [id, settle] of [...this.#open]) if (!open.has(id)) settle(undefined);
+  /** Settles asks that are not in the session any more: their turn or the link ended. */
+  #sweep(): void {
+    for (const [id, settle] of [...this.#open]) if (!findAsk(this.#events.store.now, id)) settle(undefined);
   }
 
   #ask(needed: Confirmation, signal: AbortSignal): Promise<Answer | undefined> {
     const id = this.#newId();
-    const turn = runningTurn(this.#session());
+    const turn = runningTurn(this.#events.store.now);
     const ask: Approval = {
       kind: 'approval',
       id,
@@ -79,14 +79,14 @@ export class ToolApproval {
       const settle = (answer: Answer | undefined) => {
         if (!this.#open.delete(id)) return;
         signal.removeEventListener('abort', withdrawn);
-        this.#emit({ type: 'ask.closed', askId: id, how: answer ? 'answered' : 'withdrawn' });
+        this.#events.emit({ type: 'ask.closed', askId: id, how: answer ? 'answered' : 'withdrawn' });
         resolve(answer);
       };
       this.#open.set(id, settle);
       if (signal.aborted) return settle(undefined);
       signal.addEventListener('abort', withdrawn);
-      this.#emit({ type: 'ask.opened', ask });
-      if (!this.#session().asks.some((open) => open.id === id)) settle(undefined);
+      this.#events.emit({ type: 'ask.opened', ask });
+      if (!findAsk(this.#events.store.now, id)) settle(undefined);
     });
   }
 }

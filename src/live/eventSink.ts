@@ -1,0 +1,70 @@
+import { Emitter } from '../base/emitter.ts';
+import { cutDeep } from '../base/json.ts';
+import type { Disposable } from '../base/lifetime.ts';
+import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
+import type { SessionEvent } from '../session/events.ts';
+import type { Ask, Session } from '../session/model.ts';
+import { findAsk } from '../session/select.ts';
+import { Store } from '../session/store.ts';
+import { withTime } from '../session/times.ts';
+import type { JournalWriter } from './journal/writer.ts';
+
+/** An event that changed the session, and the session before it. */
+export interface Applied {
+  readonly event: SessionEvent;
+  readonly before: Session;
+}
+
+/**
+ * The one way into a session, for its agent, its tools and the live session alike: events are bounded and timed here, recorded in the journal, and
+ * only then shown to surfaces. Who acts on an event listens to `onApplied`, which comes after every surface.
+ */
+export class EventSink implements Disposable {
+  readonly store: Store;
+  readonly #clock: () => number;
+  readonly #applied = new Emitter<Applied>();
+  readonly onApplied = this.#applied.listen;
+  readonly #refused = new Emitter<Ask>();
+  /** An ask beyond the bound of open asks: nobody sees it, so it has to be answered at once. */
+  readonly onRefused = this.#refused.listen;
+  /** The user knows that more is asked than can be open. */
+  #warned = false;
+  #disposed = false;
+
+  constructor(start: Session, journal: JournalWriter | undefined, clock: () => number) {
+    this.store = new Store(start);
+    this.#clock = clock;
+    // The first listener: an event is in the journal before anybody can see it or answer it.
+    this.store.onChange(({ event, now }) => {
+      // No ask outlives its agent, and a whole file at every pause in typing is much to write.
+      if (event.type !== 'ask.revised') journal?.record(event, now);
+    });
+  }
+
+  emit(raw: SessionEvent): void {
+    if (this.#disposed) return;
+    // A value that JSON cannot hold would stop the journal and the view.
+    const bounded = raw.type === 'text.delta' || raw.type === 'call.inputDelta' ? raw : cutDeep(raw);
+    const before = this.store.now;
+    const event = withTime(bounded, before, this.#clock);
+    if (event.type === 'ask.opened' && before.asks.length >= MOST_ASKS && !findAsk(before, event.ask.id)) return this.#refuse(event.ask);
+    if (!this.store.apply(event)) return;
+    if (this.store.now.asks.length === 0) this.#warned = false;
+    this.#applied.fire({ event, before });
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.#applied.dispose();
+    this.#refused.dispose();
+    this.store.dispose();
+  }
+
+  #refuse(ask: Ask): void {
+    if (!this.#warned) {
+      this.#warned = true;
+      this.emit(tooManyAsked());
+    }
+    this.#refused.fire(ask);
+  }
+}
