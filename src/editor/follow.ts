@@ -6,8 +6,8 @@ import type { SessionHost, Surface } from '../live/surface.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Location } from '../session/model.ts';
 import { locationToFollow, runningTurn } from '../session/select.ts';
-import { BESIDE, placeFor } from './followPlace.ts';
-import { FollowState } from './followState.ts';
+import { afterEvent, BESIDE, type EditorEvent, noActivity, placeFor } from './followPlace.ts';
+import { REVIEW_SCHEME } from './review/documents.ts';
 import { inWorkspace } from './workspaceFiles.ts';
 
 export interface FollowDeps {
@@ -30,7 +30,6 @@ class Follower implements Disposable {
   readonly #desk: SessionHost;
   readonly #deps: FollowDeps;
   readonly #life = new Lifetime();
-  readonly #touched: FollowState;
   readonly #mark = this.#life.own(
     vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
@@ -39,23 +38,24 @@ class Follower implements Disposable {
       overviewRulerLane: vscode.OverviewRulerLane.Full,
     }),
   );
+  #activity = noActivity(vscode.window.visibleTextEditors.map(uriOf));
   #timer: NodeJS.Timeout | undefined;
   #showing = false;
-  /** What was shown last, as text to compare. */
+  /** The key of the place that was shown last. */
   #shown = '';
-  /** What could not be shown because there is no such file yet. */
+  /** A place that could not be shown because there is no such file yet. */
   #missing: Wanted | undefined;
   #column: number | undefined;
 
   constructor(desk: SessionHost, deps: FollowDeps) {
     this.#desk = desk;
     this.#deps = deps;
-    this.#touched = this.#life.own(new FollowState(deps.now));
+    this.#watchEditors();
     this.#life.own(desk.onChange((id, { event }) => id === desk.active && matters(event) && this.#look()));
     this.#life.own(desk.onSessions(() => this.#look()));
     this.#life.own(
       deps.onSetting(() => {
-        this.#touched.forgetJump();
+        this.#activity = afterEvent(this.#activity, { type: 'jumpForgotten' });
         this.#look();
       }),
     );
@@ -64,6 +64,26 @@ class Follower implements Disposable {
 
   dispose(): void {
     this.#life.dispose();
+  }
+
+  #watchEditors(): void {
+    const { now } = this.#deps;
+    const note = (event: EditorEvent) => {
+      this.#activity = afterEvent(this.#activity, event);
+    };
+    const { Keyboard, Mouse } = vscode.TextEditorSelectionChangeKind;
+    const watched = [
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
+        if (kind === Keyboard || kind === Mouse) note({ type: 'worked', uri: uriOf(textEditor), at: now() });
+      }),
+      vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => note({ type: 'moved', uri: uriOf(textEditor), at: now() })),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        const inReview = editor?.document.uri.scheme.startsWith(REVIEW_SCHEME);
+        note({ type: 'activated', at: now(), ...(editor ? { uri: uriOf(editor), inReview: inReview === true } : {}) });
+      }),
+      vscode.window.onDidChangeVisibleTextEditors((editors) => note({ type: 'visible', uris: editors.map(uriOf), at: now() })),
+    ];
+    for (const one of watched) this.#life.own(one);
   }
 
   #look(): void {
@@ -108,7 +128,7 @@ class Follower implements Disposable {
     const since = runningTurn(session)?.startedAt;
     if (!location || since === undefined) return undefined;
     // Who goes elsewhere in the middle of a turn is not fetched back before the next one, or before they turn this on again (acp.md §8.4).
-    if ((this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
+    if ((this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
     const file = path.resolve(session.cwd, location.path);
     return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }
@@ -128,7 +148,7 @@ class Follower implements Disposable {
   #fits({ key, since }: Wanted): boolean {
     const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
     if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
-    return runningTurn(session)?.startedAt === since && (this.#touched.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
+    return runningTurn(session)?.startedAt === since && (this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
   }
 
   /**
@@ -155,14 +175,13 @@ class Follower implements Disposable {
       columns: vscode.window.tabGroups.all.map((group) => group.viewColumn),
       active: vscode.window.tabGroups.activeTabGroup.viewColumn,
       own: this.#column,
-      touchedAt: this.#touched.at,
-      workedAt: this.#touched.workedAt,
+      activity: this.#activity,
       since,
       now: this.#deps.now(),
     });
     if ('waitMs' in place) return place.waitMs;
     const line = Math.min(location.line ?? 1, document.lineCount) - 1;
-    this.#touched.ours(uri.toString());
+    this.#activity = afterEvent(this.#activity, { type: 'shownByUs', uri: uri.toString(), at: this.#deps.now() });
     const there = vscode.window.visibleTextEditors.find((one) => one.document === document && one.viewColumn === place.column);
     const viewColumn = place.column === BESIDE ? vscode.ViewColumn.Beside : place.column;
     const editor = there ?? (await vscode.window.showTextDocument(document, { viewColumn, preview: true, preserveFocus: true }));
@@ -170,7 +189,7 @@ class Follower implements Disposable {
     this.#unmark();
     if (location.line === undefined || !this.#still(wanted)) return undefined;
     const range = document.lineAt(Math.max(0, line)).range;
-    this.#touched.ours(uri.toString());
+    this.#activity = afterEvent(this.#activity, { type: 'shownByUs', uri: uri.toString(), at: this.#deps.now() });
     editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     editor.setDecorations(this.#mark, [range]);
     return undefined;
@@ -188,6 +207,10 @@ interface Wanted {
   readonly cwd: string;
   readonly since: number;
   readonly key: string;
+}
+
+function uriOf({ document }: vscode.TextEditor): string {
+  return document.uri.toString();
 }
 
 function isBelow(folder: string, file: string): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BESIDE, placeFor, REST, type Scene } from '../../src/editor/followPlace.ts';
+import { afterEvent, BESIDE, type EditorEvent, noActivity, placeFor, REST, type Scene } from '../../src/editor/followPlace.ts';
 
 const NOW = 100_000;
 const scene = (given: Partial<Scene> & { readonly moved?: Record<string, number>; readonly worked?: Record<string, number> }): Scene => ({
@@ -8,8 +8,7 @@ const scene = (given: Partial<Scene> & { readonly moved?: Record<string, number>
   columns: [1],
   active: 1,
   own: undefined,
-  touchedAt: (uri) => given.moved?.[uri] ?? given.worked?.[uri],
-  workedAt: (uri) => given.worked?.[uri],
+  activity: { ...noActivity([]), moved: new Map(Object.entries(given.moved ?? {})), worked: new Map(Object.entries(given.worked ?? {})) },
   since: NOW - 60_000,
   now: NOW,
   ...given,
@@ -51,4 +50,28 @@ test('a lone column that was scrolled is waited for, not doubled', () => {
 test('one column is used for all files, unless it is closed', () => {
   assert.deepEqual(placeFor('new', scene({ ...two, own: 2 })), { column: 2 });
   assert.deepEqual(placeFor('new', scene({ own: 2 })), { column: 1 });
+});
+
+const after = (...events: readonly EditorEvent[]) => events.reduce(afterEvent, noActivity(['mine']));
+
+test('going to a file that was not on the screen is a jump, in whichever order the editor tells of it', () => {
+  const active: EditorEvent = { type: 'activated', uri: 'far', inReview: false, at: 5 };
+  const visible: EditorEvent = { type: 'visible', uris: ['mine', 'far'], at: 5 };
+  assert.equal(after(active, visible).jumpedAt, 5);
+  assert.equal(after(visible, active).jumpedAt, 5);
+  assert.equal(after(visible, active, { type: 'jumpForgotten' }).jumpedAt, undefined);
+  assert.equal(after({ type: 'activated', uri: 'mine', inReview: false, at: 5 }).jumpedAt, undefined, 'it was on the screen');
+});
+
+test('an editor that we showed, or that was behind one of our diffs, is no jump', () => {
+  const visible: EditorEvent = { type: 'visible', uris: ['mine', 'far'], at: 5 };
+  const active: EditorEvent = { type: 'activated', uri: 'far', inReview: false, at: 5 };
+  assert.equal(after({ type: 'shownByUs', uri: 'far', at: 4 }, visible, active).jumpedAt, undefined);
+  assert.equal(after({ type: 'activated', uri: 'diff', inReview: true, at: 3 }, visible, active).jumpedAt, undefined);
+});
+
+test('an editor that scrolls because we showed something in it was not touched by the user', () => {
+  const shown: EditorEvent = { type: 'shownByUs', uri: 'mine', at: 1000 };
+  assert.equal(after(shown, { type: 'moved', uri: 'mine', at: 1500 }).moved.get('mine'), undefined);
+  assert.equal(after(shown, { type: 'moved', uri: 'mine', at: 2500 }).moved.get('mine'), 2500);
 });
