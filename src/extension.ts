@@ -6,11 +6,11 @@ import { setTranslator, type Translate } from './base/l10n.ts';
 import { Lifetime } from './base/lifetime.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
-import { Rules } from './editor/approvals/rules.ts';
+import { RuleStore, Rules } from './editor/approvals/rules.ts';
 import { bundlesIn } from './editor/bundles.ts';
 import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
-import { type CommandTable, commandTable, registerCommands } from './editor/commands.ts';
+import { commandTable, registerCommands } from './editor/commands.ts';
 import { keepContextKeys } from './editor/contextKeys.ts';
 import { editorFiles, unsavedText } from './editor/files.ts';
 import { follow } from './editor/follow.ts';
@@ -38,63 +38,88 @@ const SETTINGS_REST = 400;
 
 let running: { readonly life: Lifetime; readonly sessions: Sessions } | undefined;
 
-/** Builds everything once, in order, into one Lifetime. */
+/** Builds everything once, in order, into one Lifetime: what a part needs is built above it. */
 export function activate(context: vscode.ExtensionContext): void {
+  const life = new Lifetime();
+  context.subscriptions.push(life);
+  const core = buildSessions(context, life);
+  running = { life, sessions: core.sessions };
+  const surfaces = buildSurfaces(context, life, core);
+  showChat(context, life, core, surfaces);
+  applySettings(life, core, surfaces);
+}
+
+/** The editor waits for this: agents end with the window. */
+export async function deactivate(): Promise<void> {
+  const ending = running;
+  running = undefined;
+  ending?.life.dispose();
+  await ending?.sessions.gone();
+}
+
+type Core = ReturnType<typeof buildSessions>;
+type Surfaces = ReturnType<typeof buildSurfaces>;
+
+/** The sessions, with all that their agents may use of the editor. */
+function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
   const translateText = vscode.l10n.t;
   const translate: Translate = (english, ...args) => translateText(english, ...args);
   setTranslator(translate);
   setGuardedFiles(guardedFiles());
-  const life = new Lifetime();
-  context.subscriptions.push(life);
   const output = life.own(new Output());
   const { log } = output;
-  const secrets = new Secrets(context.secrets);
-  const inputs = life.own(new QuickInputs());
   const documents = life.own(new ReviewDocuments());
+  const secrets = new Secrets(context.secrets);
+  const rules = new RuleStore(context.workspaceState);
   const bundles = bundlesIn(context.extensionPath);
   const protocols = () => bundles.protocols().protocolsIn(translate, guardedFiles());
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
-  let changeSets: ChangeSets | undefined;
   const sessions = life.own(
     new Sessions({
-      get protocols() {
-        return protocols();
-      },
+      protocols,
       profile: (id) => agents.find(id),
       launch: (profile, session) => agents.launch(profile, session),
-      ports: ({ cwd, profile }) => ({
-        ...outsidePorts,
-        secrets: secrets.forAgent(profile),
-        ...bundles
-          .editorTools()
-          .sessionTools({ cwd, lsp: bundles.languageTools, documents, files: editorFiles, terminals: childTerminals({ cwd }) }),
-        files: editorFiles,
-        terminals: childTerminals({ cwd }),
-      }),
+      ports: ({ cwd, profile }) => {
+        const terminals = childTerminals({ cwd });
+        const tools = { cwd, lsp: bundles.languageTools, documents, files: editorFiles, terminals };
+        return {
+          ...outsidePorts,
+          secrets: secrets.forAgent(profile),
+          ...bundles.editorTools().sessionTools(tools),
+          files: editorFiles,
+          terminals,
+        };
+      },
       rules: (id) => rules.of(id),
       client: { name: 'Parley', version },
       log,
-      trace: output.trace,
+      trace: (id, way, message) => output.trace(id, way, message),
       now: Date.now,
       newId: randomUUID,
       journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
-      beforePrompt: async (id, turnId) => changeSets?.beforePrompt(id, turnId),
       windowKey: windowKey(),
     }),
   );
-  running = { life, sessions };
-  const rules: Rules = new Rules(sessions, inputs, context.workspaceState);
-  const review = life.own(new Review(sessions, documents, log));
-  changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
-  const changes = life.own(new Changes(sessions, changeSets, inputs, log));
+  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
+  sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
-  const starter = new Starter(sessions, agents, inputs, log);
+  return { output, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
+}
+
+/** What shows the sessions and sends what the user wants of them. */
+function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
+  const inputs = life.own(new QuickInputs());
+  const rules = new Rules(core.rules, sessions, inputs);
+  const review = life.own(new Review(sessions, core.documents, log));
+  const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
+  const starter = new Starter(sessions, agents, inputs, log);
   const typing = new Typing(Date.now);
   life.own(
     vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
   );
+  const chat = life.own(new Chat(context.extensionUri, log));
   const approvals = life.own(
     new Approvals({
       host: sessions,
@@ -105,7 +130,7 @@ export function activate(context: vscode.ExtensionContext): void {
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
-      addSessionRule: (sessionId, rule) => rules.addForSession(sessionId, rule),
+      addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask) => rules.make(sessionId, ask),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
@@ -113,60 +138,41 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   life.own(vscode.commands.registerCommand('parley.setAside', () => approvals.setAside()));
-  let table: CommandTable | undefined;
-  const terminals = life.own(new TerminalPanel(sessions));
-  const answers = chatAnswers({
-    sessions,
-    agents,
-    approvals,
-    review,
-    changeSets,
-    starter,
-    terminals,
-    newId: randomUUID,
-    run: (id) => table?.[id](),
-  });
-  const chat: Chat = life.own(
-    new Chat(context.extensionUri, {
-      desk: sessions,
-      answers,
-      profiles: () => agents.lines(),
-      typing: {
-        noted: () => {
-          typing.noted();
-          starter.typed();
-        },
-        over: () => typing.over(),
-      },
-      unsaved: unsavedText,
-      answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
-      ready: () => void starter.chatShown().catch(failed('A session could not be started')),
-      log,
-    }),
-  );
-  const extensionId = context.extension.id;
-  table = commandTable({
-    sessions,
-    agents,
-    starter,
-    approvals,
-    review,
-    changes,
-    changeSets,
-    chat,
-    inputs,
-    secrets,
-    output,
-    extensionId,
-    newId: randomUUID,
-    rules,
-  });
-  life.own(registerCommands(table, log));
   life.own(keepContextKeys(sessions, review));
   life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
-  life.own(showStatus(sessions, (count, approvals) => chat.setWaiting(count, approvals)));
+  life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
+  return { inputs, rules, review, changes, starter, typing, chat, approvals };
+}
+
+/** The commands, and the chat with what its page may ask, which includes some of them. */
+function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): void {
+  const { sessions, agents, log } = core;
+  const { approvals, chat, starter, typing } = surfaces;
+  const commands = commandTable({ ...core, ...surfaces, extensionId: context.extension.id, newId: randomUUID });
+  life.own(registerCommands(commands, log));
+  const terminals = life.own(new TerminalPanel(sessions));
+  chat.serve({
+    desk: sessions,
+    answers: chatAnswers({ ...core, ...surfaces, terminals, newId: randomUUID, run: (id) => commands[id]() }),
+    profiles: () => agents.lines(),
+    typing: {
+      noted: () => {
+        typing.noted();
+        starter.typed();
+      },
+      over: () => typing.over(),
+    },
+    unsaved: unsavedText,
+    answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
+    ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
+  });
+}
+
+/** Settings, the model's key and the trust of the workspace take effect as they change. */
+function applySettings(life: Lifetime, { log, output, secrets, protocols }: Core, { chat, starter }: Surfaces): void {
+  const failed = (what: string) => (error: unknown) => log.error(what, error);
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
     clearTimeout(rest);
@@ -177,6 +183,7 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(secrets.onModelKey(modelChanged));
   const guardedFilesChanged = () => {
     setGuardedFiles(guardedFiles());
+    // The protocols are a bundle of their own, with a list of their own.
     protocols();
   };
   life.own(onSettings('parley.approvals.guardedFiles', guardedFilesChanged));
@@ -188,14 +195,6 @@ export function activate(context: vscode.ExtensionContext): void {
   life.own(onSettings('parley.agents', agentsChanged));
   life.own(onSettings('parley.defaultAgent', agentsChanged));
   life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
-}
-
-/** The editor waits for this: agents end with the window. */
-export async function deactivate(): Promise<void> {
-  const ending = running;
-  running = undefined;
-  ending?.life.dispose();
-  await ending?.sessions.gone();
 }
 
 /** The same window after a reload, whichever way it was opened: by the folders it shows. */

@@ -9,21 +9,28 @@ export interface Shown {
   readonly store: { readonly now: Session; readonly seq: number };
 }
 
+/** Where the outbox sends. */
+export interface ViewPort {
+  post(message: ToView): void;
+}
+/** Runs its argument once, about a frame later. */
+export type Schedule = (flush: () => void) => void;
+
 /**
  * Host end of the pipe: gathers one frame of changes of the shown session into one patch. While the view is not listening everything is
- * dropped; it gets a snapshot when it listens again. `schedule` runs its argument once, about 16 ms later.
+ * dropped; it gets a snapshot when it listens again.
  */
 export class Outbox {
-  readonly #post: (message: ToView) => void;
-  readonly #schedule: (flush: () => void) => void;
+  readonly #view: ViewPort;
+  readonly #schedule: Schedule;
   #shown: Shown | undefined;
   #listening = false;
   #events: SessionEvent[] = [];
   #sent = 0;
   #waiting = false;
 
-  constructor(post: (message: ToView) => void, schedule: (flush: () => void) => void) {
-    this.#post = post;
+  constructor(view: ViewPort, schedule: Schedule) {
+    this.#view = view;
     this.#schedule = schedule;
   }
 
@@ -48,7 +55,7 @@ export class Outbox {
     if (!this.#listening || !this.#shown) return;
     const { id, store } = this.#shown;
     this.#sent = store.seq;
-    this.#post({ type: 'snapshot', sessionId: id, seq: store.seq, session: shownOf(store.now) });
+    this.#view.post({ type: 'snapshot', sessionId: id, seq: store.seq, session: shownOf(store.now) });
   }
 
   take(id: SessionId, event: SessionEvent): void {
@@ -70,7 +77,7 @@ export class Outbox {
     // The numbers go on without them: what a turn keeps for its adapter is nothing to see.
     const events = joinTextDeltas(this.#events).filter((event) => event.type !== 'turn.adapterState');
     this.#events = [];
-    this.#post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
+    this.#view.post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
   }
 }
 

@@ -1,51 +1,54 @@
+import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { type Log, messageOf } from '../base/log.ts';
 import type { Content } from '../session/model.ts';
-import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
-import { ChatView } from './chatView.ts';
+import { ChatLink, type ChatLinkDeps, type ChatPage } from './chatLink.ts';
 
+const CHAT_VIEW = 'parley.chat';
 /** Milliseconds after which the page is taken not to get the keys. */
-const ON_THE_WAY = 1000;
+const FOCUS_LIMIT = 1000;
 
-/** The chat as other surfaces see it: one view, and the link to the page that is in it just now. */
+/** The chat in the side bar: its webview, and the link to the page in it while there is one. The page's content comes as messages. */
 export class Chat implements Disposable {
+  readonly #root: vscode.Uri;
+  readonly #log: Log;
   readonly #life = new Lifetime();
-  readonly #view: ChatView;
-  #link: ChatLink | undefined;
-  /** What is put in before the view was ever opened. */
-  #early: Content[] = [];
+  #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
+  #waiting = { count: 0, approvals: true };
+  /** Content for the composer from before the view was ever opened. */
+  #early: readonly Content[] = [];
 
-  constructor(extensionUri: vscode.Uri, deps: Omit<ChatLinkDeps, 'hello'>) {
-    this.#view = this.#life.own(
-      new ChatView(
-        extensionUri,
-        (page) => {
-          const link = new ChatLink(page, { ...deps, hello });
-          this.#link = link;
-          for (const content of this.#early.splice(0)) link.insert(content);
-          return link;
-        },
-        deps.log,
-      ),
-    );
-    this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#link?.greetAgain()));
+  constructor(extensionUri: vscode.Uri, log: Log) {
+    this.#root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
+    this.#log = log;
+    this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.agentsChanged()));
   }
 
+  /** From now on the editor can open the view; `deps` answer its page. */
+  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
+    const linkDeps = { ...deps, hello, log: this.#log };
+    const provider: vscode.WebviewViewProvider = { resolveWebviewView: (view) => this.#resolve(view, linkDeps) };
+    this.#life.own(vscode.window.registerWebviewViewProvider(CHAT_VIEW, provider));
+  }
+
+  /** The number on the view's icon: open asks, and whether all of them are approvals. */
   setWaiting(count: number, approvals: boolean): void {
-    this.#view.setWaiting(count, approvals);
+    this.#waiting = { count, approvals };
+    this.#showWaiting();
   }
 
   agentsChanged(): void {
-    this.#link?.greetAgain();
+    this.#open?.link.greetAgain();
   }
 
   get focused(): boolean {
-    return this.#link?.focused ?? false;
+    return this.#open?.link.focused ?? false;
   }
 
   async focus(): Promise<void> {
-    await this.#view.reveal();
-    this.#link?.focus();
+    await reveal();
+    this.#open?.link.focus();
   }
 
   /** Gives the keys back to the page, unless the user clicks into a text on the way; settles when they have arrived. */
@@ -55,29 +58,100 @@ export class Chat implements Disposable {
       clicked ||= kind === vscode.TextEditorSelectionChangeKind.Mouse;
     });
     try {
-      await this.#view.reveal();
-      await this.#link?.whenFocused(ON_THE_WAY);
+      await reveal();
+      await this.#open?.link.whenFocused(FOCUS_LIMIT);
     } finally {
       clicks.dispose();
     }
     if (clicked) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
-    else this.#link?.caret();
+    else this.#open?.link.caret();
   }
 
   async insert(contents: readonly Content[]): Promise<void> {
     if (contents.length === 0) return;
-    for (const content of contents) {
-      if (this.#link) this.#link.insert(content);
-      else this.#early.push(content);
-    }
+    if (this.#open) for (const content of contents) this.#open.link.insert(content);
+    else this.#early = [...this.#early, ...contents];
     await this.focus();
   }
 
   dispose(): void {
     this.#life.dispose();
   }
+
+  #resolve(view: vscode.WebviewView, deps: ChatLinkDeps): void {
+    view.webview.options = { enableScripts: true, localResourceRoots: [this.#root] };
+    const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
+    const open = { view, link };
+    this.#open = open;
+    for (const content of this.#early) link.insert(content);
+    this.#early = [];
+    view.onDidDispose(() => {
+      if (this.#open === open) this.#open = undefined;
+      this.#life.release(link);
+      link.dispose();
+    });
+    view.webview.html = shellOf(view.webview, this.#root);
+    this.#showWaiting();
+  }
+
+  #showWaiting(): void {
+    if (!this.#open) return;
+    const { count, approvals } = this.#waiting;
+    const one = approvals ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('1 question waits');
+    const more = approvals ? vscode.l10n.t('{0} approvals wait', count) : vscode.l10n.t('{0} requests wait', count);
+    const tooltip = count === 1 ? one : more;
+    this.#open.view.badge = count > 0 ? { value: count, tooltip } : { value: 0, tooltip: '' };
+  }
+}
+
+async function reveal(): Promise<void> {
+  await vscode.commands.executeCommand(`${CHAT_VIEW}.focus`);
 }
 
 function hello(): ReturnType<ChatLinkDeps['hello']> {
   return { type: 'hello', strings: vscode.l10n.bundle ?? {}, language: vscode.env.language, trusted: vscode.workspace.isTrusted };
+}
+
+function pageOf(view: vscode.WebviewView, log: Log): ChatPage {
+  return {
+    get visible() {
+      return view.visible;
+    },
+    post: (message) => {
+      const failed = (error: unknown) => log.warn(`A message to the chat view was lost: ${messageOf(error)}`);
+      view.webview.postMessage(message).then(undefined, failed);
+    },
+    onMessage: (listener) => view.webview.onDidReceiveMessage(listener),
+    onVisible: (listener) => view.onDidChangeVisibility(listener),
+  };
+}
+
+function shellOf(webview: vscode.Webview, root: vscode.Uri): string {
+  const nonce = randomBytes(16).toString('base64');
+  const address = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, name)).toString();
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${webview.cspSource} 'nonce-${nonce}'`,
+    `img-src ${webview.cspSource} data:`,
+    'media-src data:',
+    `font-src ${webview.cspSource}`,
+  ].join('; ');
+  return `<!DOCTYPE html>
+<html lang="${escaped(vscode.env.language)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Parley</title>
+<link rel="stylesheet" href="${escaped(address('main.css'))}">
+</head>
+<body>
+<script nonce="${nonce}" src="${escaped(address('main.js'))}"></script>
+</body>
+</html>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;');
 }

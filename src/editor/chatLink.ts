@@ -2,15 +2,22 @@ import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, SessionLine, ToView } from '../bridge/contract.ts';
-import { Outbox } from '../bridge/outbox.ts';
+import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer } from '../session/intents.ts';
 import type { AskId, Content, Session, SessionId } from '../session/model.ts';
 import { findAsk, isBusy, titleOf } from '../session/select.ts';
-import type { ChatPage } from './chatView.ts';
 import type { Typing } from './typing.ts';
 import { withUnsaved } from './unsavedText.ts';
 import { readFromView } from './viewMessages.ts';
+
+/** The webview as long as it exists; a new one comes after every time it was closed. */
+export interface ChatPage {
+  readonly visible: boolean;
+  post(message: ToView): void;
+  onMessage(listener: (message: unknown) => void): Disposable;
+  onVisible(listener: () => void): Disposable;
+}
 
 export interface ChatLinkDeps {
   readonly desk: SessionHost;
@@ -31,6 +38,12 @@ export interface ChatLinkDeps {
 const FRAME = 16;
 /** Calls the view may have open at a time. */
 const MOST_CALLS = 64;
+/** Messages that wait for a page to be ready. */
+const MOST_EARLY = 100;
+
+/** A page that listens knows the list of sessions it was sent last; for one that does not listen yet, messages wait. */
+type Greeting = { readonly done: true; readonly list: string } | { readonly done: false; readonly early: readonly ToView[] };
+const UNGREETED: Greeting = { done: false, early: [] };
 
 /** One webview and the sessions: says hello, keeps the shown session in step, answers calls, passes intents on. */
 export class ChatLink implements Disposable {
@@ -38,32 +51,24 @@ export class ChatLink implements Disposable {
   readonly #deps: ChatLinkDeps;
   readonly #life = new Lifetime();
   readonly #outbox: Outbox;
-  #greeted = false;
   readonly #arrived = this.#life.own(new Emitter<void>());
+  #greeting: Greeting = UNGREETED;
   #focused = false;
   #calls = 0;
-  #list = '';
-  #sentAt = Number.NEGATIVE_INFINITY;
-  /** What was put in before the page could take it. */
-  #early: ToView[] = [];
 
   constructor(page: ChatPage, deps: ChatLinkDeps) {
     this.#page = page;
     this.#deps = deps;
-    this.#outbox = new Outbox(
-      (message) => this.#page.post(message),
-      (flush) => this.#soon(flush),
-    );
-    const own = (thing: Disposable) => this.#life.own(thing);
-    own(page.onMessage((message) => this.#take(message)));
-    own(page.onVisible(() => this.#visibility()));
-    own(
+    this.#outbox = new Outbox(page, frames(this.#life));
+    this.#life.own(page.onMessage((message) => this.#receive(message)));
+    this.#life.own(page.onVisible(() => this.#visibility()));
+    this.#life.own(
       deps.desk.onChange((id, { event, before, now }) => {
         this.#outbox.take(id, event);
         if (event.type !== 'text.delta' && lineOf(id, before) !== lineOf(id, now)) this.#sendList();
       }),
     );
-    own(deps.desk.onSessions(() => this.#sessionsChanged()));
+    this.#life.own(deps.desk.onSessions(() => this.#sessionsChanged()));
   }
 
   /** Puts something into the composer, as soon as there is one. */
@@ -94,7 +99,7 @@ export class ChatLink implements Disposable {
   }
 
   caret(): void {
-    this.#page.post({ type: 'caret' } satisfies ToView);
+    this.#page.post({ type: 'caret' });
   }
 
   focus(): void {
@@ -103,10 +108,7 @@ export class ChatLink implements Disposable {
 
   /** Trust or the list of agents changed. */
   greetAgain(): void {
-    if (!this.#greeted) return;
-    this.#page.post(this.#deps.hello());
-    this.#list = '';
-    this.#sendList();
+    if (this.#greeting.done) this.#greet();
   }
 
   dispose(): void {
@@ -114,28 +116,15 @@ export class ChatLink implements Disposable {
   }
 
   #postLater(message: ToView): void {
-    if (this.#greeted) this.#page.post(message);
-    else this.#early = [...this.#early, message].slice(-100);
+    if (this.#greeting.done) this.#page.post(message);
+    else this.#greeting = { done: false, early: [...this.#greeting.early, message].slice(-MOST_EARLY) };
   }
 
-  /** At most once a frame; the first after a rest goes at once, with what else the same moment brings. */
-  #soon(run: () => void): void {
-    const timer = setTimeout(
-      () => {
-        this.#life.release(stop);
-        this.#sentAt = performance.now();
-        run();
-      },
-      Math.max(0, this.#sentAt + FRAME - performance.now()),
-    );
-    const stop = this.#life.own({ dispose: () => clearTimeout(timer) });
-  }
-
-  #take(raw: unknown): void {
+  #receive(raw: unknown): void {
     const read = readFromView(raw);
     if ('problem' in read) {
       this.#deps.log.warn(`The chat view sent ${read.problem}`);
-      if (read.callId !== undefined) this.#page.post({ type: 'failed', id: read.callId, message: read.problem } satisfies ToView);
+      if (read.callId !== undefined) this.#page.post({ type: 'failed', id: read.callId, message: read.problem });
       return;
     }
     const { message } = read;
@@ -163,15 +152,17 @@ export class ChatLink implements Disposable {
     }
   }
 
-  #ready(): void {
-    this.#greeted = true;
+  #greet(): void {
     this.#page.post(this.#deps.hello());
-    this.#list = '';
+    this.#greeting = { done: true, list: '' };
     this.#sendList();
+  }
+
+  #ready(): void {
+    const early = this.#greeting.done ? [] : this.#greeting.early;
+    this.#greet();
     this.#outbox.show(this.#active());
     this.#outbox.listen(true);
-    const early = this.#early;
-    this.#early = [];
     for (const message of early) this.#page.post(message);
     this.#deps.ready();
   }
@@ -185,7 +176,7 @@ export class ChatLink implements Disposable {
   }
 
   async #answer<M extends keyof Calls>(id: number, method: M, params: Calls[M]['params']): Promise<void> {
-    if (this.#calls >= MOST_CALLS) return this.#page.post({ type: 'failed', id, message: 'too many questions at once' } satisfies ToView);
+    if (this.#calls >= MOST_CALLS) return this.#page.post({ type: 'failed', id, message: 'too many questions at once' });
     this.#calls += 1;
     let reply: ToView;
     try {
@@ -206,7 +197,7 @@ export class ChatLink implements Disposable {
   /** A hidden page is gone; the one that comes after it says `ready`. */
   #visibility(): void {
     if (this.#page.visible) return;
-    this.#greeted = false;
+    if (this.#greeting.done) this.#greeting = UNGREETED;
     this.#focused = false;
     this.#outbox.listen(false);
   }
@@ -218,7 +209,7 @@ export class ChatLink implements Disposable {
   }
 
   #sendList(): void {
-    if (!this.#greeted) return;
+    if (!this.#greeting.done) return;
     const { desk } = this.#deps;
     const list = desk.all.flatMap((id) => {
       const session = desk.get(id);
@@ -231,8 +222,8 @@ export class ChatLink implements Disposable {
       ...(desk.active === undefined ? {} : { active: desk.active }),
     };
     const text = JSON.stringify(message);
-    if (text === this.#list) return;
-    this.#list = text;
+    if (text === this.#greeting.list) return;
+    this.#greeting = { done: true, list: text };
     this.#page.post(message);
   }
 }
@@ -256,4 +247,20 @@ function stateOf(session: Session): SessionLine['state'] {
 /** What of a session the list shows, to compare. */
 function lineOf(id: SessionId, session: Session): string {
   return [id, session.title, session.turns.length, session.agent.name, stateOf(session), session.asks.length].join('\n');
+}
+
+/** Runs what it is given at most once a frame; the first after a rest runs at once, with what else the same moment brings. */
+function frames(life: Lifetime): Schedule {
+  let ranAt = Number.NEGATIVE_INFINITY;
+  return (run) => {
+    const timer = setTimeout(
+      () => {
+        life.release(stop);
+        ranAt = performance.now();
+        run();
+      },
+      Math.max(0, ranAt + FRAME - performance.now()),
+    );
+    const stop = life.own({ dispose: () => clearTimeout(timer) });
+  };
 }

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
+import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { changedFiles } from '../session/select.ts';
@@ -43,36 +44,32 @@ export interface CommandDeps {
   readonly newId: () => string;
 }
 
+type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
 /** Every command of the manifest and what it does. */
 export function commandTable(deps: CommandDeps) {
-  const { sessions, approvals, review, chat, inputs, starter } = deps;
-  const active = (): LiveSession | undefined => (sessions.active === undefined ? undefined : sessions.get(sessions.active));
+  return { ...sessionCommands(deps), ...approvalCommands(deps), ...changeCommands(deps), ...settingsCommands(deps) };
+}
+
+function sessionCommands(deps: CommandDeps) {
+  const { sessions, agents, chat, inputs, starter } = deps;
+  const active = () => activeOf(sessions);
   const othersOf = (session: LiveSession): readonly LiveSession[] =>
     sessions.all.flatMap((id) => sessions.get(id) ?? []).filter((one) => one !== session && one.profile === session.profile);
-  const started = async (id: Promise<string | undefined>) => {
-    if ((await id) !== undefined) await chat.focus();
-  };
-  const decideDiff = async (how: 'accept' | 'reject', uri: unknown) => {
-    const subject = review.subjectOf(uri);
-    if (subject?.kind !== 'ask') return;
-    if (!(await approvals.decide(subject.sessionId, subject.askId, how))) approvals.show(subject.sessionId, subject.askId);
-  };
-  const decideAll = async (how: 'accept' | 'reject') => {
-    const session = active();
-    const count = session ? await approvals.decideAll(session.id, how) : 0;
-    if (count === 0) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+  const start = async (profile?: Profile) => {
+    if ((await starter.start(profile)) !== undefined) await chat.focus();
   };
   return {
     'parley.focusChat': () => chat.focus(),
-    'parley.newSession': () => started(starter.start()),
+    'parley.newSession': () => start(),
     'parley.pickAgent': async () => {
-      const profile = await pickAgent(deps.agents, inputs);
-      if (profile) await started(starter.start(profile));
+      const profile = await pickAgent(agents, inputs);
+      if (profile) await start(profile);
     },
     'parley.switchSession': async () => {
       await starter.restore();
-      const chosen = await switchSession(sessions, deps.agents, inputs);
-      if (chosen === 'new') await started(starter.start());
+      const chosen = await switchSession(sessions, agents, inputs);
+      if (chosen === 'new') await start();
       if (chosen === 'switched') await chat.focus();
     },
     'parley.closeSession': async () => {
@@ -94,7 +91,7 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.copySession': async () => {
       const session = active();
-      const profile = session && deps.agents.find(session.profile);
+      const profile = session && agents.find(session.profile);
       const copy = profile && (await copySession(session));
       if (!copy) return;
       sessions.open(profile, session.store.now.cwd, copy);
@@ -106,11 +103,8 @@ export function commandTable(deps: CommandDeps) {
     },
     'parley.signOut': async () => {
       const session = active();
-      if (!session) return;
-      await signOut(session, othersOf(session));
+      if (session) await signOut(session, othersOf(session));
     },
-    'parley.follow': () => setFollow(true),
-    'parley.stopFollowing': () => setFollow(false),
     'parley.runSlashCommand': async () => {
       const session = active();
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
@@ -120,62 +114,97 @@ export function commandTable(deps: CommandDeps) {
       if (content) await chat.insert([content]);
     },
     'parley.addFile': async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),
+  } satisfies Commands;
+}
+
+function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
+  const nothingWaits = () => void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+  const askInFront = (uri: unknown) => {
+    const subject = review.subjectOf(uri);
+    return subject?.kind === 'ask' ? subject : undefined;
+  };
+  const decideDiff = async (how: 'accept' | 'reject', uri: unknown) => {
+    const ask = askInFront(uri);
+    if (ask && !(await approvals.decide(ask.sessionId, ask.askId, how))) approvals.show(ask.sessionId, ask.askId);
+  };
+  const decideAll = async (how: 'accept' | 'reject') => {
+    const session = activeOf(sessions);
+    const count = session ? await approvals.decideAll(session.id, how) : 0;
+    if (count === 0) nothingWaits();
+  };
+  return {
     'parley.showPending': () => {
-      if (!approvals.showPending()) void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+      if (!approvals.showPending()) nothingWaits();
     },
     'parley.acceptAll': () => decideAll('accept'),
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
     'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
     'parley.diffAnswers': (uri?: unknown) => {
-      const subject = review.subjectOf(uri);
-      if (subject?.kind === 'ask') approvals.show(subject.sessionId, subject.askId);
+      const ask = askInFront(uri);
+      if (ask) approvals.show(ask.sessionId, ask.askId);
     },
     'parley.diffFeedback': async (uri?: unknown) => {
-      const subject = review.subjectOf(uri);
-      if (subject?.kind !== 'ask') return;
-      if (!(await approvals.rejectWithFeedback(subject.sessionId, subject.askId))) approvals.show(subject.sessionId, subject.askId);
+      const ask = askInFront(uri);
+      if (ask && !(await approvals.rejectWithFeedback(ask.sessionId, ask.askId))) approvals.show(ask.sessionId, ask.askId);
     },
-    'parley.manageRules': () => deps.rules.manage(),
+    'parley.manageRules': () => rules.manage(),
+  } satisfies Commands;
+}
+
+function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) {
+  return {
     'parley.reviewChanges': async () => {
-      const session = active();
+      const session = activeOf(sessions);
       const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
-    'parley.keepHunk': (uri?: unknown, line?: unknown) => deps.changes.settleHunk('keep', uri, line),
-    'parley.undoHunk': (uri?: unknown, line?: unknown) => deps.changes.settleHunk('undo', uri, line),
-    'parley.nextHunk': () => deps.changes.go(1),
-    'parley.previousHunk': () => deps.changes.go(-1),
-    'parley.keepFile': (row?: unknown) => deps.changes.settleFile('keep', row),
-    'parley.undoFile': (row?: unknown) => deps.changes.settleFile('undo', row),
-    'parley.keepAllChanges': () => deps.changes.settleAll('keep'),
-    'parley.undoAllChanges': () => deps.changes.settleAll('undo'),
-    'parley.openChange': (row?: unknown) => deps.changes.open(row),
-    'parley.restoreFiles': () => deps.changes.restoreFiles(),
-    'parley.undoRestoreFiles': () => deps.changes.undoRestore(),
+    'parley.keepHunk': (uri?: unknown, line?: unknown) => changes.settleHunk('keep', uri, line),
+    'parley.undoHunk': (uri?: unknown, line?: unknown) => changes.settleHunk('undo', uri, line),
+    'parley.nextHunk': () => changes.go(1),
+    'parley.previousHunk': () => changes.go(-1),
+    'parley.keepFile': (row?: unknown) => changes.settleFile('keep', row),
+    'parley.undoFile': (row?: unknown) => changes.settleFile('undo', row),
+    'parley.keepAllChanges': () => changes.settleAll('keep'),
+    'parley.undoAllChanges': () => changes.settleAll('undo'),
+    'parley.openChange': (row?: unknown) => changes.open(row),
+    'parley.restoreFiles': () => changes.restoreFiles(),
+    'parley.undoRestoreFiles': () => changes.undoRestore(),
     'parley.revertDiff': async (uri?: unknown) => {
       const subject = review.subjectOf(uri);
       const session = subject && sessions.get(subject.sessionId);
       if (subject?.kind === 'turn' && session) {
-        await revertFile(session.store.now, subject.turnId, subject.file, deps.changeSets.of(session.id));
+        await revertFile(session.store.now, subject.turnId, subject.file, changeSets.of(session.id));
       }
     },
-    'parley.configureModel': () => configureModel(inputs, deps.secrets),
+  } satisfies Commands;
+}
+
+function settingsCommands({ inputs, secrets, output, extensionId }: CommandDeps) {
+  return {
+    'parley.follow': () => setFollow(true),
+    'parley.stopFollowing': () => setFollow(false),
+    'parley.configureModel': () => configureModel(inputs, secrets),
     'parley.forgetModelKey': async () => {
-      await deps.secrets.setModelKey(undefined);
+      await secrets.setModelKey(undefined);
       void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
     },
-    'parley.openSettings': () => openSettings(`@ext:${deps.extensionId}`),
-    'parley.showLog': () => deps.output.show(),
+    'parley.openSettings': () => openSettings(`@ext:${extensionId}`),
+    'parley.showLog': () => output.show(),
     'parley.toggleTrace': async () => {
-      const on = !deps.output.tracing;
+      const on = !output.tracing;
       await setTrace(on);
-      if (on) deps.output.showProtocol();
+      if (on) output.showProtocol();
       else void vscode.window.showInformationMessage(vscode.l10n.t('The protocol log is off.'));
     },
-    'parley.openWalkthrough': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${deps.extensionId}#start`, false),
-  } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
+    'parley.openWalkthrough': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extensionId}#start`, false),
+  } satisfies Commands;
 }
+
+function activeOf(sessions: Sessions): LiveSession | undefined {
+  return sessions.active === undefined ? undefined : sessions.get(sessions.active);
+}
+
 export type CommandTable = ReturnType<typeof commandTable>;
 export type CommandId = keyof CommandTable;
 

@@ -8,23 +8,14 @@ import { traceOn } from './settings.ts';
 /** The log channel, and the protocol log, which has a channel of its own once it is asked for. */
 export class Output implements Disposable {
   readonly #channel = vscode.window.createOutputChannel('Parley', { log: true });
+  readonly log = logTo(this.#channel);
   #protocol: vscode.LogOutputChannel | undefined;
   #tracing = traceOn();
 
-  readonly log: Log = {
-    trace: (message) => this.#channel.trace(message),
-    info: (message) => this.#channel.info(message),
-    warn: (message) => this.#channel.warn(message),
-    error: (message, cause) => {
-      if (cause instanceof Error) this.#channel.error(message, cause);
-      else this.#channel.error(cause === undefined ? message : `${message}: ${String(cause)}`);
-    },
-  };
-
-  readonly trace = (id: SessionId, way: 'in' | 'out', message: unknown): void => {
+  trace(id: SessionId, way: 'in' | 'out', message: unknown): void {
     if (!this.#tracing) return;
     this.#protocolChannel().info(`${id.slice(0, 8)} ${way === 'in' ? '<-' : '->'} ${traceLine(message)}`);
-  };
+  }
 
   get tracing(): boolean {
     return this.#tracing;
@@ -52,4 +43,16 @@ export class Output implements Disposable {
     this.#protocol ??= vscode.window.createOutputChannel('Parley Protocol', { log: true });
     return this.#protocol;
   }
+}
+
+function logTo(channel: vscode.LogOutputChannel): Log {
+  return {
+    trace: (message) => channel.trace(message),
+    info: (message) => channel.info(message),
+    warn: (message) => channel.warn(message),
+    error: (message, cause) => {
+      if (cause instanceof Error) channel.error(message, cause);
+      else channel.error(cause === undefined ? message : `${message}: ${String(cause)}`);
+    },
+  };
 }

@@ -25,7 +25,8 @@ const RELOAD_GRACE = 3000;
 const RELOAD_LOOK = 100;
 
 export interface SessionsDeps {
-  readonly protocols: Readonly<Record<string, Protocol>>;
+  /** The protocols by name, loaded when the first session needs one. */
+  readonly protocols: () => Readonly<Record<string, Protocol>>;
   /** The profile of that id as it is configured now. */
   readonly profile: (id: string) => Profile | undefined;
   /** Rejects with a message for the user when the agent cannot be launched. */
@@ -38,11 +39,12 @@ export interface SessionsDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly journal: Journal;
-  /** What has to be done before an agent hears of a prompt. Never rejects. */
-  readonly beforePrompt?: (id: SessionId, turnId: TurnId) => Promise<void>;
   /** Which window this is: what was open in it comes back. */
   readonly windowKey: string;
 }
+
+/** Work that an agent's next prompt waits for. Never rejects. */
+export type BeforePrompt = (id: SessionId, turnId: TurnId) => Promise<void>;
 
 /** All live sessions, and which one is active. */
 export class Sessions implements SessionHost, Disposable {
@@ -50,13 +52,13 @@ export class Sessions implements SessionHost, Disposable {
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: Change }>();
   readonly #lists = new Emitter<void>();
+  #beforePrompt: BeforePrompt | undefined;
+  readonly #life = new Lifetime();
   #active: SessionId | undefined;
-  /** What was open and is not back yet: still to be read, or of an agent the settings do not name, or not yet. */
-  #awaited: readonly SessionId[] = [];
-  #wanted: SessionId | undefined;
-  #ended: Promise<void>[] = [];
+  /** Sessions that were open and are not back yet (still to be read, open elsewhere, or of an agent that is not configured), and which was active. */
+  #awaited: { readonly ids: readonly SessionId[]; readonly active?: SessionId } = { ids: [] };
   #looking: NodeJS.Timeout | undefined;
-  #disposed = false;
+  #ended: Promise<void>[] = [];
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps;
@@ -80,6 +82,11 @@ export class Sessions implements SessionHost, Disposable {
 
   onSessions(listener: () => void): Disposable {
     return this.#lists.listen(listener);
+  }
+
+  /** Prompts wait for this from now on. */
+  holdPrompts(beforePrompt: BeforePrompt): void {
+    this.#beforePrompt = beforePrompt;
   }
 
   /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
@@ -108,44 +115,42 @@ export class Sessions implements SessionHost, Disposable {
    * that another window has open; they come back once it lets go of them.
    */
   async restore(): Promise<readonly SessionId[]> {
-    const { ids, active } = this.#deps.journal.readOpen(this.#deps.windowKey);
-    this.#awaited = ids;
-    this.#wanted = active;
-    await this.#released(ids);
+    this.#awaited = this.#deps.journal.readOpen(this.#deps.windowKey);
+    await this.#released(this.#awaited.ids);
     await this.restoreAwaited();
     const last = this.all.at(-1);
     if (last !== undefined && this.#active === undefined) this.switchTo(last);
-    const elsewhere = this.#awaited.filter((id) => this.#deps.journal.isElsewhere(id));
-    if (elsewhere.length > 0 && !this.#disposed) this.#looking = setInterval(() => void this.#look(), LOOK_EVERY).unref();
+    const elsewhere = this.#awaited.ids.filter((id) => this.#deps.journal.isElsewhere(id));
+    if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#look(), LOOK_EVERY).unref();
     const most = { sessions: SESSIONS_KEPT, bytes: BYTES_KEPT };
-    await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited]), this.#deps.now());
+    await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited.ids]), this.#deps.now());
     return elsewhere;
   }
 
   /** On a reload the earlier process may take a moment to end. */
   async #released(ids: readonly SessionId[]): Promise<void> {
-    for (let waited = 0; waited < RELOAD_GRACE && !this.#disposed; waited += RELOAD_LOOK) {
+    for (let waited = 0; waited < RELOAD_GRACE && !this.#life.ended; waited += RELOAD_LOOK) {
       if (!ids.some((id) => this.#deps.journal.isElsewhere(id))) return;
       await new Promise((resolve) => setTimeout(resolve, RELOAD_LOOK));
     }
   }
 
   async #look(): Promise<void> {
-    if (this.#awaited.some((id) => !this.#deps.journal.isElsewhere(id))) await this.restoreAwaited();
-    if (this.#awaited.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
+    if (this.#awaited.ids.some((id) => !this.#deps.journal.isElsewhere(id))) await this.restoreAwaited();
+    if (this.#awaited.ids.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
   }
 
   /** Brings back what could not be so far because its agent was not in the settings. The one that was active, when it is among them. */
   async restoreAwaited(): Promise<SessionId | undefined> {
-    for (const id of this.#awaited) {
+    for (const id of this.#awaited.ids) {
       const found = await this.#load(id);
-      if (found === 'back' || found === 'gone') this.#awaited = this.#awaited.filter((one) => one !== id);
+      if (found === 'back' || found === 'gone') this.#awaited = { ...this.#awaited, ids: this.#awaited.ids.filter((one) => one !== id) };
     }
-    const wanted = this.#wanted;
-    if (wanted === undefined || !this.#open.has(wanted)) return undefined;
-    this.#wanted = undefined;
-    if (this.#active === undefined) this.switchTo(wanted);
-    return wanted;
+    const { ids, active } = this.#awaited;
+    if (active === undefined || !this.#open.has(active)) return undefined;
+    this.#awaited = { ids };
+    if (this.#active === undefined) this.switchTo(active);
+    return active;
   }
 
   /** A session that was only brought back starts its agent now. */
@@ -184,7 +189,7 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   dispose(): void {
-    this.#disposed = true;
+    this.#life.dispose();
     clearInterval(this.#looking);
     for (const { session, life } of this.#open.values()) {
       life.dispose();
@@ -199,7 +204,7 @@ export class Sessions implements SessionHost, Disposable {
     const found = await this.#deps.journal.open(id);
     if (found.kind !== 'opened') return found.kind;
     const profile = this.#deps.profile(found.head.profile);
-    if (!profile || this.#disposed) {
+    if (!profile || this.#life.ended) {
       found.writer.dispose();
       if (!profile) this.#deps.log.warn(`A session of the agent "${found.head.profile}" is left closed: that agent is not configured`);
       return 'noAgent';
@@ -210,7 +215,7 @@ export class Sessions implements SessionHost, Disposable {
 
   #add(start: Session, profile: Profile, journal: JournalWriter): LiveSession {
     const { id, cwd } = start;
-    const protocol = this.#deps.protocols[profile.protocol];
+    const protocol = this.#deps.protocols()[profile.protocol];
     if (!protocol) throw new Error(`No protocol is called "${profile.protocol}"`);
     const session = new LiveSession(start, profile.id, {
       protocol,
@@ -223,7 +228,7 @@ export class Sessions implements SessionHost, Disposable {
       now: this.#deps.now,
       newId: this.#deps.newId,
       journal,
-      ...(this.#deps.beforePrompt ? { beforePrompt: this.#deps.beforePrompt.bind(undefined, id) } : {}),
+      beforePrompt: (turnId) => this.#beforePrompt?.(id, turnId),
     });
     const life = new Lifetime();
     life.own(session);
@@ -239,8 +244,8 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   #listChanged(): void {
-    const ids = [...new Set([...this.all, ...this.#awaited])];
-    const active = this.#active ?? this.#wanted;
+    const ids = [...new Set([...this.all, ...this.#awaited.ids])];
+    const active = this.#active ?? this.#awaited.active;
     this.#deps.journal.writeOpen(this.#deps.windowKey, { ids, ...(active === undefined ? {} : { active }) });
     this.#lists.fire();
   }

@@ -12,10 +12,7 @@ function pipe() {
   const store = new Store(newSession('s', { protocol: 'p', name: 'A' }, '/w'));
   const wire: ToView[] = [];
   const frames: (() => void)[] = [];
-  const outbox = new Outbox(
-    (message) => wire.push(JSON.parse(JSON.stringify(message)) as ToView),
-    (flush) => frames.push(flush),
-  );
+  const outbox = new Outbox({ post: (message) => wire.push(JSON.parse(JSON.stringify(message)) as ToView) }, (flush) => frames.push(flush));
   const asked: FromView[] = [];
   const mirror = new Mirror((message) => asked.push(message));
   mirror.take({ type: 'sessions', list: [], profiles: [], active: 's' });

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { Emitter } from '../../src/base/emitter.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Answers, ToView } from '../../src/bridge/contract.ts';
-import { ChatLink } from '../../src/editor/chatLink.ts';
-import type { ChatPage } from '../../src/editor/chatView.ts';
+import { ChatLink, type ChatPage } from '../../src/editor/chatLink.ts';
 import type { HostedSession, SessionHost } from '../../src/live/surface.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import { newSession } from '../../src/session/reduce.ts';
@@ -20,7 +19,6 @@ class FakePage implements ChatPage {
   }
   onMessage = this.#messages.listen;
   onVisible = (listener: () => void) => this.#visible.listen(listener);
-  onGone = () => ({ dispose: () => {} });
   say(message: unknown): void {
     this.#messages.fire(message);
   }

@@ -8,7 +8,7 @@ import { scriptedProtocol } from './scriptedProtocol.ts';
 export function windowOn(folder: string, profile: (id: string) => Profile | undefined) {
   const script = scriptedProtocol();
   const sessions = new Sessions({
-    protocols: { scripted: script.protocol },
+    protocols: () => ({ scripted: script.protocol }),
     profile,
     launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: folder }),
     ports: () => ({

@@ -20,26 +20,67 @@ interface KnownRule {
 /** Where the rules of this workspace are kept: in the editor's own storage, for a rule that comes with a repository would be nobody's decision. */
 const WORKSPACE_KEY = 'approvals.rules';
 
-/** The user's approval rules of every scope: read by sessions, made from an approval, listed, tried and removed. */
-export class Rules {
-  readonly #desk: SessionHost;
-  readonly #inputs: QuickInputs;
+/** The user's approval rules of every scope, as sessions read them. */
+export class RuleStore {
   readonly #workspace: vscode.Memento;
   readonly #sessions = new Map<SessionId, readonly ApprovalRule[]>();
 
-  constructor(desk: SessionHost, inputs: QuickInputs, workspace: vscode.Memento) {
-    this.#desk = desk;
-    this.#inputs = inputs;
+  constructor(workspace: vscode.Memento) {
     this.#workspace = workspace;
   }
 
-  /** All rules that hold in a session. */
-  of(sessionId: SessionId): readonly ApprovalRule[] {
-    return [...approvalRules(), ...this.#ofWorkspace(), ...(this.#sessions.get(sessionId) ?? [])];
+  /** All rules that hold in a session; without one, those that hold in every session of this workspace. */
+  of(sessionId?: SessionId): readonly ApprovalRule[] {
+    return [...approvalRules(), ...this.#ofWorkspace(), ...this.#ofSession(sessionId)];
+  }
+
+  all(): readonly KnownRule[] {
+    return [
+      ...[...this.#sessions].flatMap(([sessionId, rules]) => rules.map((rule): KnownRule => ({ rule, scope: 'session', sessionId }))),
+      ...this.#ofWorkspace().map((rule): KnownRule => ({ rule, scope: 'workspace' })),
+      ...approvalRules().map((rule): KnownRule => ({ rule, scope: 'everywhere' })),
+    ];
   }
 
   addForSession(sessionId: SessionId, rule: ApprovalRule): void {
-    this.#sessions.set(sessionId, [...(this.#sessions.get(sessionId) ?? []), rule]);
+    this.#sessions.set(sessionId, [...this.#ofSession(sessionId), rule]);
+  }
+
+  async add({ rule, scope, sessionId }: KnownRule): Promise<void> {
+    if (scope === 'session' && sessionId !== undefined) this.addForSession(sessionId, rule);
+    else if (scope === 'workspace') await this.#workspace.update(WORKSPACE_KEY, [...this.#ofWorkspace(), rule]);
+    else await setApprovalRules([...approvalRules(), rule]);
+  }
+
+  async remove({ rule, scope, sessionId }: KnownRule): Promise<void> {
+    const without = (rules: readonly ApprovalRule[]) => {
+      const at = rules.findIndex((one) => JSON.stringify(one) === JSON.stringify(rule));
+      return at < 0 ? rules : rules.toSpliced(at, 1);
+    };
+    if (scope === 'session' && sessionId !== undefined) this.#sessions.set(sessionId, without(this.#ofSession(sessionId)));
+    else if (scope === 'workspace') await this.#workspace.update(WORKSPACE_KEY, without(this.#ofWorkspace()));
+    else await setApprovalRules(without(approvalRules()));
+  }
+
+  #ofSession(sessionId: SessionId | undefined): readonly ApprovalRule[] {
+    return sessionId === undefined ? [] : (this.#sessions.get(sessionId) ?? []);
+  }
+
+  #ofWorkspace(): readonly ApprovalRule[] {
+    return readRules(this.#workspace.get(WORKSPACE_KEY));
+  }
+}
+
+/** The rules as the user sees them: made from an approval, listed, tried and removed. */
+export class Rules {
+  readonly #store: RuleStore;
+  readonly #desk: SessionHost;
+  readonly #inputs: QuickInputs;
+
+  constructor(store: RuleStore, desk: SessionHost, inputs: QuickInputs) {
+    this.#store = store;
+    this.#desk = desk;
+    this.#inputs = inputs;
   }
 
   /** Asks what to allow and for how long. True when a rule was added. */
@@ -60,16 +101,14 @@ export class Rules {
       { title: vscode.l10n.t('Always Allow: Where?'), placeholder: ruleText(what) },
     );
     if (!scope) return false;
-    if (scope === 'session') this.addForSession(sessionId, what);
-    else if (scope === 'workspace') await this.#setWorkspace([...this.#ofWorkspace(), what]);
-    else await setApprovalRules([...approvalRules(), what]);
+    await this.#store.add({ rule: what, scope, sessionId });
     return true;
   }
 
   /** Lists every rule; choosing one removes it after a question, and a command can be tried. */
   async manage(): Promise<void> {
     type Row = KnownRule | 'try' | 'settings' | 'agents';
-    const known = this.#all();
+    const known = this.#store.all();
     const chosen = await this.#inputs.pick<Row>(
       [
         { label: vscode.l10n.t('Try a command…'), description: vscode.l10n.t('see which rule would decide'), value: 'try' },
@@ -89,7 +128,7 @@ export class Rules {
     }
     const remove = vscode.l10n.t('Remove');
     const question = vscode.l10n.t('Remove the rule “{0}”?', ruleText(chosen.rule));
-    if ((await vscode.window.showWarningMessage(question, { modal: true }, remove)) === remove) await this.#remove(chosen);
+    if ((await vscode.window.showWarningMessage(question, { modal: true }, remove)) === remove) await this.#store.remove(chosen);
     await this.manage();
   }
 
@@ -106,7 +145,7 @@ export class Rules {
   #verdict(command: string): string {
     const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
     const cwd = session?.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
-    const rules = session ? this.of(session.id) : [...approvalRules(), ...this.#ofWorkspace()];
+    const rules = this.#store.of(session?.id);
     const ask: Approval = {
       kind: 'approval',
       id: 'try',
@@ -125,14 +164,6 @@ export class Rules {
     const allowing = decides('allow');
     if (allowing) return vscode.l10n.t('Allowed without asking, by the rule “{0}”.', ruleText(allowing));
     return vscode.l10n.t('No rule decides: you would be asked.');
-  }
-
-  #all(): readonly KnownRule[] {
-    return [
-      ...[...this.#sessions].flatMap(([sessionId, rules]) => rules.map((rule): KnownRule => ({ rule, scope: 'session', sessionId }))),
-      ...this.#ofWorkspace().map((rule): KnownRule => ({ rule, scope: 'workspace' })),
-      ...approvalRules().map((rule): KnownRule => ({ rule, scope: 'everywhere' })),
-    ];
   }
 
   /** What the user allowed an agent beyond one time, as far as the open sessions tell. */
@@ -155,24 +186,6 @@ export class Rules {
     if (scope === 'workspace') return vscode.l10n.t('in this workspace');
     const session = sessionId === undefined ? undefined : this.#desk.get(sessionId)?.store.now;
     return vscode.l10n.t('in the session “{0}”', session ? plainLabel(titleOf(session, 30)) : '');
-  }
-
-  async #remove({ rule, scope, sessionId }: KnownRule): Promise<void> {
-    const without = (rules: readonly ApprovalRule[]) => {
-      const at = rules.findIndex((one) => JSON.stringify(one) === JSON.stringify(rule));
-      return at < 0 ? rules : rules.toSpliced(at, 1);
-    };
-    if (scope === 'session' && sessionId !== undefined) this.#sessions.set(sessionId, without(this.#sessions.get(sessionId) ?? []));
-    else if (scope === 'workspace') await this.#setWorkspace(without(this.#ofWorkspace()));
-    else await setApprovalRules(without(approvalRules()));
-  }
-
-  #ofWorkspace(): readonly ApprovalRule[] {
-    return readRules(this.#workspace.get(WORKSPACE_KEY));
-  }
-
-  async #setWorkspace(rules: readonly ApprovalRule[]): Promise<void> {
-    await this.#workspace.update(WORKSPACE_KEY, rules);
   }
 }
 
