@@ -39,6 +39,8 @@ export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Ac
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     revert: (turnId, path) => withSession((sessionId) => call('revert', { sessionId, turnId, path })),
+    restoreFiles: (turnId) => withSession((sessionId) => call('restoreFiles', { sessionId, turnId })),
+    copySession: () => withSession((sessionId) => call('copySession', { sessionId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
     allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),

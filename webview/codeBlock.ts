@@ -1,4 +1,4 @@
-import { highlightLater } from './highlight.ts';
+import { highlightLater } from './highlighter.ts';
 import { icon } from './icons.ts';
 import { t } from './strings.ts';
 

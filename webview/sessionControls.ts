@@ -2,6 +2,7 @@ import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { OptionChoice, SessionOption } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
+import { count, money } from './amounts.ts';
 import { iconOf } from './icons.ts';
 import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
@@ -90,17 +91,4 @@ export function usageView(view: View): TemplateResult | typeof nothing {
   }
   const total = used ?? (input ?? 0) + (output ?? 0);
   return html`${total === 0 ? nothing : html`<span class="usage">${t('{0} tokens', count(total))}</span>`} ${paid}`;
-}
-
-function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
-  try {
-    return new Intl.NumberFormat(document.documentElement.lang || 'en', { style: 'currency', currency }).format(amount);
-  } catch {
-    return `${amount} ${currency}`;
-  }
-}
-
-function count(tokens: number): string {
-  if (tokens < 1000) return String(tokens);
-  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(tokens < 10_000 ? 1 : 0)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }

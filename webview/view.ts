@@ -20,6 +20,10 @@ export interface Act {
   openLink(uri: string): void;
   review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
   revert(turnId: string, path: string): void;
+  /** Brings back the files as they were before a turn; the user is asked first. */
+  restoreFiles(turnId: string): void;
+  /** Opens a copy of the session, where the agent can copy it. */
+  copySession(): void;
   remedy(remedy: Remedy): void;
   openTerminal(terminalId: string): void;
   /** `session`: allows this and the like of it for the session. `always`: opens the rule editor, whose rule answers this too. */

@@ -75,6 +75,10 @@ export interface Calls {
   };
   /** Takes back what a turn did to a file. */
   revert: { readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path: string }; readonly result: null };
+  /** Brings back the files as they were before a turn, once the user has said yes. */
+  restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: null };
+  /** Copies the conversation and shows the copy. */
+  copySession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
   /** Shows a terminal of the session in the editor's terminal panel, to look at. */
   openTerminal: { readonly params: { readonly sessionId: SessionId; readonly terminalId: string }; readonly result: null };

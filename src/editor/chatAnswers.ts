@@ -10,6 +10,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { CommandId } from './commands.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import { FileFinder } from './findFiles.ts';
+import type { Changes } from './review/changes.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Starter } from './starter.ts';
@@ -21,6 +22,7 @@ export interface ChatAnswersDeps {
   readonly agents: Agents;
   readonly approvals: Approvals;
   readonly review: Review;
+  readonly changes: Pick<Changes, 'restoreFiles'>;
   readonly changeSets: ChangeSets;
   readonly starter: Starter;
   readonly terminals: TerminalPanel;
@@ -63,6 +65,15 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
     },
     revert: async ({ sessionId, turnId, path: file }) => {
       await revertFile(known(sessionId).store.now, turnId, file, deps.changeSets.of(sessionId));
+      return null;
+    },
+    restoreFiles: async ({ sessionId, turnId }) => {
+      await deps.changes.restoreFiles(known(sessionId).id, turnId);
+      return null;
+    },
+    copySession: async ({ sessionId }) => {
+      sessions.switchTo(known(sessionId).id);
+      await deps.run('parley.copySession');
       return null;
     },
     insertAtCursor: async ({ text }) => {

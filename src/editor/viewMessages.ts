@@ -54,6 +54,8 @@ const calls = z.discriminatedUnion('method', [
   call('openLink', z.strictObject({ uri: short })),
   call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
   call('revert', z.strictObject({ sessionId: id, turnId: id, path: short })),
+  call('restoreFiles', z.strictObject({ sessionId: id, turnId: id })),
+  call('copySession', z.strictObject({ sessionId: id })),
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),

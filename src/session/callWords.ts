@@ -11,6 +11,8 @@ export interface CallWords {
   readonly code?: true;
   /** Where, after the thing. */
   readonly place?: string;
+  /** What came of it: "12 matches". */
+  readonly result?: string;
   /** What went wrong, after all else: "exit 1". */
   readonly problem?: string;
   /** Who decided, where it was not the user for this once. */
@@ -32,7 +34,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
   if (call.status !== 'done' || call.error || isPlan(call) || opens(call) || call.decision?.kind === 'answers') return undefined;
   if (call.kind === 'read') return 'read';
-  if (call.kind === 'search') return 'search';
+  if (call.kind === 'search' || subjectOf(ourTool(call)) !== undefined) return 'search';
   if (call.kind !== 'execute') return undefined;
   const exit = terminalOf(call, session)?.exit;
   return exit === undefined || exit.code === 0 ? 'run' : undefined;
@@ -67,6 +69,8 @@ function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): C
   if (isPlan(call)) return { verb: call.status === 'failed' ? t('Could not update the plan') : t('Updated the plan') };
   const stage = stageOf(call);
   if (opens(call) && stage !== 'failed') return fileWords(call, session.cwd, stage === 'running' ? t('Opening') : t('Opened'));
+  const looked = lookedAt(call, session.cwd);
+  if (looked !== undefined) return { verb: LOOK[stage](), ...looked };
   switch (call.kind) {
     case 'execute':
       return commandWords(call, session, stage);
@@ -113,6 +117,13 @@ const SEARCH: Readonly<Record<Stage, () => string>> = {
   failed: () => t('Could not search for'),
   rejected: () => t('Rejected searching for'),
   cancelled: () => t('Stopped searching for'),
+};
+const LOOK: Readonly<Record<Stage, () => string>> = {
+  running: () => t('Looking up'),
+  done: () => t('Looked up'),
+  failed: () => t('Could not look up'),
+  rejected: () => t('Rejected looking up'),
+  cancelled: () => t('Stopped looking up'),
 };
 const RUN: Readonly<Record<Stage, () => string>> = {
   running: () => t('Running'),
@@ -184,8 +195,24 @@ function searchWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const path = inputText(call, 'path', 'dir_path', 'directory', 'include');
   const place = path === undefined ? undefined : relativePath(path, cwd);
   const inside = place === undefined || place === '.' || place === cwd || place === '' ? {} : { place: t('in {0}', place) };
-  return { verb: SEARCH[stage](), thing: pattern, code: true, ...inside };
+  const matches = stage === 'done' ? matchesIn(call) : undefined;
+  const result = matches === undefined ? {} : { result: matches === 1 ? t('1 match') : t('{0} matches', matches) };
+  return { verb: SEARCH[stage](), thing: pattern, code: true, ...inside, ...result };
 }
+
+/** As the output says it, or else its lines that name a file; undefined when it reads like neither. */
+function matchesIn({ output }: ToolCall): number | undefined {
+  const text = output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text] : [])).join('\n');
+  if (text === '' || text.length > MOST_SEARCHED) return undefined;
+  const head = text.slice(0, 200);
+  if (/^\W*no (?:match|file|result)/i.test(head)) return 0;
+  const said = /^(?:found )?(\d{1,7}) (?:total )?(?:match|result|file|line|occurrence)/i.exec(head)?.[1];
+  if (said !== undefined) return Number(said);
+  const lines = text.split('\n').filter((line) => /^(?:[a-z]:)?[^\s:*?"<>|]{1,400}(?::\d+[:-]|$)/i.test(line) && /[./\\]/.test(line));
+  return lines.length > 0 ? lines.length : undefined;
+}
+/** A longer output is not counted, in UTF-16 units. */
+const MOST_SEARCHED = 200_000;
 
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const title = callTitle(call, cwd);
@@ -220,9 +247,44 @@ function isPlan({ name, kind }: ToolCall): boolean {
   return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
 }
 
-/** Our own tool that shows a file in the editor: nothing is read for the agent. */
-function opens({ name, title }: ToolCall): boolean {
-  return /(?:^|__)open_in_ide$/.test(name) || /(?:^|__)open_in_ide$/.test(title);
+/** One of Parley's own editor tools, whichever way the agent names those of a server; undefined for all others. */
+function ourTool({ name, title }: ToolCall): string | undefined {
+  const found =
+    /(?:^|__|[./: ])(open_in_ide|show_diff|get_diagnostics|get_selection|get_open_editors|go_to_definition|find_references|document_symbols)(?: \(.{0,80}\))?$/;
+  return (found.exec(name) ?? found.exec(title))?.[1];
+}
+
+/** A file or a change is shown in the editor: nothing is read for the agent. */
+function opens(call: ToolCall): boolean {
+  const tool = ourTool(call);
+  return tool === 'open_in_ide' || tool === 'show_diff';
+}
+
+/** What one of our tools that only look was asked for, and in which file. */
+function lookedAt(call: ToolCall, cwd: string): Pick<CallWords, 'thing' | 'place'> | undefined {
+  const thing = subjectOf(ourTool(call));
+  if (thing === undefined) return undefined;
+  const path = pathOf(call);
+  return path === undefined ? { thing } : { thing, place: t('in {0}', relativePath(path, cwd)) };
+}
+
+function subjectOf(tool: string | undefined): string | undefined {
+  switch (tool) {
+    case 'get_diagnostics':
+      return t('problems');
+    case 'get_selection':
+      return t('the selection');
+    case 'get_open_editors':
+      return t('open editors');
+    case 'go_to_definition':
+      return t('a definition');
+    case 'find_references':
+      return t('references');
+    case 'document_symbols':
+      return t('symbols');
+    default:
+      return undefined;
+  }
 }
 
 function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): Terminal | undefined {

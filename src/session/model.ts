@@ -91,6 +91,8 @@ export interface Turn {
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   readonly stop?: string;
   readonly error?: Fault;
+  /** What it used, as far as the agent says: tokens of the turn, and by how much the price of the conversation grew. */
+  readonly spent?: Pick<Usage, 'input' | 'output' | 'cost'>;
   /** The agent has dropped it from what it knows. */
   readonly forgotten?: true;
   /** What keeps the turn from showing progress just now: a retry, a compaction, servers starting. */

@@ -15,6 +15,7 @@ import type {
   Terminal,
   Turn,
   TurnId,
+  Usage,
 } from './model.ts';
 import {
   addPart,
@@ -147,7 +148,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'background.set':
       return event.tasks.length === 0 && !session.background?.length ? session : { ...session, background: event.tasks };
     case 'usage.set':
-      return { ...session, usage: { ...session.usage, ...event.usage } };
+      return used(session, event.usage);
     case 'title.set':
       return setTitle(session, event);
     case 'resume.set':
@@ -365,4 +366,28 @@ function changeTerminal(session: Session, event: Extract<SessionEvent, { type: '
 
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/** A running turn counts what is told during it as its own. */
+function used(session: Session, usage: Usage): Session {
+  const now = { ...session, usage: { ...session.usage, ...usage } };
+  const turn = session.turns.at(-1);
+  if (turn?.status !== 'running') return now;
+  const { input, output } = usage;
+  const cost = addedCost(turn, session, usage);
+  if (input === undefined && output === undefined && !cost) return now;
+  const spent = {
+    ...turn.spent,
+    ...(input === undefined ? {} : { input }),
+    ...(output === undefined ? {} : { output }),
+    ...(cost ? { cost } : {}),
+  };
+  return { ...now, turns: session.turns.with(-1, { ...turn, spent }) };
+}
+
+/** The agent tells the price of the whole conversation: before its first price only the first turn knows its share. */
+function addedCost(turn: Turn, { usage, turns }: Session, { cost }: Usage): Usage['cost'] {
+  const before = usage?.cost ?? (turns.length === 1 && cost ? { amount: 0, currency: cost.currency } : undefined);
+  if (!cost || !before || before.currency !== cost.currency || cost.amount < before.amount) return undefined;
+  return { amount: (turn.spent?.cost?.amount ?? 0) + cost.amount - before.amount, currency: cost.currency };
 }

@@ -18,6 +18,8 @@ try {
   console.log(stream('200,000 characters, 100 pieces a second', figures.paced));
   console.log(stream('1,000,000 characters, 1,000 pieces a second', figures.burst));
   console.log(`a session of 2,000 tool calls: ${figures.longSessionMB.toFixed(1)} MB of heap in the view`);
+  console.log(`a session of 1,000 turns opens in ${figures.opening.toFixed(0)} ms of main thread`);
+  console.log(`the host sends ${figures.hostBytes.toFixed(2)} bytes for each byte of a reply`);
 } finally {
   await browser.close();
 }

@@ -29,6 +29,8 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   openLink: { uri: 'https://example.com' },
   review: { sessionId: 's', askId: 'a' },
   revert: { sessionId: 's', turnId: 't', path: 'a' },
+  restoreFiles: { sessionId: 's', turnId: 't' },
+  copySession: { sessionId: 's' },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },
   allowMore: { sessionId: 's', askId: 'a', how: 'always' },

@@ -76,3 +76,29 @@ test('folded rows count what they hold', () => {
 test('times read as people say them', () => {
   assert.deepEqual([400, 4_200, 12_000, 65_000, 3_725_000].map(durationText), ['0.4 s', '4.2 s', '12 s', '1:05', '1:02:05']);
 });
+
+test('the editor tools of Parley have words under whichever name an agent lists them', () => {
+  const input = { path: '/w/src/a.ts' };
+  assert.equal(said(call({ name: 'get_diagnostics', input })), 'Looked up problems in src/a.ts');
+  assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Looking up problems');
+  assert.equal(
+    said(call({ name: 'tool', title: 'find_references (parley MCP Server)', status: 'failed', input })),
+    'Could not look up references in src/a.ts',
+  );
+  assert.equal(said(call({ name: 'show_diff', input })), 'Opened src/a.ts');
+  assert.equal(callGroup(call({ name: 'get_selection' }), session()), 'search');
+  assert.equal(said(call({ name: 'forget_diagnostics' })), 'Tool', 'only whole names');
+});
+
+test('a search says how much it found, where the output can be read', () => {
+  const found = (text: string) =>
+    callWords(
+      call({ kind: 'search', input: { pattern: 'foo' }, output: [{ kind: 'content', content: { type: 'text', text } }] }),
+      session(),
+    ).result;
+  assert.equal(found('Found 12 files\nsrc/a.ts'), '12 matches');
+  assert.equal(found('src/a.ts:3:foo()\nsrc/b.ts:9: foo'), '2 matches');
+  assert.equal(found('src/a.ts'), '1 match');
+  assert.equal(found('No matches found'), '0 matches');
+  assert.equal(found('It was nowhere to be seen, as far as that goes.'), undefined);
+});

@@ -410,3 +410,25 @@ test('calls and thoughts know how long they took; waiting for the user is not co
   assert.deepEqual([thought.startedAt, thought.endedAt], [100, 180]);
   assert.deepEqual([call.call.startedAt, call.call.endedAt], [900, 1_300]);
 });
+
+test('a turn knows its tokens and by how much the price grew; nothing is counted between turns', () => {
+  const cost = (amount: number): SessionEvent => ({ type: 'usage.set', usage: { cost: { amount, currency: 'USD' } } });
+  const session = run(
+    fresh(),
+    began('t'),
+    { type: 'usage.set', usage: { used: 10, input: 100, output: 20 } },
+    cost(0.25),
+    ended('t'),
+    cost(0.5),
+    began('u'),
+    cost(0.75),
+    cost(1.5),
+    ended('u'),
+  );
+  assert.deepEqual(
+    session.turns.map(({ spent }) => spent),
+    [{ input: 100, output: 20, cost: { amount: 0.25, currency: 'USD' } }, { cost: { amount: 1, currency: 'USD' } }],
+  );
+  const resumed = run(fresh(), began('t'), ended('t'), began('u'), cost(3), ended('u'));
+  assert.equal(resumed.turns[1]?.spent, undefined, 'what it cost before is unknown');
+});

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Session } from '../../src/session/model.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import './dom.ts';
+import { callPart, session as page, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
 
 function session(offers: { edit?: true }): Session {
@@ -40,7 +41,7 @@ test('an earlier message is edited in the composer and sent in its place; the ed
   await stage.settle();
   button(stage, EDIT, 1)?.click();
   await stage.settle();
-  button(stage, 'Do not edit')?.click();
+  button(stage, 'Cancel')?.click();
   await stage.settle();
   assert.deepEqual(
     [stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, stage.root.querySelector('.editing')],
@@ -87,11 +88,38 @@ test('with any agent the last message can be sent again, and an answer is copied
   const copied: string[] = [];
   const clipboard = { writeText: async (text: string) => void copied.push(text) };
   Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { clipboard } });
-  button(stage, 'Copy the answer as Markdown')?.click();
+  button(stage, 'Copy as Markdown')?.click();
+  button(stage, 'Copy as text')?.click();
   button(stage, 'Copy this message', 2)?.click();
-  assert.deepEqual(copied, ['It is **done**.', 'x']);
+  assert.deepEqual(copied, ['It is **done**.', 'It is done.', 'x']);
   button(stage, 'Send this message again')?.click();
   const [intent] = intents(stage);
   assert.ok(intent?.type === 'prompt');
   assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'x' }], undefined]);
+});
+
+test('below a turn stands what it took; files are brought back and the session is copied only where that can be', async () => {
+  const diff = { path: '/code/sample/a.ts', before: 'a', after: 'b' };
+  const turns = [
+    turn({ id: 'one' }),
+    turn({
+      id: 'two',
+      startedAt: Date.UTC(2026, 0),
+      endedAt: Date.UTC(2026, 0) + 12_000,
+      spent: { input: 4_000, output: 120, cost: { amount: 0.25, currency: 'USD' } },
+      parts: [
+        callPart({ id: 'e', kind: 'edit', output: [{ kind: 'diff', diff }] }),
+        callPart({ id: 'r', kind: 'execute', input: { command: 'npm test' } }),
+      ],
+    }),
+  ];
+  const plain = await Stage.open(page({ turns }));
+  assert.equal(plain.text('[data-turn=two] .sum .num'), '12 s · Ran 1 command · 4.1k tokens · $0.25');
+  assert.equal(button(plain, 'Go on in a copy of this session'), undefined);
+  await plain.press('Restore the files to before this message', '[data-turn=one]');
+  assert.deepEqual(plain.calls('restoreFiles'), [{ sessionId: 's1', turnId: 'one' }]);
+  const copies = await Stage.open(page({ turns: [turn({ id: 'one' })], link: { state: 'ready', offers: { fork: true } } }));
+  await copies.press('Go on in a copy of this session');
+  assert.deepEqual(copies.calls('copySession'), [{ sessionId: 's1' }]);
+  assert.equal(button(copies, 'Restore the files to before this message'), undefined);
 });

@@ -159,14 +159,14 @@ test('one command, and one call, can be stopped while they run, where the agent 
       terminals: [{ ...terminal, ...(exit ? { exit } : {}) }],
     });
   const stage = await Stage.open(at('running'));
-  await stage.press('Stop this command: npm test');
-  await stage.press('Stop only this: npm test');
+  await stage.press('Stop this command');
+  await stage.press('Stop npm test');
   assert.deepEqual(stage.intents, [
     { type: 'stopTerminal', terminalId: 'x' },
     { type: 'stopCall', callId: 'c' },
   ]);
   const after = await Stage.open(at('done', { code: 0, signal: null }));
-  assert.equal(after.all('button').filter((one) => /^Stop (this command|only this)/.test(one.getAttribute('aria-label') ?? '')).length, 0);
+  assert.equal(after.all('button').filter((one) => /^Stop (npm|this)/.test(one.getAttribute('aria-label') ?? '')).length, 0);
 });
 
 test('a call that is over while its command runs on reads as running', async () => {
@@ -206,11 +206,11 @@ test('whatever arrives between two frames is drawn once', async () => {
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
   assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);
-  await stage.press('Take back the changes to src/server.ts');
+  await stage.press('Take back: src/server.ts');
   assert.deepEqual(stage.calls('revert'), []);
   await stage.press('Take back');
   assert.deepEqual(stage.calls('revert'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts' }]);
-  await stage.press('Open diff of docs/port.md');
+  await stage.press('Open diff: docs/port.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/docs/port.md' }]);
 });
 
@@ -371,7 +371,94 @@ test('what the agent told a sub-agent is not said to be the words of the user', 
     { kind: 'prompt', id: 'x', parent: callPart().id, content: [{ type: 'text', text: 'Look at it' }] },
   ] as const;
   const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts })] }));
+  stage.find('.call-toggle').dispatchEvent(click());
+  await stage.settle();
   assert.match(stage.text('.inside'), /The prompt for the sub-agent/);
   assert.equal(stage.all('.inside .prompt').length, 0);
   assert.ok(!stage.text('.inside').includes('You'));
+});
+
+test('a sub-agent at work is one row with its latest step; its report is told once', async () => {
+  const agent = callPart({
+    id: 'a',
+    kind: 'other',
+    name: 'Agent',
+    title: 'Agent: Count the tests',
+    input: { prompt: 'Count' },
+    status: 'running',
+  });
+  const steps = [
+    callPart({ id: 'b', parent: 'a' }),
+    callPart({ id: 'c', parent: 'a', kind: 'search', name: 'Grep', status: 'running', input: { pattern: 'test(' } }),
+  ];
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [agent, ...steps] })] }));
+  assert.equal(stage.text('.call .words'), 'Agent: Count the tests · 2 steps');
+  assert.equal(stage.text('.latest'), 'Searching for test(');
+  assert.equal(stage.all('.inside').length, 0);
+  const report = 'There are **12** tests.';
+  const done = callPart({
+    id: 'a',
+    kind: 'other',
+    name: 'Agent',
+    title: 'Agent: Count the tests',
+    input: { prompt: 'Count' },
+    output: [{ kind: 'content', content: { type: 'text', text: report } }],
+  });
+  const over = await Stage.open(
+    session({ turns: [turn({ parts: [done, ...steps, { kind: 'text', id: 'p', parent: 'a', text: report }] })] }),
+  );
+  over.find('.call-toggle').dispatchEvent(click());
+  await over.settle();
+  assert.equal(over.text('.call-body').split('tests.').length - 1, 1);
+  assert.equal(over.all('.latest').length, 0);
+});
+
+test('an answered question keeps what was asked beside each answer', async () => {
+  const decision = {
+    kind: 'answers',
+    values: [
+      { label: 'Which database?', values: ['SQLite'] },
+      { label: 'Checks', values: ['Types', 'Tests'] },
+    ],
+  } as const;
+  const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ name: 'AskUserQuestion', kind: 'other', decision })] })] }));
+  assert.equal(stage.text('.call .words'), 'Answered SQLite; Types, Tests');
+  stage.find('.call-toggle').dispatchEvent(click());
+  await stage.settle();
+  assert.equal(stage.text('.given'), 'Which database?SQLiteChecksTypes, Tests');
+});
+
+test('changed lines have the colours of their language, with the mark of what changed in them', async () => {
+  const diff = { path: '/code/sample/a.ts', before: "const port = 'a'; // note\n", after: "const port = 'b'; // note\n" };
+  const stage = await Stage.open(
+    session({ turns: [turn({ status: 'running', parts: [callPart({ kind: 'edit', output: [{ kind: 'diff', diff }] })] })] }),
+  );
+  assert.deepEqual(
+    stage.all('.l').map((line) => [line.dataset.s, line.textContent]),
+    [
+      ['−', "const port = 'a'; // note"],
+      ['+', "const port = 'b'; // note"],
+    ],
+  );
+  assert.equal(stage.text('.l[data-s="+"] .hljs-keyword'), 'const');
+  assert.equal(stage.text('.l[data-s="+"] .changed'), 'b');
+  assert.equal(stage.text('.l[data-s="+"] .hljs-comment'), '// note');
+});
+
+test('the line above the composer has a clock, tells silence from work, and offers a restart after a while', async (t) => {
+  const now = 1_800_000_000_000;
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now });
+  const stage = await Stage.open(
+    session({ turns: [turn({ status: 'running', startedAt: now - 7_000, parts: [{ kind: 'thought', id: 'h', text: 'Hm' }] })] }),
+  );
+  assert.equal(stage.text('.strip-line'), 'Thinking 0:07');
+  t.mock.timers.tick(29_000);
+  assert.equal(stage.text('.strip-line'), 'Thinking 0:36');
+  t.mock.timers.tick(11_000);
+  assert.equal(stage.text('.strip-line'), 'No reply from Parley Agent 0:40');
+  t.mock.timers.tick(25_000);
+  await stage.press('Restart agent', '.strip-line');
+  assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
+  await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
+  assert.equal(stage.text('.strip-line'), 'Working 1:12');
 });

@@ -16,12 +16,12 @@ test('colours of a terminal become looks; other sequences are dropped', () => {
   ]);
 });
 
-test('a colour goes on over the end of a line, bright ones and foreign palettes are understood', () => {
+test('a colour goes on over the end of a line, bright ones are understood, and those of other palettes become the nearest', () => {
   assert.deepEqual(styledLines('\u001b[90ma\nb\u001b[38;5;200mc'), [
     [{ text: 'a', look: 'ansi-bright-black' }],
     [
       { text: 'b', look: 'ansi-bright-black' },
-      { text: 'c', look: 'ansi-bright-black' },
+      { text: 'c', look: 'ansi-bright-magenta' },
     ],
   ]);
 });

@@ -20,28 +20,34 @@ import { showMoreButton, shownCount } from './overflow.ts';
 import { plainText } from './plainText.ts';
 import { terminalView } from './terminal.ts';
 
-/** A tool call as one row of words; what it did and its raw input open below it. `inside` draws what a sub-agent did, in `steps` things. */
-export function callView(
-  view: View,
-  turnId: string,
-  call: ToolCall,
-  steps: number,
-  running: boolean,
-  inside: () => unknown,
-): TemplateResult {
+/** What a sub-agent did under its call. */
+export interface Inside {
+  readonly steps: number;
+  /** What it does just now. */
+  readonly latest?: ToolCall;
+  readonly draw: () => unknown;
+}
+
+/** A tool call as one row of words; what it did and its raw input open below it. */
+export function callView(view: View, turnId: string, call: ToolCall, running: boolean, { steps, latest, draw }: Inside): TemplateResult {
   const key = `${turnId}/${call.id}`;
-  const empty = steps === 0 && call.output.length === 0 && call.inputText === '' && call.input === undefined && !call.error;
-  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, steps, running));
+  const empty =
+    steps === 0 &&
+    call.output.length === 0 &&
+    call.inputText === '' &&
+    call.input === undefined &&
+    !call.error &&
+    call.decision?.kind !== 'answers';
+  const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, running));
   const status = runsOn(view, call) ? 'running' : call.status;
   const words = callWords(status === call.status ? call : { ...call, status }, view.session);
   const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
-  return html`<div class="call call-${status}" role="group" aria-label=${t('Tool call: {0}', visibleText(title))}>
+  return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line">
-      <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} title=${statusText(status)}
-        @click=${() => view.act.unfold(key, !open)}>
+      <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
         <span class="words">${wordsView(words)}${countsOf(call, words)}${
           steps > 0 ? html` <span class="faint">· ${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing
-        }${words.problem === undefined ? nothing : html` <span class="bad">· ${words.problem}</span>`}${
+        }${words.result === undefined ? nothing : html` <span class="faint">· ${words.result}</span>`}${words.problem === undefined ? nothing : html` <span class="bad">· ${words.problem}</span>`}${
           words.decided === undefined ? nothing : html` <span class="faint">· ${visible(words.decided)}</span>`
         }</span>
         <span class="end">${timeView(call, status)}</span>
@@ -52,13 +58,21 @@ export function callView(
     ${
       open
         ? html`<div class="call-body">
-            ${steps > 0 ? html`<div class="inside">${inside()}</div>` : nothing}
+            ${answersView(call)} ${steps > 0 ? html`<div class="inside">${draw()}</div>` : nothing}
             ${outputsView(view, turnId, key, call)} ${call.error && !saysError(call) ? faultView(view, key, call.error) : nothing}
             ${places(view, call)} ${rawView(view, key, call)}
           </div>`
-        : nothing
+        : latest && !isSettled(call)
+          ? html`<p class="latest faint">${wordsView(callWords(latest, view.session))}</p>`
+          : nothing
     }
   </div>`;
+}
+
+/** Each question with its answer. */
+function answersView({ decision }: ToolCall): unknown {
+  if (decision?.kind !== 'answers') return nothing;
+  return html`<dl class="given">${decision.values.map(({ label, values }) => html`<dt><bdi>${visible(label)}</bdi></dt><dd><bdi>${visible(values.join(', '))}</bdi></dd>`)}</dl>`;
 }
 
 function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
@@ -104,22 +118,19 @@ function openersOf(view: View, turnId: string, call: ToolCall): unknown {
 }
 
 function stopView(view: View, callId: string, title: string): TemplateResult {
-  return html`<button class="icon-button" type="button" title=${t('Stop only this')} aria-label=${t('Stop only this: {0}', visibleText(title))}
+  return html`<button class="icon-button" type="button" title=${t('Stop {0}', visibleText(title))} aria-label=${t('Stop {0}', visibleText(title))}
     @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
 /** Open by itself: work under way, what went wrong, and changes until their turn is over. */
-function usuallyOpen(view: View, call: ToolCall, steps: number, running: boolean): boolean {
+function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected') return false;
   if (call.error) return true;
   if (call.output.some((output) => output.kind === 'diff')) return running;
   // A call without an input is there only for what it shows.
   if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
-  return (
-    !isSettled(call) &&
-    (steps > 0 || (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal')))
-  );
+  return !isSettled(call) && (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal'));
 }
 
 /** The call is over for the agent, but the command it shows is not. */
@@ -128,27 +139,6 @@ function runsOn(view: View, call: ToolCall): boolean {
   const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
   // Only of those that can be stopped is it certain that their end is heard of.
   return commands.some((terminal) => terminal?.stops && !terminal.exit);
-}
-
-function statusText(status: ToolCall['status']): string {
-  switch (status) {
-    case 'pending':
-      return t('Pending');
-    case 'waiting':
-      return t('Waiting for you');
-    case 'running':
-      return t('Running');
-    case 'done':
-      return t('Done');
-    case 'ended':
-      return t('Ended: the agent did not say how');
-    case 'failed':
-      return t('Failed');
-    case 'rejected':
-      return t('Rejected');
-    case 'cancelled':
-      return t('Cancelled');
-  }
 }
 
 /** The agent's own name of the call and what it was given, for those who want to know exactly. */

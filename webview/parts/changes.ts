@@ -14,7 +14,7 @@ import { showMoreButton, shownCount } from './overflow.ts';
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const files = changedFiles(turn);
   if (files.length === 0 || turn.status === 'running') return nothing;
-  return html`<div class="changes" role="group" aria-label=${t('Changed files')}>
+  return html`<div class="changes" role="group" aria-label=${t('Changes')}>
     <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
     <ul>
       ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map(({ path, diffs }) => {
@@ -23,7 +23,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
         return html`<li>
           <button class="path-button" type="button" title=${visibleText(path)} @click=${() => view.act.open(path)}><bdi>${visible(shown)}</bdi></button>
           ${counts(diffs)}
-          <button class="icon-button" type="button" title=${t('Open diff')} aria-label=${t('Open diff of {0}', visibleText(shown))}
+          <button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}"
             @click=${() => view.act.review({ turnId: turn.id, path })}>${iconOf('diff')}</button>
           ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : isUnfolded(view.memory, key, false) ? confirm(view, turn.id, path, key) : undo(view, shown, key)}
         </li>`;
@@ -34,7 +34,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
 }
 
 function undo(view: View, shown: string, key: string): TemplateResult {
-  const label = t('Take back the changes to {0}', visibleText(shown));
+  const label = `${t('Take back')}: ${visibleText(shown)}`;
   const ask = () => {
     view.act.unfold(key, true);
     // The question stands where the button was that had the focus.
@@ -52,8 +52,8 @@ function confirm(view: View, turnId: string, path: string, key: string): Templat
     view.act.unfold(key, false);
     view.act.focus(undoId(key));
   };
-  return html`<span class="confirm" role="group" aria-label=${t('Take back?')}>
-    <span>${t('Take back?')}</span>
+  return html`<span class="confirm" role="group" aria-label=${t('Take back')}>
+    <span>${t('Take back')}</span>
     <button class="text-button danger" type="button" id=${key} @click=${revert}>${t('Take back')}</button>
     <button class="text-button" type="button" @click=${keep}>${t('Keep')}</button>
   </span>`;

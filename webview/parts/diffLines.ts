@@ -1,8 +1,12 @@
+import { until } from 'lit/directives/until.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
+import { highlightedLines } from '../highlighter.ts';
 import { iconOf } from '../icons.ts';
+import { loaded, onDemand } from '../onDemand.ts';
+import type { Styled } from '../sgr.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
@@ -44,10 +48,10 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
     last = some.at(-1)?.before ?? some.at(-1)?.after ?? last;
     return [
       gap > 0 ? html`<span class="gap">${gap === 1 ? t('1 unchanged line') : t('{0} unchanged lines', gap)}</span>` : nothing,
-      hunkView(some),
+      hunkView(some, languageOf(diff.path)),
     ];
   });
-  return html`<div class="box diff-lines" tabindex="0" role="group" aria-label=${t('Changed lines')} dir="ltr">${shown}${
+  return html`<div class="box diff-lines" tabindex="0" role="group" aria-label=${t('Changes')} dir="ltr">${shown}${
     total > LINES_SHOWN
       ? html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:lines`, !whole)}>
             ${iconOf('down')}${whole ? t('Show less') : t('Show all {0} lines', total)}
@@ -68,17 +72,72 @@ function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
   return pieces;
 }
 
-function hunkView(lines: readonly DiffLine[]): readonly TemplateResult[] {
-  const partners = partnersOf(lines);
-  return lines.map((line, at) => lineView(line, partners.get(at)));
+/** Coloured as soon as the highlighter is there. */
+function hunkView(lines: readonly DiffLine[], language: string): unknown {
+  const draw = () => {
+    const partners = partnersOf(lines);
+    const looks = looksOf(lines, language);
+    return lines.map((line, at) => lineView(line, partners.get(at), looks.get(line)));
+  };
+  if (loaded('highlight')) return draw();
+  const plain = draw();
+  return until(
+    onDemand('highlight').then(draw, () => plain),
+    plain,
+  );
 }
 
-function lineView({ sign, text, before, after }: DiffLine, partner: string | undefined): TemplateResult {
+function languageOf(path: string): string {
+  return (/[^./\\]+$/.exec(path)?.[0] ?? '').toLowerCase();
+}
+
+/** Each side is read as one text, so that what spans lines keeps its look. */
+function looksOf(lines: readonly DiffLine[], language: string): ReadonlyMap<DiffLine, readonly Styled[]> {
+  const looks = new Map<DiffLine, readonly Styled[]>();
+  for (const left of ['+', '-']) {
+    const side = lines.filter(({ sign }) => sign !== left);
+    const coloured = highlightedLines(side.map(({ text }) => text).join('\n'), language);
+    for (const [at, line] of side.entries()) if (coloured?.[at]) looks.set(line, coloured[at]);
+  }
+  return looks;
+}
+
+function lineView(
+  { sign, text, before, after }: DiffLine,
+  partner: string | undefined,
+  looks: readonly Styled[] = [{ text, look: '' }],
+): TemplateResult {
   const shownSign = sign === '-' ? '−' : sign;
   const number = after ?? before;
-  return html`<span class="l" data-s=${shownSign} title=${number === undefined ? nothing : t('line {0}', number)}>${
-    partner === undefined ? visible(text) : marked(text, partner)
-  }</span>`;
+  const changed = partner === undefined ? undefined : changedIn(text, partner);
+  return html`<span class="l" data-s=${shownSign} title=${number === undefined ? nothing : t('line {0}', number)}>${withMark(looks, changed)}</span>`;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+function withMark(looks: readonly Styled[], changed: Range | undefined): unknown {
+  if (!changed) return looks.map(runView);
+  const pieces: { readonly run: Styled; readonly inside: boolean }[] = [];
+  let at = 0;
+  for (const { text, look } of looks) {
+    const cuts = [0, changed.from - at, changed.to - at, text.length].map((cut) => Math.min(text.length, Math.max(0, cut)));
+    for (const [part, from] of cuts.slice(0, 3).entries()) {
+      const piece = text.slice(from, cuts[part + 1]);
+      if (piece !== '') pieces.push({ run: { text: piece, look }, inside: part === 1 });
+    }
+    at += text.length;
+  }
+  const first = pieces.findIndex(({ inside }) => inside);
+  const last = pieces.findLastIndex(({ inside }) => inside);
+  const drawn = pieces.map(({ run }) => runView(run));
+  return [drawn.slice(0, first), html`<span class="changed">${drawn.slice(first, last + 1)}</span>`, drawn.slice(last + 1)];
+}
+
+function runView({ text, look }: Styled): unknown {
+  return look === '' ? visible(text) : html`<span class=${look}>${visible(text)}</span>`;
 }
 
 /** Removed lines and the added ones in their place, by their place in the list: the text each is compared with. */
@@ -101,20 +160,18 @@ function partnersOf(lines: readonly DiffLine[]): ReadonlyMap<number, string> {
   return partners;
 }
 
-/** What differs between the two, widened to whole words; nothing is marked where little is alike. */
-function marked(text: string, other: string): unknown {
+/** What differs between the two, widened to whole words; nothing where little is alike. */
+function changedIn(text: string, other: string): Range | undefined {
   const most = Math.min(text.length, other.length);
   let from = 0;
   while (from < most && text[from] === other[from]) from += 1;
   let end = 0;
   while (end < most - from && text[text.length - 1 - end] === other[other.length - 1 - end]) end += 1;
   const alike = text.slice(0, from).trim().length + text.slice(text.length - end).trim().length;
-  if (alike * 4 < Math.min(text.trim().length, other.trim().length)) return visible(text);
+  if (alike * 4 < Math.min(text.trim().length, other.trim().length)) return undefined;
   const isWord = (at: number) => /[\p{L}\p{N}_]/u.test(text[at] ?? '');
   while (from > 0 && isWord(from) && isWord(from - 1)) from -= 1;
   let to = text.length - end;
   while (to < text.length && isWord(to) && isWord(to - 1)) to += 1;
-  return to <= from
-    ? visible(text)
-    : html`${visible(text.slice(0, from))}<span class="changed">${visible(text.slice(from, to))}</span>${visible(text.slice(to))}`;
+  return to > from ? { from, to } : undefined;
 }

@@ -25,7 +25,7 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
     entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
   const restart = (elapsed: number) =>
     elapsed >= 2 * SILENT && !waits
-      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart')}</button>`
+      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart agent')}</button>`
       : nothing;
   const state = (elapsed: number) => (elapsed >= SILENT && !waits ? t('No reply from {0}', view.session.agent.name) : words);
   const silence = (elapsed: number) => (elapsed >= SILENT && !waits ? clock(heardAt) : clock(turn.startedAt));

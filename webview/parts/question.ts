@@ -44,15 +44,15 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
     ${countdownView(ask.until)}
     <div class="fields">${ask.fields.map((field, index) => fieldView(view, ask, field, index, given, problems.get(field.id)))}</div>
     <div class="answers">
-      <button class="button primary" type="submit" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 && event.preventDefault()}>${
-        ask.fields.length > 1 ? t('Send answers') : t('Send answer')
-      }</button>
+      <button class="button primary" type="submit" ?disabled=${problems.size > 0} @click=${(event: MouseEvent) => event.detail > 1 && event.preventDefault()}>${t(
+        'Send',
+      )}</button>
       ${
         refusal === undefined
           ? nothing
           : html`<button class="button" type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'option', optionId: refusal })}>${t('Decline')}</button>`
       }
-      <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" title=${t('Do not answer')} @click=${(event: MouseEvent) => leave(event, { kind: 'cancelled' })}>${t('Skip')}</button>
+      <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'cancelled' })}>${t('Skip')}</button>
     </div>
   </form>`;
 }

@@ -1,7 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { durationText } from '../../src/session/callWords.ts';
+import { durationText, groupWords } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
+import { changedFiles } from '../../src/session/select.ts';
+import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
+
 import { t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { COMPOSER_ID, type View } from '../view.ts';
@@ -11,41 +14,72 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
-/** At a message: copy it, or say it differently where the agent can take back what came after. */
+/** At a message: copy it, say it differently where the agent can take back what came after, and bring back the files from before it. */
 export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
-  if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session))) return nothing;
+  const { turns } = view.session;
+  const mayRestore = turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some((one) => changedFiles(one).length > 0);
+  if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session) && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => edit(view, turn)) : nothing}
+    ${mayRestore ? small('undo', t('Restore the files to before this message'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
 }
 
-/** Below a finished turn: how long it took, its answer to copy, and the last one to ask for again. */
+/** Below a finished turn: what it took, its answer to copy; below the last one also ways to go on from it. */
 export function summaryView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.status === 'running') return nothing;
+  const { session } = view;
   const answer = turn.parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');
-  const last = view.session.turns.at(-1) === turn && turn.status !== 'failed' && turn.prompt.length > 0;
+  const last = session.turns.at(-1) === turn;
+  const mayRepeat = last && turn.status !== 'failed' && turn.prompt.length > 0;
+  const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
   const again = () =>
     view.act.intent({
       type: 'prompt',
       turnId: crypto.randomUUID(),
       content: turn.prompt,
-      ...(mayEdit(view.session) ? { replaces: turn.id } : {}),
+      ...(mayEdit(session) ? { replaces: turn.id } : {}),
     });
-  const took = turn.endedAt === undefined || turn.startedAt < SINCE ? undefined : turn.endedAt - turn.startedAt;
-  if (answer === '' && !last && took === undefined) return nothing;
+  const words = spentText(turn);
+  if (answer === '' && !mayRepeat && !mayCopy && words === '') return nothing;
   return html`<div class="sum">
-    <span class="num">${took === undefined ? nothing : durationText(took)}</span>
-    ${answer === '' ? nothing : small('copy', t('Copy the answer as Markdown'), () => view.act.copy(answer))}
-    ${last ? small('retry', mayEdit(view.session) ? t('Ask for another answer') : t('Send this message again'), again) : nothing}
+    <span class="num">${words}</span>
+    ${answer === '' ? nothing : small('copy', t('Copy as Markdown'), () => view.act.copy(answer))}
+    ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(event)))}
+    ${mayRepeat ? small('retry', mayEdit(session) ? t('Ask for another answer') : t('Send this message again'), again) : nothing}
+    ${mayCopy ? small('branch', t('Go on in a copy of this session'), () => view.act.copySession()) : nothing}
   </div>`;
+}
+
+/** Time, commands, tokens and price, each where it is known. */
+function spentText(turn: Turn): string {
+  const { endedAt, startedAt, spent } = turn;
+  const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute').length;
+  const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
+  return [
+    endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
+    commands === 0 ? '' : groupWords(Array.from({ length: commands }, () => 'run' as const)),
+    tokens === 0 ? '' : t('{0} tokens', count(tokens)),
+    spent?.cost ? (money(spent.cost) ?? '') : '',
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+/** The words as they are drawn, without those of sub-agents. */
+function plainAnswer(event: Event): string {
+  const answer = (event.currentTarget as HTMLElement).closest('.answer');
+  const texts = [...(answer?.querySelectorAll<HTMLElement>(':scope > .markdown') ?? [])];
+  // biome-ignore lint/performance/useDomNodeTextContent: the other one joins lines
+  return texts.map((one) => one.innerText.trim()).join('\n\n');
 }
 
 /** Earlier times are none: conversations that agents tell again may have no dates. */
 const SINCE = Date.UTC(2020, 0);
 
-function small(icon: IconName, label: string, run: () => void): TemplateResult {
+function small(icon: IconName, label: string, run: (event: Event) => void): TemplateResult {
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
 }
 
@@ -85,8 +119,8 @@ export function replacedTurn({ session, memory }: View): string | undefined {
 /** Above the composer while an earlier message is being edited. */
 export function editingView(view: View): TemplateResult {
   return html`<div class="editing faint" role="status">
-    <span>${t('Editing an earlier message: sending it takes back everything after it.')}</span>
-    <button class="icon-button" type="button" title=${t('Do not edit')} aria-label=${t('Do not edit')}
+    <span>${t('Sending this takes back everything after the message you edit.')}</span>
+    <button class="icon-button" type="button" title=${t('Cancel')} aria-label=${t('Cancel')}
       @click=${() => view.act.remember({ draft: '', attachments: [], mentions: {}, replaces: undefined })}>${iconOf('cross')}</button>
   </div>`;
 }

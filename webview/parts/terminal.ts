@@ -1,6 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Terminal } from '../../src/session/model.ts';
-import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { type Styled, styledLines } from '../sgr.ts';
 import { t } from '../strings.ts';
@@ -24,7 +23,7 @@ export function terminalView(view: View, key: string, terminal: Terminal | undef
     ${
       cut || terminal.dropped > 0
         ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>
-            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show the end only')) : earlierText(lines.length - shown.length)}
+            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : earlierText(lines.length - shown.length)}
           </button>`
         : nothing
     }
@@ -42,18 +41,18 @@ function earlierText(lines: number): string {
   return lines === 1 ? t('1 earlier line') : t('{0} earlier lines', lines);
 }
 
-function stopView(view: View, { id, command }: Terminal): TemplateResult {
-  return html`<button class="icon-button" type="button" title=${t('Stop this command')} aria-label=${t('Stop this command: {0}', visibleText(command))}
+function stopView(view: View, { id }: Terminal): TemplateResult {
+  return html`<button class="icon-button" type="button" title=${t('Stop this command')} aria-label=${t('Stop this command')}
     @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 
 /** The row of the call tells of the usual ends. */
 function exitText({ exit }: Terminal, named: string | undefined): string {
-  if (!exit) return named === undefined ? t('Running…') : '';
+  if (!exit) return named === undefined ? t('Running') : '';
   if (exit.stopped) return t('Stopped');
-  if (exit.signal !== null) return t('Ended by {0}', exit.signal);
+  if (exit.signal !== null) return t('ended by {0}', exit.signal);
   if (exit.code === 0 && named !== undefined) return '';
-  return exit.code === null ? t('Ended') : t('Exit code {0}', exit.code);
+  return exit.code === null ? t('Ended') : t('exit {0}', exit.code);
 }
 
 function withoutEmptyEnd(lines: readonly (readonly Styled[])[]): readonly (readonly Styled[])[] {

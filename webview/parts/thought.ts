@@ -11,7 +11,7 @@ export function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>
   return fold(view, {
     key: part.id,
     look: growing ? 'thought growing' : 'thought',
-    summary: html`<span>${growing ? t('Thinking…') : took(part)}</span>`,
+    summary: html`<span>${growing ? t('Thinking') : took(part)}</span>`,
     body: () => textView(part.text, done),
   });
 }

@@ -2,12 +2,12 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { callGroup, groupWords } from '../../src/session/callWords.ts';
-import type { Fault, Part, Session, Turn } from '../../src/session/model.ts';
+import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { callView } from './call.ts';
+import { callView, type Inside } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView } from './content.ts';
 import { faultView, noticeView } from './fault.ts';
@@ -118,21 +118,32 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
     case 'content':
       return contentView(view, key, part.content, done);
     case 'prompt':
-      return part.parent === undefined
-        ? promptView(view, key, part.content, t('You, while the agent was working'))
-        : taskView(view, key, part.content);
+      return part.parent === undefined ? promptView(view, key, part.content) : taskView(view, key, part.content);
     case 'notice':
       return noticeView(view, key, part.notice);
     case 'call':
-      return callView(view, turn.id, part.call, family.get(part.id)?.length ?? 0, !done, () => partsView(view, turn, family, part.id));
+      return callView(view, turn.id, part.call, !done, insideOf(view, turn, family, part.call));
   }
+}
+
+/** What the output of its call repeats is not drawn twice. */
+function insideOf(view: View, turn: Turn, family: Family, call: ToolCall): Inside {
+  const parts = family.get(call.id) ?? [];
+  const report = call.output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text.trim()] : []));
+  const shown = parts.filter((part) => part.kind !== 'text' || !report.some((text) => text === part.text.trim()));
+  const latest = parts.findLast((part) => part.kind === 'call');
+  return {
+    steps: parts.filter(({ kind }) => kind === 'call').length || parts.length,
+    ...(latest ? { latest: latest.call } : {}),
+    draw: () => partsView(view, turn, new Map(family).set(call.id, shown), call.id),
+  };
 }
 
 /** What was said into the turn and waits to be taken up. */
 function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
   if (part.kind !== 'prompt' || !part.pending) return nothing;
   return html`<div class="pending">
-    ${promptView(view, `${turn.id}/${part.id}`, part.content, t('You, while the agent was working'))}
+    ${promptView(view, `${turn.id}/${part.id}`, part.content)}
     <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
   </div>`;
 }

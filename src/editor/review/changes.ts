@@ -131,11 +131,12 @@ export class Changes implements Disposable {
   }
 
   /** Asks for a prompt and puts the files back to before it, after showing what that changes. */
-  async restoreFiles(): Promise<void> {
-    const id = this.#host.active;
+  /** Without a turn the user chooses one. */
+  async restoreFiles(id = this.#host.active, turnId?: string): Promise<void> {
     const set = this.#sets.of(id);
     const session = id === undefined ? undefined : this.#host.get(id)?.store.now;
     if (!set || !session) return;
+    if (turnId !== undefined) return this.#restoreTo(set, turnId);
     const turns = session.turns.filter((turn) => set.checkpoints.includes(turn.id)).toReversed();
     const choices = turns.map((turn) => ({
       label: titleOf({ ...session, title: '', turns: [turn] }) || vscode.l10n.t('Prompt'),

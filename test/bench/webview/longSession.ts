@@ -1,3 +1,4 @@
+import type { Session, ToolCall, Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 import { Store } from '../../../src/session/store.ts';
 
@@ -44,4 +45,34 @@ export function longSession(): Store {
     if (at % PER_TURN === PER_TURN - 1) store.apply({ type: 'turn.ended', turnId, at, status: 'done' });
   }
   return store;
+}
+
+/** A session of 1,000 turns, each a question, an edit and an answer in markdown. */
+export function manyTurns(): Session {
+  const { now } = new Store(newSession('many', { protocol: 'bench', name: 'bench' }, '/project'));
+  const turns = Array.from({ length: 1_000 }, (_, at): Turn => {
+    const call: ToolCall = {
+      id: `call${at}`,
+      name: 'Edit',
+      title: `Edit src/file${at}.ts`,
+      kind: 'edit',
+      status: 'done',
+      inputText: '',
+      output: [{ kind: 'diff', diff: { path: `/project/src/file${at}.ts`, before: 'let a = 1;\n', after: 'const a = 1;\n' } }],
+      locations: [],
+    };
+    const text = `## Step ${at}\n\nIt is **done**: see \`src/file${at}.ts\`.\n\n- one\n- two\n\n\`\`\`ts\nconst a = ${at};\n\`\`\`\n`;
+    return {
+      id: `turn${at}`,
+      startedAt: at,
+      endedAt: at + 1,
+      prompt: [{ type: 'text', text: `request ${at}` }],
+      parts: [
+        { kind: 'call', id: call.id, call },
+        { kind: 'text', id: `text${at}`, text },
+      ],
+      status: 'done',
+    };
+  });
+  return { ...now, turns };
 }

@@ -3,8 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
 import type { Browser, CDPSession, Page } from 'playwright-core';
+import { Outbox } from '../../../src/bridge/outbox.ts';
+import { Store } from '../../../src/session/store.ts';
+import { session, turn } from '../../webview/page/sessions.ts';
 import { END_MARK, oneFence, pieces, reply } from './corpus.ts';
-import { longSession } from './longSession.ts';
+import { longSession, manyTurns } from './longSession.ts';
 
 /** What the built view (dist/webview) costs while a reply streams in. CPU is the main thread's, in milliseconds. */
 export interface ViewFigures {
@@ -18,6 +21,10 @@ export interface ViewFigures {
   readonly burst: StreamFigures;
   /** MB of heap after a session of 2,000 tool calls has come, beyond what the empty view has. */
   readonly longSessionMB: number;
+  /** CPU until a session of 1,000 turns is on the page. */
+  readonly opening: number;
+  /** Bytes of the host's messages for each byte of a reply of 200,000 characters that comes in pieces. */
+  readonly hostBytes: number;
 }
 export interface StreamFigures {
   readonly absorbed: number;
@@ -56,6 +63,8 @@ export async function measureView(browser: Browser): Promise<ViewFigures> {
       paced: await streamed(browser, url, reply(200_000), 4_000, 100),
       burst: await streamed(browser, url, reply(1_000_000), 20_000, 1_000),
       longSessionMB: await longSessionHeap(browser, url),
+      opening: await opening(browser, url),
+      hostBytes: hostBytes(),
     };
   } finally {
     server.close();
@@ -109,9 +118,47 @@ function longSessionHeap(browser: Browser, url: string): Promise<number> {
       postMessage({ type: 'sessions', list: [], profiles: [], active: session.id });
       postMessage({ type: 'snapshot', sessionId: session.id, seq: 1, session });
     }, longSession().now);
-    await page.waitForSelector('.call');
+    await page.waitForSelector('.call-group');
     return (await heap(cdp)) - before;
   });
+}
+
+function opening(browser: Browser, url: string): Promise<number> {
+  return withPage(browser, url, async (page, cdp) => {
+    const session = manyTurns();
+    const before = await cpu(cdp);
+    await page.evaluate((shown) => {
+      postMessage({ type: 'sessions', list: [], profiles: [], active: shown.id });
+      postMessage({ type: 'snapshot', sessionId: shown.id, seq: 1, session: shown });
+    }, session);
+    await page.waitForSelector('[data-turn="turn999"]');
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))');
+    return (await cpu(cdp)) - before;
+  });
+}
+
+/** The host sends every 33 ms: three pieces, at 100 a second. */
+function hostBytes(): number {
+  const text = reply(200_000);
+  const store = new Store(session({ id: 's', turns: [turn({ id: 't', status: 'running' })] }));
+  let bytes = 0;
+  let flush = () => {};
+  const outbox = new Outbox(
+    (message) => {
+      if (message.type === 'patch') bytes += Buffer.byteLength(JSON.stringify(message));
+    },
+    (run) => {
+      flush = run;
+    },
+  );
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  for (const [at, piece] of pieces(text, 4_000).entries()) {
+    outbox.take('s', { type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: piece });
+    if (at % 3 === 2) flush();
+  }
+  flush();
+  return bytes / Buffer.byteLength(text);
 }
 
 /** MB in use after the garbage is gone. */
@@ -154,6 +201,7 @@ async function serve(): Promise<{ readonly url: string; readonly server: Server 
     '/page.js': ['text/javascript', page.outputFiles[0]?.text ?? ''],
     '/worker.js': ['text/javascript', worker],
     '/main.js': ['text/javascript', await readFile('dist/webview/main.js', 'utf8')],
+    '/highlight.js': ['text/javascript', await readFile('dist/webview/highlight.js', 'utf8')],
     '/main.css': ['text/css', await readFile('dist/webview/main.css', 'utf8')],
   };
   const server = createServer((request, answer) => {

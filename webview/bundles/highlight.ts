@@ -61,39 +61,7 @@ const languages: Readonly<Record<string, LanguageFn>> = {
 };
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
 
-/** Longer code stays plain. */
-const LONGEST = 60_000;
-
-interface Job {
-  readonly code: HTMLElement;
-  readonly text: string;
-  readonly language: string;
-}
-const jobs: Job[] = [];
-
-/** Colours a finished piece of code when the view has nothing else to do. Unknown languages stay plain. */
-export function highlightLater(code: HTMLElement, text: string, language: string): void {
-  if (text.length > LONGEST || !hljs.getLanguage(language)) return;
-  jobs.push({ code, text, language });
-  if (jobs.length === 1) whenIdle(work);
-}
-
-function work(deadline?: IdleDeadline): void {
-  do {
-    const job = jobs.shift();
-    if (job?.code.isConnected) colour(job);
-  } while (jobs.length > 0 && deadline && deadline.timeRemaining() > 4);
-  if (jobs.length > 0) whenIdle(work);
-}
-
-function colour(job: Job): void {
-  const { value } = hljs.highlight(job.text, { language: job.language, ignoreIllegals: true });
-  const holder = document.createElement('template');
-  holder.innerHTML = value;
-  job.code.replaceChildren(holder.content);
-}
-
-function whenIdle(run: (deadline?: IdleDeadline) => void): void {
-  if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: 1000 });
-  else setTimeout(run, 0);
+/** The code as HTML with hljs classes; undefined for a language that is unknown here. */
+export function highlight(text: string, language: string): string | undefined {
+  return hljs.getLanguage(language) ? hljs.highlight(text, { language, ignoreIllegals: true }).value : undefined;
 }

@@ -1,0 +1,4 @@
+import { provide } from '../onDemand.ts';
+import { highlight } from './highlight.ts';
+
+provide({ highlight: { highlight } });

@@ -1,0 +1,41 @@
+/** Bundles beside the view's own. Each is a script that is loaded at its first use and puts what it exports on the page. */
+export interface Bundles {
+  readonly highlight: Pick<typeof import('./bundles/highlight.ts'), 'highlight'>;
+}
+type Provided = { [B in keyof Bundles]?: Bundles[B] };
+
+/** Where the scripts find each other: each sets its own member, and this file reads it. */
+const page = globalThis as typeof globalThis & { parleyBundles?: Provided };
+// Known only while the view's own script runs for the first time.
+const own = document.currentScript;
+const [address, nonce] = own && 'src' in own ? [own.src, own.nonce ?? ''] : ['', ''];
+const asked = new Map<keyof Bundles, Promise<void>>();
+
+/** What a bundle exports, if it is there already. */
+export function loaded<B extends keyof Bundles>(name: B): Bundles[B] | undefined {
+  return page.parleyBundles?.[name];
+}
+
+/** Settles when the bundle is there; rejects when it cannot be loaded. Loads it once. */
+export function onDemand(name: keyof Bundles): Promise<void> {
+  const under = asked.get(name) ?? (loaded(name) ? Promise.resolve() : load(name));
+  asked.set(name, under);
+  return under;
+}
+
+function load(name: string): Promise<void> {
+  if (address === '') return Promise.reject(new Error(`no ${name} here`));
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.nonce = nonce;
+    script.src = address.replace(/[^/]*$/, `${name}.js`);
+    script.onload = () => resolve();
+    script.onerror = () => reject(new Error(`${name} could not be loaded`));
+    document.head.append(script);
+  });
+}
+
+/** For the entry of a bundle. */
+export function provide(parts: Provided): void {
+  page.parleyBundles = { ...page.parleyBundles, ...parts };
+}
