@@ -144,8 +144,10 @@ function hostBytes(): number {
   let bytes = 0;
   let flush = () => {};
   const outbox = new Outbox(
-    (message) => {
-      if (message.type === 'patch') bytes += Buffer.byteLength(JSON.stringify(message));
+    {
+      post: (message) => {
+        if (message.type === 'patch') bytes += Buffer.byteLength(JSON.stringify(message));
+      },
     },
     (run) => {
       flush = run;
