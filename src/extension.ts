@@ -17,6 +17,7 @@ import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
 import { outsidePorts } from './editor/outsidePorts.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
+import { RecentCommands } from './editor/recentCommands.ts';
 import { Changes, fileEffects } from './editor/review/changes.ts';
 import { ReviewDocuments } from './editor/review/documents.ts';
 import { showProposalLenses } from './editor/review/proposalLenses.ts';
@@ -155,7 +156,14 @@ function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, 
   const terminals = life.own(new TerminalPanel(sessions));
   chat.serve({
     desk: sessions,
-    answers: chatAnswers({ ...core, ...surfaces, terminals, newId: randomUUID, run: (id) => commands[id]() }),
+    answers: chatAnswers({
+      ...core,
+      ...surfaces,
+      terminals,
+      recent: life.own(new RecentCommands()),
+      newId: randomUUID,
+      run: (id) => commands[id](),
+    }),
     profiles: () => agents.lines(),
     typing: {
       noted: () => {
@@ -175,6 +183,7 @@ function applySettings(life: Lifetime, { log, output, secrets, protocols }: Core
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
+    chat.agentsChanged();
     clearTimeout(rest);
     rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
   };

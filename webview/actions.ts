@@ -4,22 +4,23 @@ import type { Host } from './host.ts';
 import { absolute } from './links.ts';
 import { t } from './strings.ts';
 import type { Ui } from './ui.ts';
-import type { Act } from './view.ts';
+import type { Act, Popup } from './view.ts';
 
 export interface ActNeeds {
   readonly host: Host;
   readonly mirror: Mirror;
   readonly ui: Ui;
   readonly changed: () => void;
-  readonly focus: (id: string) => void;
+  readonly draw: () => void;
+  readonly popup: { now: Popup | undefined };
   /** Tells the user something, in sight and aloud. */
   readonly say: (text: string, level: 'info' | 'error') => void;
 }
 
 /** What templates may set going, for whichever session is shown when it happens. */
-export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Act {
+export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeeds): Act {
   const call = <M extends Call['method']>(method: M, params: Calls[M]['params']) => {
-    host.call(method, params).catch((error: unknown) => say(error instanceof Error ? error.message : String(error), 'error'));
+    host.call(method, params).catch((error: unknown) => say(messageOf(error), 'error'));
   };
   const withSession = (act: (sessionId: string) => void) => {
     if (mirror.session) act(mirror.session.id);
@@ -28,8 +29,38 @@ export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Ac
     ui.change(mirror.session?.id ?? '', change);
     changed();
   };
+  const show: Act['show'] = (next) => {
+    popup.now = next;
+    changed();
+  };
   return {
     remember,
+    show,
+    focus: (id) => {
+      draw();
+      document.getElementById(id)?.focus();
+    },
+    reveal: (id) => {
+      draw();
+      document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
+    },
+    attach: (kind) => {
+      const id = mirror.session?.id ?? '';
+      host.call('attach', { kind }).then(
+        (found) => {
+          ui.change(id, { attachments: [...ui.memory(id).attachments, ...found] });
+          changed();
+        },
+        (error: unknown) => say(messageOf(error), 'error'),
+      );
+    },
+    loadModels: () => {
+      host.call('models', {}).then(
+        (models) => popup.now?.kind === 'picker' && show({ ...popup.now, models }),
+        (error: unknown) => say(t('The models could not be listed: {0}', messageOf(error)), 'error'),
+      );
+    },
+    useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
     intent: (intent) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent })),
     open: (path, line) => {
@@ -51,10 +82,13 @@ export function actions({ host, mirror, ui, changed, focus, say }: ActNeeds): Ac
       );
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
-    focus,
     newSession: (how) => call('newSession', how),
     switchSession: (sessionId) => call('switchSession', { sessionId }),
     closeSession: (sessionId) => call('closeSession', { sessionId }),
     trust: () => call('trustWorkspace', {}),
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -32,7 +32,7 @@ export class Completion {
     const mention = mentionAt(text, caret);
     // What we know ourselves stands until the agent's own suggestions come, and where it has none.
     if (commands) this.#show(commands);
-    else if (mention) void this.#files(mention, this.#asked);
+    else if (mention) void this.#mentions(mention, this.#asked);
     else this.close();
     const { link } = session;
     if (link.state !== 'ready' || !link.offers.hints) return;
@@ -65,14 +65,21 @@ export class Completion {
     this.#changed();
   }
 
-  async #files({ query, from, to }: { readonly query: string; readonly from: number; readonly to: number }, asked: number): Promise<void> {
-    const found = await this.#host.call('findFiles', { query }).catch(() => []);
+  async #mentions(
+    { query, from, to }: { readonly query: string; readonly from: number; readonly to: number },
+    asked: number,
+  ): Promise<void> {
+    const found = await this.#host.call('findMentions', { query }).catch(() => []);
     if (asked !== this.#asked || (this.menu?.kind === 'hint' && this.menu.items.length > 0)) return;
-    const items = found.map(({ path, label }): MenuItem => ({ label, insert: `@${label} `, path }));
+    const items = found.map((mention): MenuItem => {
+      const { label, detail } = mention;
+      // A place stays named in the text; a context is only attached.
+      return { label, insert: 'path' in mention ? `@${label} ` : '', mention, ...(detail ? { hint: detail } : {}) };
+    });
     const { looking, problem } = this.menu ?? {};
     // What is known of the agent's own search stands above ours, whatever ours has found.
     const told = { ...(looking ? { looking } : {}), ...(problem === undefined ? {} : { problem }) };
-    if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'file', items, from, to, ...told });
+    if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'mention', items, from, to, ...told });
     if (!this.menu) return;
     this.menu = undefined;
     this.#changed();

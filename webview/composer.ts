@@ -1,19 +1,21 @@
 import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { MentionedPlace } from '../src/bridge/contract.ts';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isBusy, readsHistory, runningTurn } from '../src/session/select.ts';
 import { contentOf, droppedPaths } from './attach.ts';
+import { attachmentsView } from './attachments.ts';
 import { commandHint } from './commandMenu.ts';
 import { Completion } from './completion.ts';
 import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
-import { mentioned } from './mentions.ts';
+import { named } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
-import { chip, chipLabel } from './parts/content.ts';
 import { editingView, replacedTurn } from './parts/retryActions.ts';
+import { pickerView, pillView } from './picker.ts';
 import { queueView } from './queue.ts';
-import { backgroundView, modeView, optionsView, usageView } from './sessionControls.ts';
+import { backgroundView, usageView } from './sessionControls.ts';
 import { t } from './strings.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
@@ -51,24 +53,20 @@ export class Composer {
     const idle = memory.draft.trim() === '' && memory.attachments.length === 0;
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
-      ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
+      ${pickerView(view)} ${menu ? menuView(menu, at, (index) => this.#choose(index)) : nothing}
       ${replacedTurn(view) === undefined ? nothing : editingView(view)}
       <div class="composer-box">
-        ${
-          memory.attachments.length === 0
-            ? nothing
-            : html`<ul class="chips" aria-label=${t('Attachments')}>
-                ${memory.attachments.map((content, index) => this.#attachment(view, content, index))}
-              </ul>`
-        }
+        ${attachmentsView(view, named(memory.draft, memory.mentions))}
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
-          aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${busy ? t('Write what comes next…') : t('Ask, or type / for commands and @ for files')}
+          aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${session.id === '' ? t('Ask anything') : t('Ask {0}', session.agent.name)}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
-          <div class="composer-choices">${modeView(view)} ${optionsView(view)} ${backgroundView(view)} ${usageView(view)}</div>
-          <div class="composer-buttons">
+          <div class="composer-choices">
+            <button class="icon-button" type="button" title=${t('Add context')} aria-label=${t('Add context')} @click=${this.#addContext}>${iconOf('plus')}</button>
+            ${pillView(view)} ${backgroundView(view)}</div>
+          <div class="composer-buttons">${usageView(view)}
           ${
             busy && offers.steer && !idle
               ? html`<button class="icon-button" type="button" title=${t('Say it now, into the running turn (Ctrl+Enter)')} aria-label=${t('Say it now, into the running turn')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
@@ -101,12 +99,6 @@ export class Composer {
     this.#write(draft.slice(0, from) + content.text + draft.slice(area?.selectionEnd ?? from), from + content.text.length);
   }
 
-  #attachment(view: View, content: Content, index: number): TemplateResult {
-    const label = t('Remove {0}', chipLabel(content, view.session.cwd));
-    const remove = () => view.act.remember({ attachments: view.memory.attachments.filter((_, other) => other !== index) });
-    return html`<li class="attachment">${chip(view, content)}<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${remove}>${iconOf('cross')}</button></li>`;
-  }
-
   /** Writes the draft and puts the caret, at once: keys may follow before the next frame. */
   #write(draft: string, caret: number): void {
     const area = this.#ref.value;
@@ -129,6 +121,16 @@ export class Composer {
     const area = this.#ref.value;
     if (area && area === document.activeElement && area.value.startsWith('/')) this.#look(area);
   }
+
+  /** Opens the menu of what can be attached, as an @ typed at the caret does. */
+  readonly #addContext = (): void => {
+    const area = this.#ref.value;
+    if (!area) return;
+    area.focus();
+    const before = area.value.slice(0, area.selectionStart);
+    this.insert({ type: 'text', text: before === '' || /\s$/.test(before) ? '@' : ' @' });
+    this.#look(area);
+  };
 
   readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
 
@@ -188,10 +190,13 @@ export class Composer {
     if (!menu || !item || !area) return;
     this.#completion.close();
     const view = this.#view;
-    if (view && item.path !== undefined) view.act.remember({ mentions: { ...view.memory.mentions, [item.label]: item.path } });
+    const { mention } = item;
+    if (view && mention && 'path' in mention)
+      view.act.remember({ mentions: { ...view.memory.mentions, [item.label]: placeContent(mention) } });
     this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);
     area.focus();
-    this.#look(area);
+    if (mention && !('path' in mention)) view?.act.attach(mention.kind);
+    else this.#look(area);
   }
 
   #recall(event: KeyboardEvent, back: number, caret: 'start' | 'end'): void {
@@ -210,7 +215,7 @@ export class Composer {
     const text = view.memory.draft.trim();
     const content: Content[] = [
       ...(text === '' ? [] : [{ type: 'text', text } as const]),
-      ...mentioned(text, view.memory.mentions),
+      ...named(text, view.memory.mentions).map(({ content: one }) => one),
       ...view.memory.attachments,
     ];
     if (content.length === 0) return;
@@ -279,4 +284,9 @@ function historyOf(view: View | undefined): readonly string[] {
     const text = prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
     return text === '' ? [] : [text];
   });
+}
+
+/** A folder ends with a slash; a symbol is its line. */
+function placeContent({ path, line }: MentionedPlace): Content {
+  return { type: 'file', path, ...(line === undefined ? {} : { lines: [line, line] }) };
 }

@@ -1,5 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { Mention } from '../src/bridge/contract.ts';
 import { visibleText } from '../src/session/visible.ts';
+import { type IconName, iconOf } from './icons.ts';
 import { t } from './strings.ts';
 
 /** A line of the menu above the composer. */
@@ -10,11 +12,11 @@ export interface MenuItem {
   readonly hint?: string;
   /** What stands in the text in place of `from`..`to` once the item is chosen. */
   readonly insert: string;
-  /** The file it names, when it is one. */
-  readonly path?: string;
+  /** What it names, after an @. */
+  readonly mention?: Mention;
 }
 export interface Menu {
-  readonly kind: 'command' | 'file' | 'hint';
+  readonly kind: 'command' | 'mention' | 'hint';
   readonly items: readonly MenuItem[];
   readonly from: number;
   readonly to: number;
@@ -31,7 +33,7 @@ export const MENU_ID = 'composer-menu';
 
 /** The list above the composer. Focus stays in the composer; the chosen line is told through aria-activedescendant. */
 export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
-  const label = menu.kind === 'file' ? t('Files') : menu.kind === 'command' ? t('Commands') : t('Suggestions');
+  const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
   return html`<div class="menu">
     ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('The agent is looking for suggestions…')}</div>` : nothing}
     ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('No suggestions from the agent: {0}', visibleText(menu.problem))}</div>`}
@@ -40,10 +42,22 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
       (item, index) =>
         html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'}
           @mousedown=${(event: Event) => event.preventDefault()} @click=${() => choose(index)}>
-          <span class="menu-label"><bdi>${item.label}</bdi>${item.hint ? html` <span class="faint">${item.hint}</span>` : nothing}</span>
+          <span class="menu-label">${item.mention ? iconOf(icons[item.mention.kind]) : nothing}<bdi>${item.label}</bdi>${item.hint ? html` <span class="menu-hint">${item.hint}</span>` : nothing}</span>
           ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
         </div>`,
     )}
     </div>
   </div>`;
 }
+
+const icons: Readonly<Record<Mention['kind'], IconName>> = {
+  file: 'file',
+  folder: 'folder',
+  symbol: 'symbol',
+  selection: 'selection',
+  problems: 'warning',
+  changes: 'diff',
+  terminal: 'execute',
+  openEditors: 'copy',
+  browse: 'clip',
+};

@@ -1,9 +1,9 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
-import type { ToView } from '../src/bridge/contract.ts';
+import type { ProfileLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Command, Content, Session } from '../src/session/model.ts';
+import type { Command, Content, Session, SessionId } from '../src/session/model.ts';
 import { actions } from './actions.ts';
 import { announcement } from './announcer.ts';
 import { Composer } from './composer.ts';
@@ -17,7 +17,7 @@ import { stripView } from './parts/plan.ts';
 import { Scroller } from './scroller.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
-import type { Act, View } from './view.ts';
+import type { Act, Popup, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
 const SAID_FOR_MS = 6000;
@@ -52,7 +52,7 @@ export class Chat {
   #trusted = true;
   #known = false;
   #commands: readonly Command[] = [];
-  #listOpen = false;
+  readonly #popup: { now: Popup | undefined } = { now: undefined };
   #frame = 0;
   /** Something in the page was pressed since the keys last went elsewhere: they are where the user wants them. */
   #pressed = false;
@@ -70,11 +70,7 @@ export class Chat {
     this.#mirror = new Mirror((message) => host.post(message));
     const changed = () => this.#schedule();
     const say = (text: string, level: 'info' | 'error') => this.#say(text, level);
-    const focus = (id: string) => {
-      this.draw();
-      document.getElementById(id)?.focus();
-    };
-    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, focus, say });
+    this.#act = actions({ host, mirror: this.#mirror, ui: this.#ui, changed, draw: () => this.draw(), popup: this.#popup, say });
     this.#composer = new Composer({
       host,
       changed,
@@ -101,12 +97,16 @@ export class Chat {
     this.#frame = 0;
     const session = this.#mirror.session ?? NOBODY;
     if (session.id !== this.#shownSession) this.#switch(session);
-    const ui = this.#ui;
+    const [ui, popup] = [this.#ui, this.#popup];
     const view: View = {
       session,
       // As it is when it is asked for: a key may follow another before the next frame.
       get memory() {
         return ui.memory(session.id);
+      },
+      profile: this.#profile(session.id),
+      get popup() {
+        return popup.now;
       },
       act: this.#act,
     };
@@ -122,8 +122,7 @@ export class Chat {
 
   #template(view: View): TemplateResult {
     const { session } = view;
-    const header = { listOpen: this.#listOpen, toggleList: (open: boolean) => this.#toggleList(open) };
-    return html`${headerView(this.#mirror, this.#act, header)} ${linkView(view)}
+    return html`${headerView(this.#mirror, this.#act, view.popup)} ${linkView(view)}
       ${keyed(
         session.id,
         html`<main class="scroller">
@@ -141,6 +140,11 @@ export class Chat {
         ${this.#composer.template(view)}
       </section>
       <div class="sr-only" role="status" aria-live="polite">${this.#announced}</div>`;
+  }
+
+  #profile(id: SessionId): ProfileLine | undefined {
+    const line = this.#mirror.sessions.find((one) => one.id === id);
+    return this.#mirror.profiles.find((one) => one.id === line?.profile);
   }
 
   #contentOf(view: View): TemplateResult | typeof nothing {
@@ -190,6 +194,7 @@ export class Chat {
     if (this.#shownSession === '') this.#ui.adopt(session.id);
     // What was said last was said of another session.
     else this.#announced = '';
+    this.#popup.now = undefined;
     this.#shownSession = session.id;
     this.#shownTurns = TURNS_AT_ONCE;
     this.#scroller?.stop();
@@ -251,11 +256,6 @@ export class Chat {
   /** A session for what waits, when none came by itself. */
   #begin(): void {
     if (this.#waiting && this.#mirror.active === undefined) this.#act.newSession({});
-  }
-
-  #toggleList(open: boolean): void {
-    this.#listOpen = open;
-    this.draw();
   }
 
   #say(text: string, level: 'info' | 'error'): void {

@@ -7,8 +7,8 @@ export interface SessionMemory {
   readonly attachments: readonly Content[];
   /** The turn the draft is meant to be said instead of. */
   readonly replaces?: string | undefined;
-  /** Name in the draft -> path, of every file that was chosen after an @. */
-  readonly mentions: Readonly<Record<string, string>>;
+  /** Name in the draft -> what it stands for, of everything that was chosen after an @. */
+  readonly mentions: Readonly<Record<string, Content>>;
   /** Key of a foldable thing -> open or not, where the user chose. */
   readonly unfolded: Readonly<Record<string, boolean>>;
   /** Half-given answers: ask id -> field id -> values. */
@@ -78,6 +78,14 @@ function read(saved: unknown): [SessionId, SessionMemory][] {
   if (typeof saved !== 'object' || saved === null || !('memories' in saved) || !Array.isArray(saved.memories)) return [];
   return saved.memories.flatMap((entry: unknown): [SessionId, SessionMemory][] => {
     if (!Array.isArray(entry) || typeof entry[0] !== 'string' || typeof entry[1] !== 'object' || entry[1] === null) return [];
-    return [[entry[0], { ...EMPTY, ...(entry[1] as Partial<SessionMemory>) }]];
+    const memory = { ...EMPTY, ...(entry[1] as Partial<SessionMemory>) };
+    return [[entry[0], { ...memory, mentions: contentsOf(memory.mentions) }]];
   });
+}
+
+/** An earlier version kept paths. */
+function contentsOf(mentions: Readonly<Record<string, Content | string>>): SessionMemory['mentions'] {
+  return Object.fromEntries(
+    Object.entries(mentions).map(([name, one]) => [name, typeof one === 'string' ? { type: 'file', path: one } : one]),
+  );
 }

@@ -1,14 +1,25 @@
-import type { Calls, ViewIntent } from '../src/bridge/contract.ts';
-import type { Remedy, Session } from '../src/session/model.ts';
+import type { Calls, ContextKind, ModelLine, ProfileLine, ViewIntent } from '../src/bridge/contract.ts';
+import type { Content, Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
 /** The field the user writes to the agent in. */
 export const COMPOSER_ID = 'composer';
+/** The button that opens the picker of model and mode. */
+export const PICKER_ID = 'picker';
+
+/** What is open over the chat; one thing at a time. `at` is the active row, once the user has moved. */
+export type Popup =
+  | { readonly kind: 'picker'; readonly query: string; readonly at?: number; readonly models?: readonly ModelLine[] }
+  | { readonly kind: 'sessions' }
+  | { readonly kind: 'preview'; readonly content: Content };
 
 /** What a template may look at besides its own piece of the session, and what it may set going. */
 export interface View {
   readonly session: Session;
   readonly memory: SessionMemory;
+  /** The agent the session was started with, as it is configured now. */
+  readonly profile: ProfileLine | undefined;
+  readonly popup: Popup | undefined;
   readonly act: Act;
 }
 
@@ -36,6 +47,14 @@ export interface Act {
   remember(change: Partial<SessionMemory>): void;
   /** Draws what has changed and gives the element of that id the focus, at once: a key may follow before the next frame. */
   focus(id: string): void;
+  /** Draws at once, and scrolls the element of that id into sight. */
+  reveal(id: string): void;
+  show(popup: Popup | undefined): void;
+  /** Gathers a context of the editor and attaches it. */
+  attach(kind: ContextKind): void;
+  /** Fetches the models of the configured endpoint for the open picker. */
+  loadModels(): void;
+  useModel(name: string): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
   closeSession(id: string): void;

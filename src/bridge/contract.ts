@@ -31,6 +31,8 @@ export interface SessionLine {
   readonly id: SessionId;
   readonly title: string;
   readonly agent: string;
+  /** Id of the profile it was started with. */
+  readonly profile: string;
   readonly state: 'opening' | 'ready' | 'busy' | 'closed';
   readonly asks: number;
   readonly at: number;
@@ -39,7 +41,32 @@ export interface ProfileLine {
   readonly id: string;
   readonly name: string;
   readonly isDefault?: true;
+  /** The model that is configured for the bundled agent, '' for none. Absent for agents that choose their own. */
+  readonly model?: string;
 }
+/** A model that the configured endpoint offers. */
+export interface ModelLine {
+  readonly name: string;
+  /** In and out, for a million tokens: "$3 / $15". */
+  readonly price?: string;
+}
+/** What can be put into a prompt after an @. A file, folder or symbol has its place; the rest is gathered when it is chosen. */
+export type Mention = MentionedPlace | MentionedContext;
+export interface MentionedPlace {
+  readonly kind: 'file' | 'folder' | 'symbol';
+  readonly label: string;
+  readonly detail?: string;
+  readonly path: string;
+  readonly line?: number;
+}
+export interface MentionedContext {
+  readonly kind: ContextKind;
+  readonly label: string;
+  readonly detail?: string;
+}
+/** `browse`: files that the user picks in a dialog. */
+export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
+export type ContextKind = (typeof CONTEXT_KINDS)[number];
 
 /** What is changed before it is allowed is changed in the editor's diff, not in the view. */
 export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
@@ -60,8 +87,13 @@ export type Call = {
 
 /** The questions of the view that need an answer. Paths are absolute; lines 1-based. */
 export interface Calls {
-  /** At most 50 paths relative to the workspace folder, best first. */
-  findFiles: { readonly params: { readonly query: string }; readonly result: readonly { readonly path: string; readonly label: string }[] };
+  /** What fits the text after an @, best first; at most 60. Labels of places are relative to the workspace folder. */
+  findMentions: { readonly params: { readonly query: string }; readonly result: readonly Mention[] };
+  /** What goes into the prompt for a context that was chosen; empty when there is none any more. */
+  attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
+  /** The models that the configured endpoint offers; rejects when it cannot be asked. */
+  models: { readonly params: Record<string, never>; readonly result: readonly ModelLine[] };
+  useModel: { readonly params: { readonly name: string }; readonly result: null };
   hints: {
     readonly params: { readonly sessionId: SessionId; readonly text: string; readonly cursor: number };
     readonly result: readonly { readonly label: string; readonly value: string; readonly description?: string }[];

@@ -86,7 +86,12 @@ export class Agents {
 
   lines(): readonly ProfileLine[] {
     const { id } = this.default();
-    return this.all().map((one) => ({ id: one.id, name: one.name, ...(one.id === id ? { isDefault: true as const } : {}) }));
+    return this.all().map((one) => ({
+      id: one.id,
+      name: one.name,
+      ...(one.id === id ? { isDefault: true as const } : {}),
+      ...(one.id === BUNDLED_AGENT ? { model: modelSettings().name } : {}),
+    }));
   }
 
   async launch(profile: Profile, session: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {

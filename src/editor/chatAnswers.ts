@@ -8,11 +8,16 @@ import type { Remedy, SessionId } from '../session/model.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { CommandId } from './commands.ts';
+import { contextContent } from './context.ts';
 import { closeSession, restartAgent } from './endWork.ts';
-import { FileFinder } from './findFiles.ts';
+import { MentionFinder } from './findMentions.ts';
+import { listModels } from './models.ts';
+import type { RecentCommands } from './recentCommands.ts';
 import type { Changes } from './review/changes.ts';
 import { revertFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
+import type { Secrets } from './secrets.ts';
+import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
 import { inWorkspace, isNamedBy } from './workspaceFiles.ts';
@@ -26,6 +31,8 @@ export interface ChatAnswersDeps {
   readonly changeSets: ChangeSets;
   readonly starter: Starter;
   readonly terminals: TerminalPanel;
+  readonly recent: RecentCommands;
+  readonly secrets: Secrets;
   readonly newId: () => string;
   readonly run: (command: CommandId) => unknown;
 }
@@ -33,14 +40,24 @@ export interface ChatAnswersDeps {
 /** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
 export function chatAnswers(deps: ChatAnswersDeps): Answers {
   const { sessions, agents, approvals, review, starter, terminals } = deps;
-  const files = new FileFinder();
+  const mentions = new MentionFinder(deps.recent);
   const known = (id: SessionId): LiveSession => {
     const session = sessions.get(id);
     if (!session) throw new Error(vscode.l10n.t('That session is not open any more.'));
     return session;
   };
   return {
-    findFiles: ({ query }) => files.find(query),
+    findMentions: ({ query }) => mentions.find(query),
+    attach: ({ kind }) => contextContent(kind, deps.recent.last),
+    models: async () => {
+      const { baseUrl } = modelSettings();
+      return baseUrl === '' ? [] : listModels(baseUrl, await deps.secrets.modelKey());
+    },
+    useModel: async ({ name }) => {
+      const { baseUrl } = modelSettings();
+      await setModel({ baseUrl, name });
+      return null;
+    },
     hints: ({ sessionId, text, cursor }) => known(sessionId).hints(text, Math.min(cursor, text.length)),
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);

@@ -228,12 +228,13 @@ export class ChatLink implements Disposable {
   }
 }
 
-function sessionLine({ id, store }: HostedSession): SessionLine {
+function sessionLine({ id, store, profile }: HostedSession): SessionLine {
   const { now } = store;
   return {
     id,
     title: titleOf(now),
     agent: now.agent.name,
+    profile,
     state: stateOf(now),
     asks: now.asks.length,
     at: now.turns.at(-1)?.startedAt ?? 0,

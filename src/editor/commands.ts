@@ -10,9 +10,9 @@ import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Rules } from './approvals/rules.ts';
-import { fileContents, selectionContent } from './attach.ts';
 import type { Chat } from './chat.ts';
 import { configureModel } from './configureModel.ts';
+import { fileContents, selectionContent } from './context.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import type { Output } from './output.ts';
 import { pickAgent } from './pickAgent.ts';
@@ -110,7 +110,7 @@ function sessionCommands(deps: CommandDeps) {
       if (session && (await runSlashCommand(session, inputs, deps.newId))) await chat.focus();
     },
     'parley.addSelection': async () => {
-      const content = selectionContent();
+      const content = selectionContent(true);
       if (content) await chat.insert([content]);
     },
     'parley.addFile': async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),

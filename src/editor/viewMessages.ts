@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { FromView } from '../bridge/contract.ts';
+import { CONTEXT_KINDS, type FromView } from '../bridge/contract.ts';
 
 /** What the webview may say. It is not trusted: everything is checked and bounded before anything else looks at it. */
 
@@ -48,7 +48,10 @@ const remedy = z.enum(['retry', 'continue', 'restart', 'showLog', 'pickAgent', '
 const call = <M extends string, P extends z.core.$ZodType>(method: M, params: P) =>
   z.strictObject({ type: z.literal('call'), id: z.number(), method: z.literal(method), params });
 const calls = z.discriminatedUnion('method', [
-  call('findFiles', z.strictObject({ query: short })),
+  call('findMentions', z.strictObject({ query: short })),
+  call('attach', z.strictObject({ kind: z.enum(CONTEXT_KINDS) })),
+  call('models', nothing),
+  call('useModel', z.strictObject({ name: z.string().check(z.minLength(1), z.maxLength(512)) })),
   call('hints', z.strictObject({ sessionId: id, text, cursor: z.number().check(z.int(), z.gte(0)) })),
   call('open', z.strictObject({ path: short, line: z.optional(whole) })),
   call('openLink', z.strictObject({ uri: short })),

@@ -177,21 +177,21 @@ test('intents reach their session; unknown sessions and asks that are gone are d
 
 test('calls are answered, failures told, and nonsense answered too where it has a number', async () => {
   const { page, link, problems } = open({
-    findFiles: async ({ query }) => [{ path: `/${query}`, label: query }],
+    findMentions: async ({ query }) => [{ kind: 'file', path: `/${query}`, label: query }],
     open: async () => {
       throw new Error('outside');
     },
   });
   page.say({ type: 'ready' });
   page.posted.length = 0;
-  page.say({ type: 'call', id: 1, method: 'findFiles', params: { query: 'x' } });
+  page.say({ type: 'call', id: 1, method: 'findMentions', params: { query: 'x' } });
   page.say({ type: 'call', id: 2, method: 'open', params: { path: '/etc' } });
   page.say({ type: 'call', id: 3, method: 'nothing', params: {} });
   page.say('rubbish');
   await frame();
   assert.deepEqual(
     page.posted.filter((message) => message.type === 'reply'),
-    [{ type: 'reply', id: 1, result: [{ path: '/x', label: 'x' }] }],
+    [{ type: 'reply', id: 1, result: [{ kind: 'file', path: '/x', label: 'x' }] }],
   );
   assert.deepEqual(page.posted.flatMap((message) => (message.type === 'failed' ? [message.id] : [])).sort(), [2, 3]);
   assert.equal(problems.length, 3);
@@ -201,13 +201,13 @@ test('calls are answered, failures told, and nonsense answered too where it has 
 test('after its end nothing is left: no listener, no answer', async () => {
   let answer: (files: []) => void = () => {};
   const { page, link, a } = open({
-    findFiles: () =>
+    findMentions: () =>
       new Promise((resolve) => {
         answer = resolve;
       }),
   });
   page.say({ type: 'ready' });
-  page.say({ type: 'call', id: 1, method: 'findFiles', params: { query: '' } });
+  page.say({ type: 'call', id: 1, method: 'findMentions', params: { query: '' } });
   a.apply(began('t'));
   page.posted.length = 0;
   link.dispose();

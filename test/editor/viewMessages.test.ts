@@ -23,7 +23,10 @@ const intents: { readonly [T in ViewIntent['type']]: Extract<ViewIntent, { type:
   setOption: { type: 'setOption', optionId: 'o', value: true },
 };
 const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
-  findFiles: { query: 'x' },
+  findMentions: { query: 'x' },
+  attach: { kind: 'problems' },
+  models: {},
+  useModel: { name: 'qwen3-coder' },
   hints: { sessionId: 's', text: '/', cursor: 1 },
   open: { path: '/a', line: 3 },
   openLink: { uri: 'https://example.com' },

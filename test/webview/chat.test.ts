@@ -270,20 +270,19 @@ test('the end of a turn is said aloud, the words that stream in are not', async 
 
 test('sessions stand newest first, say who waits, and are switched and begun from the header', async () => {
   const lines = [
-    { id: 's1', title: 'One', agent: 'A', state: 'busy', asks: 0, at: 1 },
-    { id: 's2', title: 'Two', agent: 'B', state: 'ready', asks: 2, at: 2 },
+    { id: 's1', title: 'One', agent: 'A', profile: 'a', state: 'busy', asks: 0, at: 1 },
+    { id: 's2', title: 'Two', agent: 'B', profile: 'b', state: 'ready', asks: 2, at: 2 },
   ] as const;
   const stage = await Stage.open(session({ title: 'One' }), { lines });
-  assert.match(stage.text('.title-button'), /One 2/);
+  assert.equal(stage.text('.title-button'), 'One');
+  assert.equal(stage.text('.header .ghost'), '2 waiting', 'of other sessions, beside the title');
   stage.find('.title-button').dispatchEvent(click());
   await stage.settle();
   assert.match(stage.text('.session-button'), /^Two.*Waits for you/);
   stage.all('.session-button')[0]?.dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.root.querySelector('.sessions'), null);
-  await stage.press('New session with another agent…');
   assert.deepEqual(stage.calls('switchSession'), [{ sessionId: 's2' }]);
-  assert.deepEqual(stage.calls('newSession'), [{ pick: true }]);
 });
 
 test('without trust nothing can be started but the way to it', async () => {
@@ -345,8 +344,9 @@ test('no script, handler or picture from elsewhere gets into the page from a ses
 
 test('how full the context is, from a share alone, and what runs in the background', async () => {
   const stage = await Stage.open(session({ usage: { share: 0.421 }, background: [{ id: 'b', text: 'npm run build' }] }));
-  assert.match(stage.text('.composer-choices'), /1 in the background 42 %/);
-  assert.equal(stage.find('.composer-choices meter').getAttribute('aria-label'), '42 % of the context window used');
+  assert.match(stage.text('.composer-choices'), /1 in the background/);
+  const meter = stage.find('.composer-bar [role=meter]');
+  assert.deepEqual([meter.getAttribute('aria-valuenow'), meter.getAttribute('aria-label')], ['42', 'Context 42 % full']);
 });
 
 test('what was said of one session is not what is said of the next', async () => {

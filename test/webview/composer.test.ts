@@ -129,10 +129,10 @@ test('Escape closes the menu, and with no menu left it stops the turn; what is t
 test('@ asks the host for files; the chosen one goes along with the prompt for as long as it is named', async () => {
   const stage = await Stage.open(session({}));
   await stage.type('look at @ser');
-  assert.deepEqual(stage.calls('findFiles'), [{ query: 'ser' }]);
+  assert.deepEqual(stage.calls('findMentions'), [{ query: 'ser' }]);
   const call = stage.sent.findLast((message) => message.type === 'call');
   assert.ok(call?.type === 'call');
-  stage.post({ type: 'reply', id: call.id, result: [{ path: '/code/sample/src/server.ts', label: 'src/server.ts' }] });
+  stage.post({ type: 'reply', id: call.id, result: [{ kind: 'file', path: '/code/sample/src/server.ts', label: 'src/server.ts' }] });
   await stage.settle();
   await stage.key('Enter');
   assert.equal(stage.composer.value, 'look at @src/server.ts ');
@@ -154,7 +154,7 @@ test('an answer about files that comes too late opens no menu', async () => {
   const call = stage.sent.findLast((message) => message.type === 'call');
   await stage.type('something else');
   assert.ok(call?.type === 'call');
-  stage.post({ type: 'reply', id: call.id, result: [{ path: '/a', label: 'a' }] });
+  stage.post({ type: 'reply', id: call.id, result: [{ kind: 'file', path: '/a', label: 'a' }] });
   await stage.settle();
   assert.equal(stage.root.querySelector('[role=listbox]'), null);
 });

@@ -61,7 +61,7 @@ test('Escape while the agent looks takes the question back, and a late answer op
 
 test('a search of ours that finds nothing takes nothing from the agent: it is asked, may take its time, and is believed', async () => {
   const { stage, asked, until, questions } = await suggesting();
-  const search = () => stage.sent.findLast((message) => message.type === 'call' && message.method === 'findFiles');
+  const search = () => stage.sent.findLast((message) => message.type === 'call' && message.method === 'findMentions');
   const nothing = async () => {
     const call = search();
     stage.post({ type: 'reply', id: call?.type === 'call' ? call.id : assert.fail(), result: [] });
@@ -86,7 +86,7 @@ test('an agent that cannot suggest files says why, before or after our own searc
     const { stage, asked, until, questions } = await suggesting();
     await stage.type('@err');
     await until(() => questions() === 1);
-    const call = stage.sent.findLast((message) => message.type === 'call' && message.method === 'findFiles');
+    const call = stage.sent.findLast((message) => message.type === 'call' && message.method === 'findMentions');
     const ours = () => stage.post({ type: 'reply', id: call?.type === 'call' ? call.id : assert.fail(), result: [] });
     const theirs = () => stage.post({ type: 'failed', id: asked().id, message: 'index is broken' });
     for (const one of first === 'ours' ? [ours, theirs] : [theirs, ours]) {

@@ -61,7 +61,7 @@ export class Person {
   }
 
   async ready(): Promise<void> {
-    await this.chat.frame.locator('.agent .state-ready').waitFor({ timeout: 120_000 });
+    await this.chat.frame.locator('.agent[data-state=ready]').waitFor({ timeout: 120_000 });
   }
 
   /** Says something and gives the turn that answers it. */

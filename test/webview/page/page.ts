@@ -1,4 +1,4 @@
-import type { Call, FromView, SessionLine, ToView } from '../../../src/bridge/contract.ts';
+import type { Call, FromView, Mention, SessionLine, ToView } from '../../../src/bridge/contract.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { reduce } from '../../../src/session/reduce.ts';
 import { sessions } from './sessions.ts';
@@ -14,8 +14,8 @@ let shown = sessions[query.get('session') ?? 'everything'];
 let seq = 0;
 const sent: FromView[] = [];
 const lines: readonly SessionLine[] = [
-  { id: 's1', title: shown?.title ?? '', agent: 'Parley Agent', state: 'busy', asks: 0, at: 2 },
-  { id: 's2', title: 'Explain the build', agent: 'Kimi', state: 'ready', asks: 2, at: 1 },
+  { id: 's1', title: shown?.title ?? '', agent: 'Parley Agent', profile: 'parley', state: 'busy', asks: 0, at: 2 },
+  { id: 's2', title: 'Explain the build', agent: 'Kimi', profile: 'kimi', state: 'ready', asks: 2, at: 1 },
 ];
 
 function post(message: ToView): void {
@@ -28,7 +28,7 @@ function show(): void {
     list: shown ? lines : [],
     ...(shown ? { active: shown.id } : {}),
     profiles: [
-      { id: 'parley', name: 'Parley Agent', isDefault: true },
+      { id: 'parley', name: 'Parley Agent', isDefault: true, ...(query.has('model') ? { model: query.get('model') ?? '' } : {}) },
       { id: 'kimi', name: 'Kimi' },
     ],
   });
@@ -42,11 +42,27 @@ function patch(events: readonly SessionEvent[]): void {
   seq += events.length;
 }
 
+const results: Partial<Record<Call['method'], unknown>> = {
+  models: [
+    { name: 'anthropic/claude-sonnet-4.5', price: '$3 / $15' },
+    { name: 'anthropic/claude-opus-4.1', price: '$15 / $75' },
+    { name: 'qwen3-coder' },
+  ],
+  attach: [{ type: 'file', path: 'Problems (4)', text: 'src/server.ts:12:3: error: Cannot find name "port".' }],
+};
+
 function answer(message: Call): void {
   const files = ['src/server.ts', 'src/config.ts', 'test/server.test.ts'].filter(
-    (path) => message.method !== 'findFiles' || path.includes(message.params.query),
+    (path) => message.method !== 'findMentions' || path.includes(message.params.query),
   );
-  const result = message.method === 'findFiles' ? files.map((path) => ({ path: `/code/sample/${path}`, label: path })) : null;
+  const mentions: readonly Mention[] = [
+    { kind: 'selection', label: 'Selection', detail: 'src/server.ts:3-9' },
+    { kind: 'problems', label: 'Problems', detail: '4' },
+    ...files.map((path): Mention => ({ kind: 'file', path: `/code/sample/${path}`, label: path })),
+    { kind: 'folder', path: '/code/sample/src/', label: 'src/' },
+    { kind: 'symbol', path: '/code/sample/src/server.ts', line: 4, label: 'start', detail: 'src/server.ts:4' },
+  ];
+  const result = message.method === 'findMentions' ? mentions : (results[message.method] ?? null);
   post({ type: 'reply', id: message.id, result });
 }
 

@@ -1,0 +1,147 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { ContextKind, MentionedContext } from '../bridge/contract.ts';
+import type { Content } from '../session/model.ts';
+import type { RecentCommand } from './recentCommands.ts';
+
+/** Most of a text that travels with a prompt, in UTF-16 units; most problems and files. */
+const LONGEST = 256 * 1024;
+const MOST_PROBLEMS = 200;
+const MOST_FILES = 50;
+
+/** What the editor can put into a prompt just now; contexts that hold nothing are left out. */
+export async function availableContexts(terminal: RecentCommand | undefined): Promise<readonly MentionedContext[]> {
+  const selection = selectionContent();
+  const problems = problemList().length;
+  const files = openFiles().length;
+  const found: MentionedContext[] = [];
+  const add = (kind: ContextKind, label: string, detail = '') => found.push({ kind, label, ...(detail ? { detail } : {}) });
+  if (selection) add('selection', vscode.l10n.t('Selection'), selection.type === 'file' ? placeOf(selection) : '');
+  if (problems > 0) add('problems', vscode.l10n.t('Problems'), String(problems));
+  if (await hasChanges()) add('changes', vscode.l10n.t('Uncommitted changes'));
+  if (terminal) add('terminal', vscode.l10n.t('Terminal'), terminal.command.slice(0, 100));
+  if (files > 1) add('openEditors', vscode.l10n.t('Open editors'), String(files));
+  add('browse', vscode.l10n.t('Browse…'));
+  return found;
+}
+
+export async function contextContent(kind: ContextKind, terminal: RecentCommand | undefined): Promise<readonly Content[]> {
+  switch (kind) {
+    case 'selection': {
+      const content = selectionContent();
+      return content ? [content] : [];
+    }
+    case 'problems': {
+      const problems = problemList();
+      return problems.length === 0 ? [] : [document(`${vscode.l10n.t('Problems')} (${problems.length})`, problems.join('\n'))];
+    }
+    case 'changes': {
+      const diff = await changesText();
+      return diff === '' ? [] : [document(`${vscode.l10n.t('Uncommitted changes')}.diff`, diff)];
+    }
+    case 'terminal':
+      return terminal ? [terminalContent(terminal)] : [];
+    case 'openEditors':
+      return openFiles().map((file) => ({ type: 'file', path: file }));
+    case 'browse': {
+      const chosen = await vscode.window.showOpenDialog({ canSelectMany: true });
+      return (chosen ?? []).slice(0, MOST_FILES).map((uri) => ({ type: 'file', path: uri.fsPath }));
+    }
+  }
+}
+
+/** The selection of the editor in front, or its whole line when `line` and nothing is selected. Undefined when there is none. */
+export function selectionContent(line = false): Content | undefined {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors.find((one) => !one.selection.isEmpty);
+  if (!editor || (editor.selection.isEmpty && !line)) return undefined;
+  const { document: shown, selection } = editor;
+  const range = selection.isEmpty ? shown.lineAt(selection.active.line).range : new vscode.Range(selection.start, selection.end);
+  const text = shown.getText(range).slice(0, LONGEST);
+  if (shown.uri.scheme !== 'file') return { type: 'text', text };
+  // A selection that ends before the first character of a line does not reach into that line.
+  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
+  return { type: 'file', path: shown.uri.fsPath, text, lines: [range.start.line + 1, last + 1] };
+}
+
+/** A command of a terminal with its output. */
+export function terminalContent({ command, output, exit }: RecentCommand): Content {
+  const ended = exit === undefined ? '' : `\nexit ${exit}`;
+  return document(`${vscode.l10n.t('Terminal')}: ${command.split('\n', 1)[0]?.slice(0, 60)}`, `$ ${command}\n${output.trimEnd()}${ended}`);
+}
+
+function document(name: string, text: string): Content {
+  return { type: 'file', path: name, text: text.slice(0, LONGEST) };
+}
+
+function placeOf({ path: file, lines }: Extract<Content, { type: 'file' }>): string {
+  return `${vscode.workspace.asRelativePath(file)}${lines ? `:${lines[0]}-${lines[1]}` : ''}`;
+}
+
+/** Errors and warnings, one line each, as compilers write them. */
+function problemList(): readonly string[] {
+  return vscode.languages
+    .getDiagnostics()
+    .flatMap(([uri, found]) => found.filter(({ severity }) => severity <= vscode.DiagnosticSeverity.Warning).map((one) => ({ uri, one })))
+    .slice(0, MOST_PROBLEMS)
+    .map(({ uri, one }) => {
+      const word = one.severity === vscode.DiagnosticSeverity.Error ? 'error' : 'warning';
+      const { line, character } = one.range.start;
+      return `${vscode.workspace.asRelativePath(uri)}:${line + 1}:${character + 1}: ${word}: ${one.message}`;
+    });
+}
+
+function openFiles(): readonly string[] {
+  const files = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+    tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.fsPath] : [])),
+  );
+  return [...new Set(files)].slice(0, MOST_FILES);
+}
+
+/** What is used of the API of the editor's git extension. */
+interface GitRepository {
+  readonly state: { readonly workingTreeChanges: readonly unknown[]; readonly indexChanges: readonly unknown[] };
+  diff(cached: boolean): Promise<string>;
+}
+
+async function repositories(): Promise<readonly GitRepository[]> {
+  type Git = { readonly enabled: boolean; getAPI(version: 1): { readonly repositories: readonly GitRepository[] } };
+  const extension = vscode.extensions.getExtension<Git>('vscode.git');
+  try {
+    const git = extension?.isActive ? extension.exports : await extension?.activate();
+    return git?.enabled ? git.getAPI(1).repositories : [];
+  } catch {
+    return [];
+  }
+}
+
+async function hasChanges(): Promise<boolean> {
+  return (await repositories()).some(({ state }) => state.workingTreeChanges.length + state.indexChanges.length > 0);
+}
+
+async function changesText(): Promise<string> {
+  const diffs = await Promise.all((await repositories()).flatMap((one) => [one.diff(true), one.diff(false)]));
+  return diffs.filter(Boolean).join('\n');
+}
+
+/** What a menu was opened on (several, from the explorer), or else the file in front. What is not on disk is left out. */
+export async function fileContents(clicked: unknown, selected: unknown): Promise<readonly Content[]> {
+  const many = Array.isArray(selected) ? selected.filter((one: unknown) => one instanceof vscode.Uri) : [];
+  const one = clicked instanceof vscode.Uri ? clicked : vscode.window.activeTextEditor?.document.uri;
+  const uris = many.length > 0 ? many : one ? [one] : [];
+  const files = await Promise.all(uris.map(async (uri) => ((await isFile(uri)) ? uri : undefined)));
+  return files.flatMap((uri) => (uri ? [{ type: 'file', path: uri.fsPath } as const] : []));
+}
+
+async function isFile(uri: vscode.Uri): Promise<boolean> {
+  if (uri.scheme !== 'file') return false;
+  try {
+    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.File) !== 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Relative to the workspace folder, with a slash at the end: how folders are named in a prompt. */
+export function folderLabel(folder: string): string {
+  return `${vscode.workspace.asRelativePath(folder).split(path.sep).join('/')}/`;
+}

@@ -1,0 +1,49 @@
+import * as z from 'zod/mini';
+import { t } from '../base/l10n.ts';
+import type { ModelLine } from '../bridge/contract.ts';
+
+/** Milliseconds for the list of models, and models shown of it. */
+const LIST_LIMIT = 5000;
+const MOST = 1000;
+
+/** OpenRouter adds the price of a token in dollars, as a text; others send only the ids. */
+const listed = z.object({
+  data: z.array(
+    z.object({
+      id: z.string().check(z.minLength(1), z.maxLength(512)),
+      pricing: z.optional(z.catch(z.object({ prompt: z.string(), completion: z.string() }), { prompt: '', completion: '' })),
+    }),
+  ),
+});
+
+/** The models of an OpenAI-compatible endpoint. Rejects with a short reason: a code, an HTTP status or what was wrong with the answer. */
+export async function listModels(baseUrl: string, key: string | undefined, limit = LIST_LIMIT): Promise<readonly ModelLine[]> {
+  const response = await fetch(`${baseUrl}/models`, {
+    headers: key ? { authorization: `Bearer ${key}` } : {},
+    signal: AbortSignal.timeout(limit),
+  }).catch((error: unknown) => {
+    throw new Error(reasonOf(error));
+  });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const parsed = listed.safeParse(await response.json().catch(() => undefined));
+  if (!parsed.success) throw new Error(t('no list of models came back'));
+  return parsed.data.data.slice(0, MOST).map(({ id, pricing }) => {
+    const price = pricing && priceText(pricing);
+    return { name: id, ...(price ? { price } : {}) };
+  });
+}
+
+/** "$3 / $15" for a million tokens; undefined when it is not known. */
+export function priceText({ prompt, completion }: { readonly prompt: string; readonly completion: string }): string | undefined {
+  const [input, output] = [prompt, completion].map((text) => (text.trim() === '' ? Number.NaN : Number(text) * 1_000_000));
+  if (input === undefined || output === undefined || !(input >= 0) || !(output >= 0)) return undefined;
+  const dollars = (amount: number) => `$${amount >= 100 ? amount.toFixed(0) : String(Number(amount.toPrecision(3)))}`;
+  return input === 0 && output === 0 ? '$0' : `${dollars(input)} / ${dollars(output)}`;
+}
+
+/** What went wrong with a connection, as short as the system says it: ECONNREFUSED. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { contextContent } from '../../src/editor/context.ts';
+import { MentionFinder } from '../../src/editor/findMentions.ts';
+import { RecentCommands } from '../../src/editor/recentCommands.ts';
+
+describe('what can be named after an @', () => {
+  const recent = new RecentCommands();
+  const finder = new MentionFinder(recent);
+  const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+  const problems = vscode.languages.createDiagnosticCollection('mentions test');
+  after(() => {
+    recent.dispose();
+    problems.dispose();
+  });
+
+  it('folders are found by their names, with a slash at the end', async () => {
+    const found = await finder.find('src');
+    const folder = found.find(({ kind }) => kind === 'folder');
+    assert.deepEqual(folder, { kind: 'folder', path: `${path.join(root, 'src')}${path.sep}`, label: 'src/' });
+    assert.ok((await finder.find('')).every(({ kind }) => kind !== 'folder'));
+  });
+
+  it('problems are offered while there are some, and attached one a line', async () => {
+    const kinds = async () => (await finder.find('')).map(({ kind }) => kind);
+    assert.ok(!(await kinds()).includes('problems'));
+    const range = new vscode.Range(4, 2, 4, 9);
+    problems.set(vscode.Uri.file(path.join(root, 'src', 'main.ts')), [new vscode.Diagnostic(range, 'Cannot find this.')]);
+    assert.ok((await kinds()).includes('problems'));
+    assert.ok((await finder.find('prob')).some(({ kind }) => kind === 'problems'));
+    assert.deepEqual(await contextContent('problems', undefined), [
+      { type: 'file', path: 'Problems (1)', text: `src${path.sep}main.ts:5:3: error: Cannot find this.`.replaceAll('\\', '/') },
+    ]);
+  });
+
+  it('the selection is attached with its place', async () => {
+    const document = await vscode.workspace.openTextDocument(path.join(root, 'src', 'main.ts'));
+    const editor = await vscode.window.showTextDocument(document);
+    editor.selection = new vscode.Selection(0, 0, 1, 0);
+    const [content] = await contextContent('selection', undefined);
+    assert.ok(content?.type === 'file');
+    assert.deepEqual(content.lines, [1, 1]);
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+    assert.deepEqual(await contextContent('selection', undefined), []);
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+  });
+
+  it('the last command of a terminal is attached with its output and how it ended', async () => {
+    const [content] = await contextContent('terminal', { command: 'npm test', output: 'one failed\n', exit: 1 });
+    assert.deepEqual(content, { type: 'file', path: 'Terminal: npm test', text: '$ npm test\none failed\nexit 1' });
+  });
+});

@@ -1,0 +1,170 @@
+import './dom.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Content, Session } from '../../src/session/model.ts';
+import { session, sessions } from './page/sessions.ts';
+import { Stage } from './stage.ts';
+
+const line = (profile: string) => [{ id: 's1', title: '', agent: 'Parley Agent', profile, state: 'ready', asks: 0, at: 1 }] as const;
+const profiles = (model: string) => [{ id: 'parley', name: 'Parley Agent', model }];
+
+/** The picker of a session of the bundled agent, with a configured model. */
+async function bundled(model: string): Promise<Stage> {
+  const stage = await Stage.open(session({}), { lines: line('parley') });
+  stage.post({ type: 'sessions', list: line('parley'), active: 's1', profiles: profiles(model) });
+  await stage.settle();
+  return stage;
+}
+
+async function open(stage: Stage): Promise<HTMLInputElement> {
+  stage.find('.pill').click();
+  await stage.settle();
+  return stage.find<HTMLInputElement>('.picker input');
+}
+
+async function search(stage: Stage, text: string): Promise<void> {
+  const input = stage.find<HTMLInputElement>('.picker input');
+  input.value = text;
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  await stage.settle();
+}
+
+const press = (stage: Stage, key: string) => {
+  stage.find('.picker input').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  return stage.settle();
+};
+const rows = (stage: Stage) => stage.all('.picker .menu-label bdi').map((row) => row.textContent);
+
+test('one button names agent, model and mode, and opens one picker for all of them', async () => {
+  const stage = await Stage.open(sessions.everything);
+  assert.match(stage.text('.pill'), /Parley Agent\s*Large 4\s*Ask first/);
+  assert.equal(stage.root.querySelector('select'), null);
+  const input = await open(stage);
+  assert.equal(document.activeElement, input);
+  assert.deepEqual(rows(stage), [
+    'House · Large 4',
+    'House · Small 4',
+    'Own · Local',
+    'Ask first',
+    'Automatic',
+    'Web search',
+    'Choose another agent',
+  ]);
+  assert.match(stage.text('#pick-0'), /Large 4.*Selected/, 'the chosen one is active');
+  assert.equal(input.getAttribute('aria-activedescendant'), 'pick-0');
+});
+
+test('the picker is searched and chosen from with the keyboard alone, and gives the focus back', async () => {
+  const stage = await Stage.open(sessions.everything);
+  await open(stage);
+  await press(stage, 'ArrowDown');
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.intents.at(-1), { type: 'setOption', optionId: 'model', value: 'small' });
+  assert.equal(stage.root.querySelector('.picker'), null);
+  assert.equal(document.activeElement, stage.composer);
+  await open(stage);
+  await search(stage, 'auto');
+  assert.deepEqual(rows(stage), ['Automatic']);
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.intents.at(-1), { type: 'setMode', modeId: 'auto' });
+  await open(stage);
+  await search(stage, 'web');
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.intents.at(-1), { type: 'setOption', optionId: 'web', value: false });
+  await open(stage);
+  await press(stage, 'Escape');
+  assert.equal(stage.root.querySelector('.picker'), null);
+  assert.equal(document.activeElement, stage.composer);
+  assert.equal(stage.intents.length, 3);
+});
+
+test('what is chosen already is not chosen again', async () => {
+  const stage = await Stage.open(sessions.everything);
+  await open(stage);
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.intents, []);
+});
+
+test('the configured model is visible, and another one of its endpoint is chosen with its price in sight', async () => {
+  const stage = await bundled('qwen3-coder');
+  assert.match(stage.text('.pill'), /qwen3-coder/);
+  await open(stage);
+  const call = stage.sent.findLast((message) => message.type === 'call' && message.method === 'models');
+  assert.ok(call?.type === 'call');
+  const models = [{ name: 'sonnet', price: '$3 / $15' }, { name: 'qwen3-coder' }];
+  stage.post({ type: 'reply', id: call.id, result: models });
+  await stage.settle();
+  assert.deepEqual(rows(stage), ['sonnet', 'qwen3-coder', 'Another model…', 'Choose another agent']);
+  assert.match(stage.text('#pick-0'), /\$3 \/ \$15/);
+  await press(stage, 'ArrowUp');
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.calls('useModel'), [{ name: 'sonnet' }]);
+});
+
+test('without a model the pill says so and the picker leads to setting one up', async () => {
+  const stage = await bundled('');
+  assert.match(stage.text('.pill'), /No model/);
+  await open(stage);
+  assert.deepEqual(stage.calls('models'), [], 'there is no endpoint to ask');
+  await press(stage, 'Enter');
+  assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
+});
+
+const answer = async (stage: Stage, method: string, result: unknown) => {
+  const call = stage.sent.findLast((message) => message.type === 'call' && message.method === method);
+  assert.ok(call?.type === 'call');
+  stage.post({ type: 'reply', id: call.id, result });
+  await stage.settle();
+};
+const prompted = (stage: Stage): readonly Content[] => {
+  const intent = stage.intents.at(-1);
+  return intent?.type === 'prompt' ? intent.content : [];
+};
+const idle: Session = session({});
+
+test('problems chosen after an @ become a chip with a preview, and the @ goes', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('Fix these @prob');
+  await answer(stage, 'findMentions', [{ kind: 'problems', label: 'Problems', detail: '2' }]);
+  await stage.key('Enter');
+  assert.equal(stage.composer.value, 'Fix these ');
+  assert.deepEqual(stage.calls('attach'), [{ kind: 'problems' }]);
+  const problems = { type: 'file', path: 'Problems (2)', text: 'src/a.ts:1:1: error: No' } as const;
+  await answer(stage, 'attach', [problems]);
+  assert.equal(stage.text('.attachment .chip'), 'Problems (2)');
+  stage.find('.attachment .chip').click();
+  await stage.settle();
+  assert.equal(stage.text('.preview'), problems.text);
+  await stage.key('Enter');
+  assert.deepEqual(prompted(stage), [{ type: 'text', text: 'Fix these' }, problems]);
+});
+
+test('a folder and a symbol named in the text are chips; removing the chip takes the name out of the text', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('@sr');
+  await answer(stage, 'findMentions', [{ kind: 'folder', label: 'src/', path: '/code/sample/src/' }]);
+  await stage.key('Enter');
+  await stage.type(`${stage.composer.value}and @star`);
+  await answer(stage, 'findMentions', [{ kind: 'symbol', label: 'start', detail: 'src/a.ts:4', path: '/code/sample/src/a.ts', line: 4 }]);
+  await stage.key('Enter');
+  assert.equal(stage.composer.value, '@src/ and @start ');
+  assert.deepEqual(
+    stage.all('.attachment .chip').map((chip) => chip.textContent?.trim()),
+    ['src/', 'src/a.ts:4-4'],
+  );
+  await stage.press('Remove src/');
+  assert.equal(stage.composer.value, 'and @start ');
+  await stage.key('Enter');
+  assert.deepEqual(prompted(stage), [
+    { type: 'text', text: 'and @start' },
+    { type: 'file', path: '/code/sample/src/a.ts', lines: [4, 4] },
+  ]);
+});
+
+test('the button for context opens the menu that @ opens', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('look');
+  await stage.press('Add context');
+  assert.equal(stage.composer.value, 'look @');
+  assert.deepEqual(stage.calls('findMentions'), [{ query: '' }]);
+});

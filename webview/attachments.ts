@@ -1,0 +1,64 @@
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { Content } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
+import { iconOf } from './icons.ts';
+import { chipLabel } from './parts/content.ts';
+import { t } from './strings.ts';
+import { COMPOSER_ID, type View } from './view.ts';
+
+/** UTF-16 units of a text that the preview shows. */
+const LONGEST_PREVIEW = 20_000;
+
+/** What goes along with the prompt, as chips with a preview: what was attached, and what is named in the text. */
+export function attachmentsView(
+  view: View,
+  named: readonly { readonly label: string; readonly content: Content }[],
+): TemplateResult | typeof nothing {
+  const { attachments, draft } = view.memory;
+  const items = [
+    ...named.map(({ label, content }) => ({
+      content,
+      remove: () => view.act.remember({ draft: draft.replaceAll(`@${label} `, '').replaceAll(`@${label}`, '') }),
+    })),
+    ...attachments.map((content, index) => ({
+      content,
+      remove: () => view.act.remember({ attachments: attachments.filter((_, other) => other !== index) }),
+    })),
+  ];
+  if (items.length === 0) return nothing;
+  return html`<ul class="chips" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
+    ${previewView(
+      view,
+      items.map(({ content }) => content),
+    )}`;
+}
+
+function itemView(view: View, content: Content, remove: () => void): TemplateResult {
+  const name = visibleText(chipLabel(content, view.session.cwd));
+  const label = t('Remove {0}', name);
+  const shown = view.popup?.kind === 'preview' && view.popup.content === content;
+  const previews = content.type === 'image' || (content.type === 'file' && content.text !== undefined);
+  const open = () => {
+    if (previews) view.act.show(shown ? undefined : { kind: 'preview', content });
+    else if (content.type === 'file') view.act.open(content.path, content.lines?.[0]);
+  };
+  const removed = () => {
+    if (shown) view.act.show(undefined);
+    remove();
+    view.act.focus(COMPOSER_ID);
+  };
+  return html`<li class="attachment">
+    <button class="chip" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
+      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf('file')}<bdi class="chip-text">${name}</bdi>
+    </button>
+    <button class="icon-button" type="button" title=${label} aria-label=${label} @click=${removed}>${iconOf('cross')}</button>
+  </li>`;
+}
+
+function previewView({ popup }: View, contents: readonly Content[]): TemplateResult | typeof nothing {
+  if (popup?.kind !== 'preview' || !contents.includes(popup.content)) return nothing;
+  const { content } = popup;
+  if (content.type === 'image') return html`<img class="preview" alt=${t('Image')} src="data:${content.mime};base64,${content.data}" />`;
+  if (content.type !== 'file') return nothing;
+  return html`<pre class="preview" tabindex="0" role="region" aria-label=${visibleText(content.path)}>${visibleText((content.text ?? '').slice(0, LONGEST_PREVIEW))}</pre>`;
+}
