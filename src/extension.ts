@@ -102,7 +102,15 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
       windowKey: windowKey(),
     }),
   );
-  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, log));
+  const changeSets = life.own(
+    new ChangeSets(
+      sessions,
+      path.join(context.globalStorageUri.fsPath, 'review'),
+      fileEffects,
+      (id, event) => sessions.get(id)?.publishFiles(event),
+      log,
+    ),
+  );
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
   return { output, log, documents, secrets, rules, agents, protocols, sessions, changeSets };

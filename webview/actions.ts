@@ -69,7 +69,7 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     },
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
-    revert: (turnId, path) => withSession((sessionId) => call('revert', { sessionId, turnId, path })),
+    settleFile: (turnId, path, how) => withSession((sessionId) => call('settleFile', { sessionId, turnId, path, how })),
     restoreFiles: (turnId) => withSession((sessionId) => call('restoreFiles', { sessionId, turnId })),
     copySession: () => withSession((sessionId) => call('copySession', { sessionId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),

@@ -105,8 +105,11 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly path?: string; readonly askId?: string; readonly turnId?: string };
     readonly result: null;
   };
-  /** Takes back what a turn did to a file. */
-  revert: { readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path: string }; readonly result: null };
+  /** Keeps or takes back what a turn did to a file. */
+  settleFile: {
+    readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path: string; readonly how: 'keep' | 'undo' };
+    readonly result: null;
+  };
   /** Brings back the files as they were before a turn, once the user has said yes. */
   restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: null };
   /** Copies the conversation and shows the copy. */

@@ -14,7 +14,7 @@ import { MentionFinder } from './findMentions.ts';
 import { listModels } from './models.ts';
 import type { RecentCommands } from './recentCommands.ts';
 import type { Changes } from './review/changes.ts';
-import { revertFile } from './review/revert.ts';
+import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import { modelSettings, setModel } from './settings.ts';
@@ -80,8 +80,8 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       else if (turnId !== undefined) await review.openTurn(sessionId, turnId, file);
       return null;
     },
-    revert: async ({ sessionId, turnId, path: file }) => {
-      await revertFile(known(sessionId).store.now, turnId, file, deps.changeSets.of(sessionId));
+    settleFile: async ({ sessionId, turnId, path: file, how }) => {
+      await settleTurnFile(known(sessionId).store.now, turnId, file, how, deps.changeSets);
       return null;
     },
     restoreFiles: async ({ sessionId, turnId }) => {

@@ -19,7 +19,7 @@ import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
 import type { QuickInputs } from './quickInputs.ts';
 import type { Changes } from './review/changes.ts';
-import { revertFile } from './review/revert.ts';
+import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import { changeOptions, switchMode } from './sessionChoices.ts';
@@ -174,7 +174,7 @@ function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) 
       const subject = review.subjectOf(uri);
       const session = subject && sessions.get(subject.sessionId);
       if (subject?.kind === 'turn' && session) {
-        await revertFile(session.store.now, subject.turnId, subject.file, changeSets.of(session.id));
+        await settleTurnFile(session.store.now, subject.turnId, subject.file, 'undo', changeSets);
       }
     },
   } satisfies Commands;

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { Emitter } from '../base/emitter.ts';
 import { KeyedQueue } from '../base/keyedQueue.ts';
 import { keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
@@ -12,6 +13,17 @@ import { writeDocument } from './writeDocument.ts';
 /** Writing takes steps, and agents do not wait for one write before the next. */
 const inTurn = new KeyedQueue();
 
+/** Files that are saved for an agent at the moment, by their keys. */
+const saving = new Set<string>();
+const typed = new Emitter<{ readonly file: string; readonly text: string }>();
+/** An agent is about to save a file in which the user has typed that text. */
+export const onSavesTyped = typed.listen;
+
+/** True while a file is saved for an agent or by Parley, and not by the user. */
+export function isSavedForAgent(file: string): boolean {
+  return saving.has(keyOfFile(realPathNow(file)));
+}
+
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the user's is overwritten unseen. */
 export const editorFiles: Files = {
   async read(file) {
@@ -21,12 +33,28 @@ export const editorFiles: Files = {
     return inTurn.run(await keyOf(file), async () => {
       if (real !== undefined && realPathNow(path.resolve(file)) !== real) throw new PlaceChanged(file);
       const document = openDocument(file);
-      if (document) return writeDocument(document, text, from, real);
+      if (document) return saveDocument(document, text, from, real);
       const there = await textOnDisk(file);
       await writeTextFile(file, there === undefined ? text : inMannerOf(text, there), real);
     });
   },
 };
+
+async function saveDocument(
+  document: vscode.TextDocument,
+  text: string,
+  from: string | undefined,
+  real: string | undefined,
+): Promise<void> {
+  const key = keyOfFile(realPathNow(document.fileName));
+  if (document.isDirty) typed.fire({ file: document.fileName, text: document.getText() });
+  saving.add(key);
+  try {
+    await writeDocument(document, text, from, real);
+  } finally {
+    saving.delete(key);
+  }
+}
 
 /** The text as the user has it now: null when there is no such file, undefined when it cannot be read as text. */
 export async function presentText(file: string): Promise<string | null | undefined> {

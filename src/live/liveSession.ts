@@ -99,6 +99,11 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit({ type: 'title.set', title, copyOf });
   }
 
+  /** What a turn has changed was found out, or decided. */
+  publishFiles(event: Extract<SessionEvent, { readonly type: 'turn.files' }>): void {
+    this.#emit(event);
+  }
+
   /** Opens the conversation; whatever becomes of it shows in the session's link. */
   async start(resume?: Resume): Promise<void> {
     if (this.#agent.kind === 'disposed') return;

@@ -20,7 +20,9 @@ import type {
   SessionOption,
   Terminal,
   ToolCall,
+  TurnFile,
   TurnId,
+  UnlistedChanges,
   Usage,
 } from './model.ts';
 
@@ -55,6 +57,8 @@ export type SessionEvent =
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }
+  /** What was found on the disk of that turn; replaces what was found before. */
+  | { readonly type: 'turn.files'; readonly turnId: TurnId; readonly files: readonly TurnFile[]; readonly unlisted?: UnlistedChanges }
   /** `at` here and below is set by the live session, not by adapters: milliseconds since the epoch. */
   | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part; readonly at?: number }
   | { readonly type: 'parts.removed'; readonly turnId: TurnId; readonly partIds: readonly PartId[] }

@@ -101,8 +101,31 @@ export interface Turn {
   readonly stopping?: true;
   /** The agent, the connection or the window went away in the middle of it. */
   readonly cutOff?: true;
+  /** The files it has changed, found on the disk at its end; absent as long as nobody has looked. */
+  readonly files?: readonly TurnFile[];
+  /** What changed with it and is not among its files. */
+  readonly unlisted?: UnlistedChanges;
   /** What the adapter wants back with `Scene.past` and nobody else reads: a protocol's own record of the turn. The view does not get it. */
   readonly adapterState?: unknown;
+}
+/** A file that a turn has changed, whoever wrote it. */
+export interface TurnFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly change: 'created' | 'changed' | 'deleted';
+  /** Lines; absent where the file is not text. */
+  readonly added?: number;
+  readonly removed?: number;
+  /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */
+  readonly review: 'open' | 'kept' | 'undone' | 'unkept' | 'reported';
+  /** The only call that can have made the change; absent where several can. */
+  readonly callId?: CallId;
+}
+export interface UnlistedChanges {
+  /** Files that changed at once, too many to be reviewed one by one. */
+  readonly files: number;
+  /** Ignored folders in which something changed, relative to the session's folder. */
+  readonly folders: readonly string[];
 }
 /** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =

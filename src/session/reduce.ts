@@ -101,6 +101,12 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inRunningTurn(session, event.turnId, (turn) => (turn.stopping ? turn : { ...turn, stopping: true }));
     case 'turn.adapterState':
       return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, adapterState: event.value }));
+    case 'turn.files':
+      return inTurn(session, event.turnId, ({ unlisted: _, ...turn }) => ({
+        ...turn,
+        files: event.files,
+        ...(event.unlisted ? { unlisted: event.unlisted } : {}),
+      }));
     case 'part.added':
       return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':

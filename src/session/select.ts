@@ -1,5 +1,5 @@
 import { isWindowsPath, writtenKey } from '../base/fileName.ts';
-import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn } from './model.ts';
+import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 
 /** Derived reads. Nothing here is stored. */
@@ -52,7 +52,7 @@ function oneLine(text: string): string {
   return visibleText(text.replace(/\s+/g, ' ').trim());
 }
 
-export function callsOf(turn: Turn): readonly ToolCall[] {
+export function callsOf(turn: Pick<Turn, 'parts'>): readonly ToolCall[] {
   return turn.parts.flatMap((part) => (part.kind === 'call' ? [part.call] : []));
 }
 
@@ -84,8 +84,19 @@ export interface ChangedFile {
  * Files a turn has changed, as it was reported or is found on the disk, in the order they were first changed. Writing what stood there already
  * is no change.
  */
-export function changedFiles(turn: Turn): readonly ChangedFile[] {
+export function changedFiles(turn: Pick<Turn, 'parts'>): readonly ChangedFile[] {
   return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.appliedOnDisk ? diffsOf(call).filter(isChange) : [])));
+}
+
+/** The files of a turn as they were found on the disk, or, as long as nobody has looked, as the agent told. */
+export function turnFiles(turn: Pick<Turn, 'files' | 'parts'>): readonly TurnFile[] {
+  return turn.files ?? changedFiles(turn).map(({ path, diffs }) => ({ path, change: kindOfChange(diffs), review: 'reported' }));
+}
+
+function kindOfChange(diffs: readonly Diff[]): TurnFile['change'] {
+  const [first, last] = [diffs[0], diffs.at(-1)];
+  if (last?.after === null && !last.summary) return 'deleted';
+  return first?.before === null && !first.summary ? 'created' : 'changed';
 }
 
 export function isChange({ before, after, summary }: Diff): boolean {

@@ -31,7 +31,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   open: { path: '/a', line: 3 },
   openLink: { uri: 'https://example.com' },
   review: { sessionId: 's', askId: 'a' },
-  revert: { sessionId: 's', turnId: 't', path: 'a' },
+  settleFile: { sessionId: 's', turnId: 't', path: 'a', how: 'keep' },
   restoreFiles: { sessionId: 's', turnId: 't' },
   copySession: { sessionId: 's' },
   insertAtCursor: { text: 'x' },

@@ -7,7 +7,7 @@ import { Lifetime } from '../../src/base/lifetime.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { REVIEW_SCHEME, ReviewDocuments } from '../../src/editor/review/documents.ts';
 import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
-import { revertFile } from '../../src/editor/review/revert.ts';
+import { settleTurnFile } from '../../src/editor/review/revert.ts';
 import { Review } from '../../src/editor/review/review.ts';
 import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
 import { command, FakeDesk } from './desk.ts';
@@ -287,22 +287,22 @@ describe('review of changes', () => {
 
   it('revert writes the earlier text back', async () => {
     done([{ path: file, before: 'zwei', after: 'two', excerpt: { beforeLine: 2, afterLine: 2 } }]);
-    await revertFile(session(), 't', file);
+    await settleTurnFile(session(), 't', file, 'undo');
     assert.equal(readFileSync(file, 'utf8'), 'one\nzwei\nthree\n');
   });
 
   it('revert is refused where the user has changed the same place, and the file stays', async () => {
     done([{ path: file, before: 'zwei', after: 'TWO', excerpt: { beforeLine: 2, afterLine: 2 } }]);
-    await assert.rejects(revertFile(session(), 't', file), /not reverted/);
+    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /not reverted/);
     assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\n');
   });
 
   it('reverting a made file deletes it, but not what the user added to it', async () => {
     done([{ path: file, before: null, after: 'one\ntwo\nthree\n' }]);
     writeFileSync(file, 'one\ntwo\nthree\nmine\n');
-    await assert.rejects(revertFile(session(), 't', file), /not reverted/);
+    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /not reverted/);
     writeFileSync(file, 'one\ntwo\nthree\n');
-    await revertFile(session(), 't', file);
+    await settleTurnFile(session(), 't', file, 'undo');
     assert.throws(() => readFileSync(file), /ENOENT/);
   });
 });

@@ -205,13 +205,37 @@ test('whatever arrives between two frames is drawn once', async () => {
 
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
-  assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md \+3 −0/);
+  assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md new \+3 −0/);
   await stage.press('Take back: src/server.ts');
-  assert.deepEqual(stage.calls('revert'), []);
+  assert.deepEqual(stage.calls('settleFile'), []);
   await stage.press('Take back');
-  assert.deepEqual(stage.calls('revert'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts' }]);
+  assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'undo' }]);
   await stage.press('Open diff: docs/port.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/docs/port.md' }]);
+});
+
+test('files found on the disk stand in place of what calls told, each with its origin, and a decision takes its buttons away', async () => {
+  const stage = await Stage.open(sessions.everything);
+  const files = [
+    { path: '/code/sample/src/server.ts', change: 'changed', added: 2, removed: 1, review: 'open' },
+    { path: '/code/sample/old.md', change: 'deleted', added: 0, removed: 9, review: 'kept' },
+    { path: '/code/sample/big.bin', change: 'changed', review: 'unkept' },
+    { path: '/code/sample/made.md', change: 'created', added: 4, removed: 0, review: 'undone' },
+  ] as const;
+  const unlisted = { files: 3000, folders: ['node_modules'] };
+  await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
+  const text = stage.text('.changes');
+  assert.match(text, /4 files changed/);
+  assert.match(text, /src\/server\.ts \+2 −1 changed on disk/);
+  assert.match(text, /old\.md deleted \+0 −9 changed on disk Kept/);
+  assert.match(text, /big\.bin changed on disk too large to undo/);
+  assert.match(text, /made\.md changed on disk Undone/);
+  assert.match(text, /3000 files changed at once.*Not watched: node_modules/);
+  assert.doesNotMatch(text, /docs\/port/);
+  await stage.press('Keep: src/server.ts');
+  assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'keep' }]);
+  await stage.press('old.md');
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/old.md' }], 'there is no file to open');
 });
 
 test('an error says what to do next; a link that ended says why', async () => {

@@ -1,64 +1,124 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
-import type { Turn } from '../../src/session/model.ts';
-import { changedFiles, relativePath } from '../../src/session/select.ts';
-import { visibleText } from '../../src/session/visible.ts';
+import type { Turn, TurnFile } from '../../src/session/model.ts';
+import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
+import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
-import { counts } from './diffCard.ts';
+import { counts, lineCounts } from './diffCard.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 
-/** The files a turn changed, with their diffs and a way back. Taking back asks once more. */
+/** Characters of a call's title that stand beside a file. */
+const LONGEST_CALL = 40;
+
+/** The files a turn changed, whoever wrote them, each with Keep and Undo until it is decided. */
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
-  const files = changedFiles(turn);
-  if (files.length === 0 || turn.status === 'running') return nothing;
+  if (turn.status === 'running') return nothing;
+  const files = turnFiles(turn);
+  if (files.length === 0 && !turn.unlisted) return nothing;
   return html`<div class="changes" role="group" aria-label=${t('Changes')}>
-    <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
+    ${files.length === 0 ? nothing : html`<h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>`}
     <ul>
-      ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map(({ path, diffs }) => {
-        const shown = relativePath(path, view.session.cwd);
-        const key = `${turn.id}:revert:${path}`;
-        return html`<li>
-          <button class="path-button" type="button" title=${visibleText(path)} @click=${() => view.act.open(path)}><bdi>${visible(shown)}</bdi></button>
-          ${counts(diffs)}
-          <button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}"
-            @click=${() => view.act.review({ turnId: turn.id, path })}>${iconOf('diff')}</button>
-          ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : isUnfolded(view.memory, key, false) ? confirm(view, turn.id, path, key) : undo(view, shown, key)}
-        </li>`;
-      })}
+      ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map((file) => fileRow(view, turn, file))}
     </ul>
-    ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))}
+    ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))} ${unlistedView(turn)}
   </div>`;
 }
 
-function undo(view: View, shown: string, key: string): TemplateResult {
-  const label = `${t('Take back')}: ${visibleText(shown)}`;
+function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
+  const { path } = file;
+  const shown = relativePath(path, view.session.cwd);
+  const diff = () => view.act.review({ turnId: turn.id, path });
+  const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
+  return html`<li>
+    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}><bdi>${visible(shown)}</bdi></button>
+    ${markView(file)} ${countsView(view, turn, file)} ${originView(view, turn, file)}
+    ${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
+    ${decisionView(view, turn, file, visibleText(shown))}
+  </li>`;
+}
+
+function markView({ change, review }: TurnFile): TemplateResult | typeof nothing {
+  if (review === 'undone' || change === 'changed') return nothing;
+  return html`<span class="tag">${change === 'created' ? t('new') : t('deleted')}</span>`;
+}
+
+function countsView(view: View, turn: Turn, { path, review, added, removed }: TurnFile): TemplateResult | typeof nothing {
+  if (review === 'undone') return nothing;
+  if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
+  return review === 'reported' ? counts(reportedDiffs(view, turn, path)) : nothing;
+}
+
+/** What made the change, where the calls of the turn do not say it themselves. */
+function originView(view: View, turn: Turn, { path, review, callId }: TurnFile): TemplateResult | typeof nothing {
+  if (review === 'reported') return nothing;
+  if (callId === undefined) return html`<span class="faint">${t('changed on disk')}</span>`;
+  const call = callsOf(turn).find((one) => one.id === callId);
+  if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return nothing;
+  const title = visibleText(callTitle(call, view.session.cwd));
+  return html`<span class="faint" title=${title}>${t('by {0}', shortened(title, LONGEST_CALL))}</span>`;
+}
+
+function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): TemplateResult {
+  switch (file.review) {
+    case 'kept':
+      return html`<span class="faint">${t('Kept')}</span>`;
+    case 'undone':
+      return html`<span class="faint">${t('Undone')}</span>`;
+    case 'unkept':
+      return html`<span class="faint">${t('too large to undo')}</span>`;
+    case 'reported':
+    case 'open':
+      return isUnplaced(reportedDiffs(view, turn, file.path)) && file.review === 'reported'
+        ? html`<span class="tag">${t('excerpt')}</span>`
+        : settleButtons(view, turn.id, file.path, shown);
+  }
+}
+
+function settleButtons(view: View, turnId: string, path: string, shown: string): TemplateResult {
+  const key = `${turnId}:undo:${path}`;
+  if (isUnfolded(view.memory, key, false)) return confirm(view, turnId, path, key);
+  const button = (icon: 'check' | 'undo', id: string, label: string, run: () => void) =>
+    html`<button class="icon-button" type="button" id=${id} title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
   const ask = () => {
     view.act.unfold(key, true);
     // The question stands where the button was that had the focus.
     view.act.focus(key);
   };
-  return html`<button class="icon-button" type="button" id=${undoId(key)} title=${label} aria-label=${label} @click=${ask}>${iconOf('undo')}</button>`;
+  return html`${button('check', `${key}:keep`, `${t('Keep')}: ${shown}`, () => view.act.settleFile(turnId, path, 'keep'))}
+    ${button('undo', `${key}:ask`, `${t('Take back')}: ${shown}`, ask)}`;
 }
 
 function confirm(view: View, turnId: string, path: string, key: string): TemplateResult {
-  const revert = () => {
+  const undo = () => {
     view.act.unfold(key, false);
-    view.act.revert(turnId, path);
+    view.act.settleFile(turnId, path, 'undo');
   };
-  const keep = () => {
+  const cancel = () => {
     view.act.unfold(key, false);
-    view.act.focus(undoId(key));
+    view.act.focus(`${key}:ask`);
   };
   return html`<span class="confirm" role="group" aria-label=${t('Take back')}>
-    <span>${t('Take back')}</span>
-    <button class="text-button danger" type="button" id=${key} @click=${revert}>${t('Take back')}</button>
-    <button class="text-button" type="button" @click=${keep}>${t('Keep')}</button>
+    <button class="text-button danger" type="button" id=${key} @click=${undo}>${t('Take back')}</button>
+    <button class="text-button" type="button" @click=${cancel}>${t('Cancel')}</button>
   </span>`;
 }
 
-function undoId(key: string): string {
-  return `${key}:undo`;
+function unlistedView({ unlisted }: Turn): TemplateResult | typeof nothing {
+  if (!unlisted) return nothing;
+  const { files, folders } = unlisted;
+  return html`<p class="faint">
+    ${files === 0 ? nothing : t('{0} files changed at once and are not listed.', files)}
+    ${folders.length === 0 ? nothing : t('Not watched: {0}', visibleText(shortened(folders.join(', '), 200)))}
+  </p>`;
+}
+
+function reportedDiffs({ session }: View, turn: Turn, path: string): ReturnType<typeof diffsOf> {
+  return changedFiles(turn).find((file) => isSame(file.path, path, session.cwd))?.diffs ?? [];
+}
+
+function isSame(one: string, other: string, cwd: string): boolean {
+  return relativePath(one, cwd) === relativePath(other, cwd);
 }

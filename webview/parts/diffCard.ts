@@ -35,6 +35,10 @@ export function counts(diffs: readonly Diff[]): TemplateResult | typeof nothing 
   if (all.length === 0 || all.some((one) => one.tooLong)) return nothing;
   const added = all.reduce((sum, one) => sum + one.added, 0);
   const removed = all.reduce((sum, one) => sum + one.removed, 0);
+  return lineCounts(added, removed);
+}
+
+export function lineCounts(added: number, removed: number): TemplateResult {
   return html`<span class="counts" role="img" dir="ltr" aria-label=${t('{0} lines added, {1} removed', added, removed)}>
     <span class="plus">+${added}</span> <span class="minus">−${removed}</span>
   </span>`;

@@ -7,7 +7,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { hunksOfSegments, type PlacedHunk } from '../../session/segments.ts';
 import { titleOf } from '../../session/select.ts';
-import { editorFiles, openDocument, presentText } from '../files.ts';
+import { editorFiles, isSavedForAgent, onSavesTyped, openDocument, presentText } from '../files.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ReviewDocuments } from './documents.ts';
 
@@ -65,7 +65,8 @@ export class Changes implements Disposable {
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.#update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
-    this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => uri.scheme === 'file' && sets.userSaved(uri.fsPath)));
+    this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
+    this.#life.own(onSavesTyped(({ file, text }) => sets.userSaved(file, text)));
     this.#update();
   }
 
@@ -103,7 +104,7 @@ export class Changes implements Disposable {
       const text = vscode.l10n.t('Undo all changes in {0} file(s)? What you wrote in them stays.', set.files.length);
       if ((await vscode.window.showWarningMessage(text, { modal: true }, undo)) !== undo) return;
     }
-    for (const { path: file } of set.files) await this.#settle(set, file, how, 'all');
+    await this.#reported(() => set.settleAll(how));
   }
 
   /** Goes to the next or previous hunk of the file in front, around its ends. */
@@ -275,6 +276,10 @@ class FileTree implements vscode.TreeDataProvider<ChangedFile> {
     item.command = { title: vscode.l10n.t('Open Changes'), command: 'parley.openChange', arguments: [row] };
     return item;
   }
+}
+
+function isSavedByUser(uri: vscode.Uri): boolean {
+  return uri.scheme === 'file' && !isSavedForAgent(uri.fsPath);
 }
 
 /** The file itself is on the screen, not only in a diff. */

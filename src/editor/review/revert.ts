@@ -1,22 +1,32 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { ChangeSet } from '../../live/review/changeSet.ts';
+import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { doneSides, isUnplaced } from '../../session/diffs.ts';
 import type { Session, TurnId } from '../../session/model.ts';
-import { changedFiles } from '../../session/select.ts';
+import { changedFiles, turnFiles } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { mergedFiles } from './review.ts';
 
-/**
- * Takes back what a turn did to one file. `set` knows the file itself where no other turn has changed it; otherwise it goes by what the agent told.
- * Throws with a sentence for the user when that would take away something else.
- */
-export async function revertFile(session: Session, turnId: TurnId, file: string, set?: ChangeSet): Promise<void> {
-  const turn = session.turns.find((one) => one.id === turnId);
+/** Keeps or takes back what a turn did to one file, whoever wrote it. Rejects with a sentence for the user when that would take away something else. */
+export async function settleTurnFile(
+  session: Session,
+  turnId: TurnId,
+  file: string,
+  how: 'keep' | 'undo',
+  sets?: ChangeSets,
+): Promise<void> {
   const wanted = path.resolve(session.cwd, file);
-  const known = set?.files.some((one) => one.path === wanted) && set.turnsChanging(wanted).every((one) => one === turnId);
-  if (set && known) return set.settle(wanted, 'undo');
+  const turn = session.turns.find((one) => one.id === turnId);
+  const row = turn && turnFiles(turn).find((one) => path.resolve(session.cwd, one.path) === wanted);
+  if (row && row.review !== 'reported') return sets?.of(session.id)?.settleTurn(turnId, wanted, how);
+  if (how === 'undo') await revertReported(session, turnId, wanted);
+  sets?.reportedSettled(session.id, turnId, file, how === 'keep' ? 'kept' : 'undone');
+}
+
+/** Takes back what the agent told of: nothing watches the place of the file. */
+async function revertReported(session: Session, turnId: TurnId, wanted: string): Promise<void> {
+  const turn = session.turns.find((one) => one.id === turnId);
   const changed = turn && mergedFiles(session, changedFiles(turn)).find((one) => one.path === wanted);
   const name = vscode.workspace.asRelativePath(wanted);
   if (!changed) throw new Error(vscode.l10n.t('This turn has not changed {0}.', name));

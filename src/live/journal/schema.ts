@@ -188,6 +188,16 @@ const usage = z.looseObject({
   cost: optional(z.looseObject({ amount: number, currency: text })),
 });
 
+const turnFile = z.looseObject({
+  path: text,
+  change: z.enum(['created', 'changed', 'deleted']),
+  added: optional(number),
+  removed: optional(number),
+  review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),
+  callId: optional(text),
+});
+const unlisted = z.looseObject({ files: number, folders: list(text) });
+
 const turnId = text;
 /** One entry per type of event; a new type does not compile without one. */
 const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
@@ -209,6 +219,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'turn.activity': z.looseObject({ turnId, text: z.nullable(text) }),
   'turn.stopping': z.looseObject({ turnId }),
   'turn.adapterState': z.looseObject({ turnId, value: z.unknown() }),
+  'turn.files': z.looseObject({ turnId, files: list(turnFile), unlisted: optional(unlisted) }),
   'part.added': z.looseObject({ turnId, part, at: optional(number) }),
   'parts.removed': z.looseObject({ turnId, partIds: list(text) }),
   'text.delta': z.looseObject({ turnId, kind: z.enum(['text', 'thought']), partId: text, parent, text, at: optional(number) }),
@@ -292,6 +303,8 @@ const turn = z.looseObject({
     prompt: list(content),
     status: z.enum(['running', 'done', 'cancelled', 'failed']),
     error: optional(fault),
+    files: optional(list(turnFile)),
+    unlisted: optional(unlisted),
   }),
 });
 const parts = z.looseObject({ type: z.literal('journal.parts'), turnId, parts: list(part) });

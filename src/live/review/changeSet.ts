@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { constants } from 'node:fs';
-import { access, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import * as z from 'zod/mini';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
 import type { Log } from '../../base/log.ts';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
+import { mergedInto } from '../../session/merge.ts';
+import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import {
   afterText,
   beforeText,
@@ -20,8 +20,25 @@ import {
   settleHunks,
   withUserText,
 } from '../../session/segments.ts';
+import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
-import { type FileState, type Files, type ScanLimits, scanFolder, stateOf, usualLimits } from './scan.ts';
+import { putFile } from './putFile.ts';
+import { emptyScan, type FileState, isKept, type Scan, type ScanLimits, scanFolder, stateOf, usualLimits } from './scan.ts';
+import {
+  type Content,
+  emptyState,
+  fileList,
+  type Replaced,
+  type ReviewState,
+  readState,
+  type Tracked,
+  type TurnChange,
+  textOfState,
+  withChange,
+  withoutTracked,
+  withReview,
+  withTracked,
+} from './state.ts';
 
 /** A file of the session's folder whose changes by the agent are not reviewed yet. */
 export interface ChangedFile {
@@ -29,11 +46,14 @@ export interface ChangedFile {
   readonly name: string;
   /** Absolute. */
   readonly path: string;
-  readonly kind: 'created' | 'deleted' | 'changed';
+  readonly kind: TurnFile['change'];
+  readonly reviewed: boolean;
+  /** It was too large to be kept before the change. */
+  readonly unkept: boolean;
 }
-/** What a change set does to files. Text goes through the editor, so that unsaved text stays. */
+/** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
-  /** The text as the user has it, unsaved text first; null when there is no file, undefined when it is no text. */
+  /** The text as the user has it, unsaved text first; null when there is no file, undefined when it is not text. */
   readText(path: string): Promise<string | null | undefined>;
   /** `from` is the text that `text` was made of; rejects where the user has changed the same place since. */
   writeText(path: string, text: string, from: string): Promise<void>;
@@ -43,36 +63,16 @@ export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly { readonly name: string; readonly how: 'rewrite' | 'create' | 'delete' | 'unknown' }[];
 }
+/**
+ * Who made a change of a file (absolute path, and its content after it): the call that is the only explanation, 'other' for another session or the
+ * user, undefined for the agent in a way nobody knows.
+ */
+export type Explain = (file: string, after: Content) => { readonly callId: CallId } | 'other' | undefined;
 
-/** Contents by their names in the store; null: there is no such file. `before` leaves out what is still to be reviewed. */
-interface Tracked {
-  readonly before: string | null;
-  readonly after: string | null;
-}
-/** A file that a restore replaced: what it was, and, if it was under review, its other side. */
-interface Replaced {
-  readonly name: string;
-  readonly present: string | null;
-  readonly before?: string | null | undefined;
-}
-interface Checkpoint {
-  readonly turnId: string;
-  /** The list of all files, as an object of the store. */
-  readonly files: string;
-  /** Files that the agent changed in that turn. */
-  readonly changed: readonly string[];
-}
-const hash = z.string().check(z.regex(/^[0-9a-f]{64}$/));
-const tracked = z.object({ before: z.nullable(hash), after: z.nullable(hash) });
-const stored = z.object({
-  version: z.literal(1),
-  files: z.array(z.tuple([z.string(), tracked])),
-  checkpoints: z.array(z.object({ turnId: z.string(), files: hash, changed: z.array(z.string()) })),
-  undo: z.optional(z.array(z.object({ name: z.string(), present: z.nullable(hash), before: z.optional(z.nullable(hash)) }))),
-});
-const listed = z.array(z.tuple([z.string(), z.nullable(hash)]));
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
+/** Longer texts are listed without their lines. */
+const LONGEST_COUNTED = 2 * 1024 * 1024;
 
 /** What the agent of one session has done to the files of its folder, found by comparing the folder before and after, whoever wrote it and how. */
 export class ChangeSet {
@@ -85,14 +85,13 @@ export class ChangeSet {
   readonly #queue = new KeyedQueue();
   readonly #changes = new Emitter<void>();
   readonly onChange = this.#changes.listen;
-  #now: Files = new Map();
-  #partial = false;
-  #tracked = new Map<string, Tracked>();
-  #checkpoints: Checkpoint[] = [];
-  /** What the last restore replaced. */
-  #undo: Replaced[] = [];
+  readonly #writes = new Emitter<string>();
+  /** A file was written or removed here, for the user; absolute paths. */
+  readonly onWrote = this.#writes.listen;
+  #scan: Scan = emptyScan;
+  #state: ReviewState = emptyState;
   #loaded = false;
-  /** What happens in the folder may be the agent's. */
+  /** A turn runs, or its agent works on in the background: what happens in the folder may be the agent's. */
   #inTurn = false;
 
   /** `file` is where the state is kept between windows. */
@@ -105,40 +104,75 @@ export class ChangeSet {
     this.#limits = limits;
   }
 
+  get root(): string {
+    return this.#root;
+  }
+
+  get inTurn(): boolean {
+    return this.#inTurn;
+  }
+
   get files(): readonly ChangedFile[] {
-    return [...this.#tracked]
-      .map(([name, { before, after }]) => ({
+    return [...this.#state.tracked]
+      .map(([name, tracked]) => ({
         name,
         path: path.join(this.#root, name),
-        kind: before === null ? ('created' as const) : after === null ? ('deleted' as const) : ('changed' as const),
+        kind: kindOf(tracked),
+        reviewed: tracked.reviewed === true,
+        unkept: isLost(tracked.before),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The folder holds more than is watched. */
   get partial(): boolean {
-    return this.#partial;
+    return this.#scan.partial;
   }
 
-  get checkpoints(): readonly string[] {
-    return this.#checkpoints.map((one) => one.turnId);
+  /** Why contents cannot be kept at the moment. */
+  get trouble(): string | undefined {
+    return this.#scan.trouble;
+  }
+
+  get checkpoints(): readonly TurnId[] {
+    return this.#state.checkpoints.map((one) => one.turnId);
   }
 
   get canUndoRestore(): boolean {
-    return this.#undo.length > 0;
+    return this.#state.undo.length > 0;
+  }
+
+  /** What that prompt changed; undefined for a prompt nobody watched. */
+  turnFiles(turnId: TurnId): { readonly files: readonly TurnFile[]; readonly unlisted?: UnlistedChanges } | undefined {
+    const checkpoint = this.#state.checkpoints.findLast((one) => one.turnId === turnId);
+    if (!checkpoint) return undefined;
+    const { changes, burst, folders } = checkpoint;
+    const files = changes.map((change): TurnFile => {
+      const { name, review, added, removed, callId } = change;
+      return {
+        path: path.join(this.#root, name),
+        change: kindOf(change),
+        review,
+        ...(added === undefined ? {} : { added }),
+        ...(removed === undefined ? {} : { removed }),
+        ...(callId === undefined ? {} : { callId }),
+      };
+    });
+    files.sort((a, b) => (a.path < b.path ? -1 : 1));
+    return burst.length + folders.length === 0 ? { files } : { files, unlisted: { files: burst.length, folders } };
+  }
+
+  /** Changes of that file are seen here. */
+  watches(file: string): boolean {
+    const name = this.#nameOf(file);
+    return name !== undefined && this.#scan.files.has(name);
   }
 
   /** Reads the folder, so that the look at the beginning of a turn is quick. */
   prime(): Promise<void> {
     return this.#run(async () => {
-      if (this.#now.size === 0) await this.#scan();
+      if (this.#scan.files.size === 0) await this.#rescan();
     });
-  }
-
-  /** The prompts in which the agent changed that file. */
-  turnsChanging(file: string): readonly string[] {
-    const name = this.#nameOf(file);
-    return this.#checkpoints.filter((one) => name !== undefined && one.changed.includes(name)).map((one) => one.turnId);
   }
 
   /** Brings back what an earlier window left; what happened to the files in between was not the agent. */
@@ -146,125 +180,186 @@ export class ChangeSet {
     return this.#run(async () => {
       if (this.#loaded) return;
       this.#loaded = true;
-      const parsed = stored.safeParse(await readJson(this.#file));
-      if (!parsed.success) return;
-      this.#tracked = new Map(parsed.data.files);
-      this.#checkpoints = parsed.data.checkpoints;
-      this.#undo = parsed.data.undo ?? [];
-      for (const name of this.#tracked.keys()) await this.#absorbUser(name, await this.#present(name));
+      const found = await readState(this.#file);
+      if (!found) return;
+      this.#state = found;
+      for (const name of found.tracked.keys()) await this.#absorbUser(name, await this.#present(name));
       this.#changes.fire();
     });
   }
 
   /** A prompt is about to be sent: what differs from the end of the last turn is the user's, and the state is one to go back to. */
-  async startTurn(turnId: string): Promise<void> {
+  async startTurn(turnId: TurnId, explain?: Explain): Promise<void> {
     await this.load();
+    // An agent in the background may have written since.
+    if (this.#inTurn) await this.look(explain);
     await this.#run(async () => {
-      const { files } = await this.#scan();
+      const { files } = await this.#rescan();
       this.#inTurn = true;
-      for (const name of this.#tracked.keys()) await this.#absorbUser(name, files.get(name)?.hash ?? null);
-      const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.hash])));
-      this.#checkpoints.push({ turnId, files: await this.#store.put(list), changed: [] });
-      this.#checkpoints = this.#checkpoints.slice(-MOST_CHECKPOINTS);
+      for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? null);
+      const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content])));
+      const checkpoint = { turnId, files: await this.#store.put(list), changes: [], burst: [], folders: [] };
+      this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
       await this.#save();
     });
   }
 
   /** Looks what the agent has done since the last look; `last`: with it the turn is over. */
-  look(last = false): Promise<void> {
+  look(explain?: Explain, last = false): Promise<void> {
     return this.#run(async () => {
-      const checkpoint = this.#checkpoints.at(-1);
-      if (!this.#inTurn || !checkpoint) return;
-      const before = this.#now;
-      const { files } = await this.#scan();
+      if (!this.#inTurn || this.#state.checkpoints.length === 0) return;
+      const before = this.#scan;
+      const { files, leftOut } = await this.#rescan();
       this.#inTurn = !last;
-      const names = new Set([...before.keys(), ...files.keys()]);
-      const changed = [...names].filter((name) => this.#track(name, before.get(name), files.get(name)));
-      if (changed.length === 0) return;
-      this.#checkpoints[this.#checkpoints.length - 1] = { ...checkpoint, changed: [...new Set([...checkpoint.changed, ...changed])] };
-      await this.#save();
-      this.#changes.fire();
+      const names = new Set([...before.files.keys(), ...files.keys()]);
+      const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
+      const folders = [...leftOut].flatMap(([name, at]) => (before.leftOut.get(name) === at ? [] : [name]));
+      if (changed.length + folders.length === 0) return;
+      this.#leaveOut(changed.length > this.#limits.burst ? changed : [], folders);
+      if (changed.length <= this.#limits.burst) {
+        for (const name of changed) {
+          const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
+          await this.#track(name, from ?? null, to ?? null, explain);
+        }
+      }
+      await this.#changed();
     });
   }
 
-  /** The user has saved that file: what is new in it is theirs. */
-  userSaved(file: string): Promise<void> {
+  /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
+  userSaved(file: string, text?: string): Promise<void> {
     return this.#run(async () => {
       const name = this.#nameOf(file);
-      if (name === undefined || this.#checkpoints.length === 0) return;
-      const state = await stateOf(file, this.#store, this.#now.get(name));
-      this.#now = new Map(this.#now);
-      if (state) (this.#now as Map<string, FileState>).set(name, state);
-      if (!this.#tracked.has(name)) return;
-      await this.#absorbUser(name, state?.hash ?? null);
-      await this.#save();
-      this.#changes.fire();
+      if (name === undefined || this.#state.checkpoints.length === 0) return;
+      const known = this.#scan.files.get(name);
+      const state =
+        text === undefined ? await stateOf(file, this.#store, known) : { content: await this.#store.put(Buffer.from(text)), stamp: '' };
+      this.#setScanned(name, state);
+      if (!this.#state.tracked.has(name)) return;
+      await this.#absorbUser(name, state?.content ?? null);
+      await this.#changed();
     });
   }
 
-  /** The text of the file without what is to be reviewed: null when there was none, undefined when it is not known or no text. */
+  /** The text of the file without what is to be reviewed: null when there was none, undefined when it is unknown or not text. */
   async baseText(file: string): Promise<string | null | undefined> {
-    const found = this.#tracked.get(this.#nameOf(file) ?? '');
+    const found = this.#state.tracked.get(this.#nameOf(file) ?? '');
     return found && this.#textOf(found.before);
   }
 
-  /** The hunks of a file as it is now; undefined when it is not under review, or no text. */
+  /** A file before and after a prompt; a side is null when there was none, undefined when it is unknown or not text. */
+  async turnTexts(turnId: TurnId, file: string) {
+    const change = this.#changeIn(turnId, this.#nameOf(file));
+    return change && { before: await this.#textOf(change.before), after: await this.#textOf(change.after) };
+  }
+
+  /** The hunks of a file as it is now; undefined when it is not under review, or not text. */
   async segments(file: string): Promise<Segments | undefined> {
-    const found = this.#tracked.get(this.#nameOf(file) ?? '');
+    const found = this.#state.tracked.get(this.#nameOf(file) ?? '');
     const present = found && (await this.#effects.readText(file));
     if (!found || present === undefined) return undefined;
     const before = await this.#textOf(found.before);
     return before === undefined ? undefined : compareTexts(plain(before ?? ''), plain(present ?? ''));
   }
 
+  /** Marks a file as looked at, until the agent changes it again. */
+  mark(file: string, reviewed: boolean): Promise<void> {
+    return this.#run(async () => {
+      const name = this.#nameOf(file) ?? '';
+      const found = this.#state.tracked.get(name);
+      if (!found) return;
+      this.#state = withTracked(this.#state, name, { ...found, reviewed: reviewed || undefined });
+      await this.#changed();
+    });
+  }
+
   /** Keeps or undoes hunks of a file, or all of it. Rejects with a message for the user when that is not possible any more. */
   settle(file: string, how: 'keep' | 'undo', which: 'all' | readonly PlacedHunk[] = 'all'): Promise<void> {
     return this.#run(async () => {
       const name = this.#nameOf(file);
-      const found = name === undefined ? undefined : this.#tracked.get(name);
-      if (name === undefined || !found) throw new Error(t('{0} has no changes to review.', path.basename(file)));
+      const found = name === undefined ? undefined : this.#state.tracked.get(name);
+      if (name === undefined || !found) throw new Error(nothingToReview(file));
       if (which !== 'all') await this.#settleHunks(name, found, how, which);
-      else if (how === 'keep') this.#tracked.delete(name);
-      else await this.#undoFile(name, found);
-      await this.#save();
-      this.#changes.fire();
+      else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
+      else await this.#undoFiles([[name, found]]);
+      await this.#changed();
+    });
+  }
+
+  /** Keeps or undoes everything. Goes on after a file that cannot be undone, and rejects with the first reason. */
+  settleAll(how: 'keep' | 'undo'): Promise<void> {
+    return this.#run(async () => {
+      const all = [...this.#state.tracked];
+      try {
+        if (how === 'undo') await this.#undoFiles(all);
+        else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
+      } finally {
+        await this.#changed();
+      }
+    });
+  }
+
+  /** Keeps or undoes what one prompt did to a file; changes of other prompts and the user's own stay as they are. Rejects like `settle`. */
+  settleTurn(turnId: TurnId, file: string, how: 'keep' | 'undo'): Promise<void> {
+    return this.#run(async () => {
+      const name = this.#nameOf(file);
+      const change = this.#changeIn(turnId, name);
+      const found = name === undefined ? undefined : this.#state.tracked.get(name);
+      if (name === undefined || !change || !found || change.review !== 'open') throw new Error(nothingToReview(file));
+      const isOnly = this.#state.checkpoints.every((one) => one.turnId === turnId || !one.changes.some((other) => isOpen(other, name)));
+      if (isOnly && how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
+      else if (isOnly) await this.#undoFiles([[name, found]]);
+      else if (how === 'keep') await this.#keepTurn(turnId, change, found);
+      else await this.#undoTurn(turnId, change, found);
+      await this.#changed();
     });
   }
 
   /** What going back to before that prompt would do to files. Only files that the agent has changed since are touched. */
-  async preview(turnId: string): Promise<RestorePreview | undefined> {
+  async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const wanted = await this.#restoreList(turnId);
     if (!wanted) return undefined;
     const files = [...wanted].flatMap(([name, { target, present }]) => {
       if (target === present) return [];
-      const how = target === undefined ? 'unknown' : target === null ? 'delete' : present === null ? 'create' : 'rewrite';
+      const how = isLost(target) ? 'unknown' : target === null ? 'delete' : present === null ? 'create' : 'rewrite';
       return [{ name, how } as const];
     });
     return { turnId, files };
   }
 
   /** Puts the files back to before that prompt. Can be undone. */
-  restore(turnId: string): Promise<void> {
+  restore(turnId: TurnId): Promise<void> {
     return this.#run(async () => {
       const wanted = await this.#restoreList(turnId);
       if (!wanted) throw new Error(t('The files before this prompt are not known any more.'));
       const targets = [...wanted].flatMap(([name, { target, present }]) =>
-        target === undefined || target === present ? [] : [{ name, target, present }],
+        isLost(target) || target === present ? [] : [{ name, target, present }],
       );
       await this.#putAll(targets);
-      this.#undo = targets.map(({ name, present }) => ({ name, present, before: this.#tracked.get(name)?.before }));
-      await this.#settled(targets.map(({ name }) => name));
+      const undo = targets.map(({ name, present }) => ({ name, present, before: this.#state.tracked.get(name)?.before }));
+      this.#state = { ...this.#state, undo };
+      await this.#restored(targets.map(({ name }) => name));
+      const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+      const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
+      for (const { name } of targets)
+        for (const turn of this.checkpoints.filter(isLater)) this.#state = withReview(this.#state, name, () => 'undone', turn);
+      await this.#changed();
     });
   }
 
   /** Takes back the last restore. */
   undoRestore(): Promise<void> {
     return this.#run(async () => {
-      const targets = this.#undo.map(({ name, present }) => ({ name, target: present }));
-      await this.#putAll(targets);
-      for (const { name, present, before } of this.#undo) if (before !== undefined) this.#tracked.set(name, { before, after: present });
-      this.#undo = [];
-      await this.#settled(targets.map(({ name }) => name));
+      const { undo } = this.#state;
+      await this.#putAll(undo.map(({ name, present }) => ({ name, target: present })));
+      for (const { name, present, before } of undo) {
+        if (before === undefined) continue;
+        this.#state = withTracked(this.#state, name, { before, after: present });
+        this.#state = reopened(this.#state, name);
+      }
+      this.#state = { ...this.#state, undo: [] };
+      await this.#restored(undo.map(({ name }) => name));
+      await this.#changed();
     });
   }
 
@@ -272,219 +367,301 @@ export class ChangeSet {
     return this.#queue.run('', task);
   }
 
-  async #scan(): Promise<{ readonly files: Files }> {
-    const scan = await scanFolder(this.#root, this.#store, this.#now, this.#limits);
-    this.#now = scan.files;
-    this.#partial = scan.partial;
-    return scan;
+  async #rescan(): Promise<Scan> {
+    this.#scan = await scanFolder(this.#root, this.#store, this.#scan.files, this.#limits);
+    if (this.#scan.trouble !== undefined) this.#log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
+    return this.#scan;
   }
 
-  /** True when the file was changed. */
-  #track(name: string, before: FileState | undefined, now: FileState | undefined): boolean {
-    const [from, to] = [before?.hash ?? null, now?.hash ?? null];
-    // Of a file too large to be kept there is nothing to show.
-    if (from === to || before?.hash === null || now?.hash === null) return false;
-    const first = this.#tracked.get(name)?.before;
-    const base = first === undefined ? from : first;
-    if (base === to) this.#tracked.delete(name);
-    else this.#tracked.set(name, { before: base, after: to });
-    return true;
+  #setScanned(name: string, state: FileState | undefined): void {
+    const files = new Map(this.#scan.files);
+    if (state) files.set(name, { content: state.content, stamp: state.stamp });
+    else files.delete(name);
+    this.#scan = { ...this.#scan, files };
+  }
+
+  #leaveOut(burst: readonly string[], folders: readonly string[]): void {
+    const last = this.#state.checkpoints.at(-1);
+    if (!last || burst.length + folders.length === 0) return;
+    const next = { ...last, burst: [...new Set([...last.burst, ...burst])], folders: [...new Set([...last.folders, ...folders])].sort() };
+    this.#state = { ...this.#state, checkpoints: this.#state.checkpoints.with(-1, next) };
+  }
+
+  async #track(name: string, from: Content, to: Content, explain: Explain | undefined): Promise<void> {
+    const who = explain?.(path.join(this.#root, name), to);
+    if (who === 'other') return this.#absorbUser(name, to);
+    const found = this.#state.tracked.get(name);
+    const base = found ? found.before : from;
+    if (base === to) this.#state = withoutTracked(this.#state, name, 'undone', to);
+    else this.#state = withTracked(this.#state, name, { before: base, after: to });
+    const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => one.name === name);
+    const before = earlier && isOpen(earlier, name) ? earlier.before : from;
+    this.#state = withChange(this.#state, {
+      name,
+      before,
+      after: to,
+      review: isLost(before) ? 'unkept' : 'open',
+      ...(await this.#counts(before, to)),
+      ...(who ? { callId: who.callId } : {}),
+    });
+  }
+
+  async #counts(before: Content, after: Content): Promise<{ readonly added?: number; readonly removed?: number }> {
+    const [from, to] = [await this.#textOf(before), await this.#textOf(after)];
+    if (from === undefined || to === undefined || (from?.length ?? 0) + (to?.length ?? 0) > LONGEST_COUNTED) return {};
+    return countLines(compareTexts(plain(from ?? ''), plain(to ?? '')));
   }
 
   /** A file under review was changed by somebody else: their text belongs to both sides. */
-  async #absorbUser(name: string, now: string | null): Promise<void> {
-    const found = this.#tracked.get(name);
+  async #absorbUser(name: string, now: Content): Promise<void> {
+    const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
     const [before, after, text] = await Promise.all([found.before, found.after, now].map((one) => this.#textOf(one)));
     if (now === null || typeof text !== 'string') {
-      this.#tracked.delete(name);
+      this.#state = withoutTracked(this.#state, name, 'by content', now);
       return;
     }
-    if (before === undefined || after === undefined) return void this.#tracked.set(name, { ...found, after: now });
+    if (before === undefined || after === undefined) {
+      this.#state = withTracked(this.#state, name, { ...found, after: now });
+      return;
+    }
     const segments = withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text));
     await this.#rebase(name, found, segments, text, now);
   }
 
-  async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: string): Promise<void> {
+  async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
     const base = beforeText(segments);
-    if (hunksOfSegments(segments).length === 0) return void this.#tracked.delete(name);
+    if (hunksOfSegments(segments).length === 0) {
+      this.#state = withoutTracked(this.#state, name, 'by content', after);
+      return;
+    }
     const before = found.before === null && base === '' ? null : await this.#store.put(Buffer.from(inMannerOf(base, present)));
-    this.#tracked.set(name, { before, after });
+    this.#state = withTracked(this.#state, name, { ...found, before, after });
   }
 
   async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[]): Promise<void> {
     const file = path.join(this.#root, name);
     const present = await this.#effects.readText(file);
     const before = await this.#textOf(found.before);
-    if (typeof present !== 'string' || before === undefined) {
-      throw new Error(t('{0} cannot be reviewed in parts: it is not a text file, or it is gone.', name));
-    }
+    if (typeof present !== 'string' || before === undefined) throw new Error(notRestored(name));
     const segments = compareTexts(plain(before ?? ''), plain(present));
     const chosen = new Set<Hunk>();
     for (const { hunk, afterLine } of hunksOfSegments(segments)) {
       if (which.some((one) => one.afterLine === afterLine && sameHunk(one.hunk, hunk))) chosen.add(hunk);
     }
-    if (chosen.size < which.length) throw new Error(t('{0} has changed in the meantime. Look at the change again.', name));
+    if (chosen.size < which.length) throw new Error(changedSince(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
-    if (found.before === null && text === '' && how === 'undo') return this.#undoFile(name, found);
-    if (how === 'undo') await this.#effects.writeText(file, text, plain(present));
+    if (found.before === null && text === '' && how === 'undo') return this.#undoFiles([[name, found]]);
+    if (how === 'undo') await this.#write(file, text, present);
     const state = await this.#refresh(name);
-    await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after ?? '');
+    await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
   }
 
-  /** Undoes what is left of the agent's changes; what the user wrote into the file stays. */
-  async #undoFile(name: string, found: Tracked): Promise<void> {
+  /** Undoes what is left of the agent's changes; what the user wrote into the files stays. Can be undone like a restore. */
+  async #undoFiles(files: readonly (readonly [string, Tracked])[]): Promise<void> {
+    const undo: Replaced[] = [];
+    const failures: unknown[] = [];
+    for (const [name, found] of files) {
+      try {
+        const replaced = await this.#replaced(name);
+        const present = await this.#takeBack(name, found);
+        this.#state = withoutTracked(this.#state, name, 'undone', present);
+        undo.push(replaced);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (undo.length > 0) this.#state = { ...this.#state, undo };
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** The file as it is now, with unsaved text. */
+  async #replaced(name: string): Promise<Replaced> {
+    const file = path.join(this.#root, name);
+    const before = this.#state.tracked.get(name)?.before;
+    const typed = this.#effects.hasUnsaved(file) ? await this.#effects.readText(file) : undefined;
+    return { name, before, present: typeof typed === 'string' ? await this.#store.put(Buffer.from(typed)) : await this.#present(name) };
+  }
+
+  /** Other prompts changed the file, too: theirs stays. */
+  async #undoTurn(turnId: TurnId, change: TurnChange, found: Tracked): Promise<void> {
+    const replaced = await this.#replaced(change.name);
+    const present = await this.#takeBack(change.name, change);
+    this.#state = { ...this.#state, undo: [replaced] };
+    this.#state = withReview(this.#state, change.name, () => 'undone', turnId);
+    if (present === found.before) this.#state = withoutTracked(this.#state, change.name, 'by content', present);
+    else this.#state = withTracked(this.#state, change.name, { ...found, after: present });
+  }
+
+  async #keepTurn(turnId: TurnId, change: TurnChange, found: Tracked): Promise<void> {
+    const { name } = change;
+    let before = change.after;
+    if (found.before !== change.before) {
+      const [base, from, to] = await Promise.all([found.before, change.before, change.after].map((one) => this.#textOf(one)));
+      const merged = typeof base === 'string' && typeof from === 'string' && typeof to === 'string';
+      const text = merged ? mergedInto(plain(base), plain(from), plain(to)) : undefined;
+      if (text === undefined || !merged)
+        throw new Error(t('{0} was changed in the same place by other prompts. Review the file as a whole.', name));
+      before = await this.#store.put(Buffer.from(inMannerOf(text, base)));
+    }
+    this.#state = withReview(this.#state, name, () => 'kept', turnId);
+    this.#state = withTracked(this.#state, name, { ...found, before });
+  }
+
+  /** Takes a change out of the file as it is now; the content after it comes back. */
+  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after'>): Promise<Content> {
     const file = path.join(this.#root, name);
     const present = await this.#present(name);
-    const bytes = found.before === null ? null : await this.#store.get(found.before);
-    if (bytes === undefined) throw new Error(t('{0} cannot be restored: the text before the change is gone.', name));
-    if (this.#effects.hasUnsaved(file) || (present !== null && present !== found.after)) {
-      const [text, before, after] = [await this.#effects.readText(file), await this.#textOf(found.before), await this.#textOf(found.after)];
-      if (typeof text !== 'string' || before === undefined || after === undefined) {
-        throw new Error(t('{0} cannot be restored: it has changed since, and is not a text file.', name));
-      }
-      const mine = withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text));
-      await this.#effects.writeText(file, beforeText(mine), plain(text));
-    } else await this.#putBytes(name, bytes);
-    this.#tracked.delete(name);
-    await this.#refresh(name);
-  }
-
-  /** What the file is now, into the list of files; its content's name comes back. */
-  async #refresh(name: string): Promise<string | null> {
-    const state = await stateOf(path.join(this.#root, name), this.#store, this.#now.get(name));
-    const files = new Map(this.#now);
-    if (state) files.set(name, state);
-    else files.delete(name);
-    this.#now = files;
-    return state?.hash ?? null;
-  }
-
-  async #present(name: string): Promise<string | null> {
-    return (await stateOf(path.join(this.#root, name), this.#store, this.#now.get(name)))?.hash ?? null;
-  }
-
-  async #restoreList(turnId: string) {
-    const at = this.#checkpoints.findLastIndex((one) => one.turnId === turnId);
-    const checkpoint = this.#checkpoints[at];
-    if (!checkpoint) return undefined;
-    const list = await listOf(this.#store, checkpoint.files);
-    if (!list) return undefined;
-    const names = new Set(this.#checkpoints.slice(at).flatMap((one) => one.changed));
-    const found = new Map<string, { readonly target: string | null | undefined; readonly present: string | null }>();
-    for (const name of names) {
-      // In the list without a name: it was too large to be kept.
-      const target = list.has(name) ? (list.get(name) ?? undefined) : null;
-      found.set(name, { target, present: await this.#present(name) });
+    const bytes = await this.#bytesOf(change.before, name);
+    if (!this.#effects.hasUnsaved(file) && (present === null || present === change.after)) {
+      await this.#put(name, bytes);
+      return this.#refresh(name);
     }
+    const [text, before, after] = [await this.#effects.readText(file), await this.#textOf(change.before), await this.#textOf(change.after)];
+    if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
+    const left = beforeText(withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text)));
+    if (before === null && left === '' && !this.#effects.hasUnsaved(file)) await this.#put(name, null);
+    else await this.#write(file, left, text);
+    return this.#refresh(name);
+  }
+
+  async #put(name: string, bytes: Uint8Array | null): Promise<void> {
+    await putFile(this.#root, name, bytes);
+    this.#writes.fire(path.join(this.#root, name));
+  }
+
+  async #write(file: string, text: string, from: string): Promise<void> {
+    await this.#effects.writeText(file, text, plain(from));
+    this.#writes.fire(file);
+  }
+
+  #changeIn(turnId: TurnId, name: string | undefined): TurnChange | undefined {
+    return this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes.find((change) => change.name === name);
+  }
+
+  /** Reads the file again; its content comes back. */
+  async #refresh(name: string): Promise<Content> {
+    const state = await stateOf(path.join(this.#root, name), this.#store, this.#scan.files.get(name));
+    this.#setScanned(name, state);
+    return state?.content ?? null;
+  }
+
+  async #present(name: string): Promise<Content> {
+    return (await stateOf(path.join(this.#root, name), this.#store, this.#scan.files.get(name)))?.content ?? null;
+  }
+
+  async #restoreList(turnId: TurnId) {
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    const checkpoint = this.#state.checkpoints[at];
+    const list = checkpoint && (await fileList(this.#store, checkpoint.files));
+    if (!list) return undefined;
+    const later = this.#state.checkpoints.slice(at);
+    const names = new Set(later.flatMap((one) => [...one.changes.map(({ name }) => name), ...one.burst]));
+    const found = new Map<string, { readonly target: Content; readonly present: Content }>();
+    for (const name of names) found.set(name, { target: list.get(name) ?? null, present: await this.#present(name) });
     return found;
   }
 
   /** All contents are read, and all files looked at, before the first is written. */
-  async #putAll(targets: readonly { readonly name: string; readonly target: string | null }[]): Promise<void> {
-    const contents = await Promise.all(
-      targets.map(async ({ name, target }) => {
-        const bytes = target === null ? null : await this.#store.get(target);
-        if (bytes === undefined) throw new Error(t('{0} cannot be restored: the text before the change is gone.', name));
-        if (this.#effects.hasUnsaved(path.join(this.#root, name)))
-          throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
-        return { name, bytes };
-      }),
-    );
-    for (const { name, bytes } of contents) await this.#putBytes(name, bytes);
+  async #putAll(targets: readonly { readonly name: string; readonly target: Content }[]): Promise<void> {
+    const contents: { readonly name: string; readonly bytes: Uint8Array | null }[] = [];
+    for (const { name, target } of targets) {
+      if (this.#effects.hasUnsaved(path.join(this.#root, name)))
+        throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
+      contents.push({ name, bytes: await this.#bytesOf(target, name) });
+    }
+    for (const { name, bytes } of contents) await this.#put(name, bytes);
   }
 
-  async #settled(names: readonly string[]): Promise<void> {
+  async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
+    const bytes = content === null ? null : await this.#store.get(content);
+    if (bytes === undefined) throw new Error(notRestored(name));
+    return bytes;
+  }
+
+  async #restored(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      const found = this.#tracked.get(name);
+      const found = this.#state.tracked.get(name);
       const now = await this.#refresh(name);
-      if (found && found.before === now) this.#tracked.delete(name);
-      else if (found) this.#tracked.set(name, { ...found, after: now });
+      if (found && found.before === now) this.#state = withoutTracked(this.#state, name, 'undone', now);
+      else if (found) this.#state = withTracked(this.#state, name, { ...found, after: now });
     }
+  }
+
+  async #textOf(content: Content): Promise<string | null | undefined> {
+    if (content === null) return null;
+    const bytes = isKept(content) ? await this.#store.get(content) : undefined;
+    return bytes && isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
+  }
+
+  /** undefined for what lies outside the folder. A folder on the way may be a link. */
+  #nameOf(file: string): string | undefined {
+    const below = (root: string, target: string) =>
+      pathBelow(root, target) ? path.relative(root, target).replaceAll(path.sep, '/') : undefined;
+    return below(this.#root, file) ?? below(realPathNow(this.#root), path.join(realPathNow(path.dirname(file)), path.basename(file)));
+  }
+
+  async #changed(): Promise<void> {
     await this.#save();
     this.#changes.fire();
   }
 
-  /** Writes or removes a file, whole or not at all, and never through a link. */
-  async #putBytes(name: string, bytes: Uint8Array | null): Promise<void> {
-    const file = path.join(this.#root, name);
-    const folder = path.dirname(file);
-    if (pathBelow(realPathNow(this.#root), realPathNow(folder)) === undefined) {
-      throw new Error(t('{0} leads outside the folder of the session.', name));
-    }
-    const there = await lstat(file).catch(() => undefined);
-    if (there && !there.isFile()) throw new Error(t('{0} is not a regular file any more.', name));
-    if (there) await access(file, constants.W_OK);
-    if (bytes === null) return rm(file, { force: true });
-    await mkdir(folder, { recursive: true });
-    const fresh = `${file}.${crypto.randomUUID()}.parley`;
-    try {
-      await writeFile(fresh, bytes, { flag: 'wx', mode: there ? there.mode & 0o777 : 0o666 });
-      await rename(fresh, file);
-    } catch (error) {
-      await rm(fresh, { force: true });
-      throw error;
-    }
-  }
-
-  async #textOf(name: string | null): Promise<string | null | undefined> {
-    if (name === null) return null;
-    const bytes = await this.#store.get(name);
-    return bytes && isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
-  }
-
-  /** undefined for what lies outside the folder. */
-  #nameOf(file: string): string | undefined {
-    const name = path.relative(this.#root, file).replaceAll(path.sep, '/');
-    return name === '' || name === '..' || name.startsWith('../') || path.isAbsolute(name) ? undefined : name;
-  }
-
   async #save(): Promise<void> {
-    const state = { version: 1, files: [...this.#tracked], checkpoints: this.#checkpoints, undo: this.#undo };
+    const fresh = `${this.#file}.new`;
     try {
       await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
-      await writeFile(`${this.#file}.new`, JSON.stringify(state), { mode: 0o600 });
-      await rename(`${this.#file}.new`, this.#file);
+      await writeFile(fresh, textOfState(this.#state), { mode: 0o600 });
+      await replaceFile(fresh, this.#file);
     } catch (error) {
       this.#log.error('The changes under review could not be saved', error);
+      await rm(fresh, { force: true }).catch(() => {});
     }
   }
 }
 
-/** Names of all contents that a change set kept in that file needs. */
-export async function usedBy(file: string, store: ContentStore): Promise<readonly string[]> {
-  const parsed = stored.safeParse(await readJson(file));
-  if (!parsed.success) return [];
-  const { files, checkpoints, undo = [] } = parsed.data;
-  const lists = await Promise.all(checkpoints.map(async (one) => [one.files, ...((await listOf(store, one.files))?.values() ?? [])]));
-  const names = [
-    ...lists.flat(),
-    ...files.flatMap(([, { before, after }]) => [before, after]),
-    ...undo.flatMap(({ present, before = null }) => [present, before]),
-  ];
-  return names.filter((name) => name !== null);
+export function countLines(segments: Segments): { readonly added: number; readonly removed: number } {
+  const hunks = hunksOfSegments(segments);
+  const lines = (side: readonly string[], isWhole: boolean) => (isWhole && side.at(-1) === '' ? side.length - 1 : side.length);
+  const isWhole = segments.length === 1;
+  return {
+    added: hunks.reduce((sum, { hunk }) => sum + lines(hunk.after, isWhole), 0),
+    removed: hunks.reduce((sum, { hunk }) => sum + lines(hunk.before, isWhole), 0),
+  };
 }
 
-/** undefined when the list is gone: then nothing is known of any file. */
-async function listOf(store: ContentStore, name: string): Promise<ReadonlyMap<string, string | null> | undefined> {
-  const bytes = await store.get(name);
-  const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));
-  return parsed.success ? new Map(parsed.data) : undefined;
+/** What a restore had decided is open again. */
+function reopened(state: ReviewState, name: string): ReviewState {
+  const open = (change: TurnChange): TurnChange =>
+    change.name === name && change.review === 'undone' ? { ...change, review: isLost(change.before) ? 'unkept' : 'open' } : change;
+  return { ...state, checkpoints: state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(open) })) };
+}
+
+function isOpen(change: TurnChange, name: string): boolean {
+  return change.name === name && (change.review === 'open' || change.review === 'unkept');
+}
+
+function isLost(content: Content): boolean {
+  return content !== null && !isKept(content);
+}
+
+function kindOf({ before, after }: Pick<Tracked, 'before' | 'after'>): TurnFile['change'] {
+  return before === null ? 'created' : after === null ? 'deleted' : 'changed';
 }
 
 function sameHunk(a: Hunk, b: Hunk): boolean {
   return a.before.join('\n') === b.before.join('\n') && a.after.join('\n') === b.after.join('\n');
 }
 
-async function readJson(file: string): Promise<unknown> {
-  return parseJson(await readFile(file, 'utf8').catch(() => ''));
+function nothingToReview(file: string): string {
+  return t('{0} has no changes to review.', path.basename(file));
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function changedSince(name: string): string {
+  return t('{0} has changed in the meantime. Look at the change again.', name);
+}
+
+/** Binary, too large, or its content is gone from the store. */
+function notRestored(name: string): string {
+  return t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', name);
 }

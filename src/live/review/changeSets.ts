@@ -3,11 +3,15 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
+import { keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { SessionId, TurnId } from '../../session/model.ts';
+import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
+import { isSettled } from '../../session/parts.ts';
+import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
-import { ChangeSet, type FileEffects, usedBy } from './changeSet.ts';
+import { ChangeSet, type Explain, type FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
+import { usedBy } from './state.ts';
 
 /** Milliseconds after the end of a call until the folder is looked at; calls come in bursts. */
 const LOOK_AFTER = 300;
@@ -17,24 +21,33 @@ const LONGEST_LOOK = 2000;
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
 
+/** What the change sets tell the sessions. */
+export type PublishFiles = (id: SessionId, event: Extract<SessionEvent, { readonly type: 'turn.files' }>) => void;
+
 /** The change sets of all sessions, kept in step with their turns. */
 export class ChangeSets implements Disposable {
   readonly #host: SessionHost;
   readonly #folder: string;
   readonly #store: ContentStore;
   readonly #effects: FileEffects;
+  readonly #publish: PublishFiles;
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #sets = new Map<SessionId, ChangeSet>();
   readonly #looks = new Map<SessionId, NodeJS.Timeout>();
+  /** Calls that ran since the last look. */
+  readonly #calls = new Map<SessionId, Set<CallId>>();
+  /** Who made a file what it is, where several sessions work in one folder; keys are absolute paths. */
+  readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
 
-  constructor(host: SessionHost, folder: string, effects: FileEffects, log: Log) {
+  constructor(host: SessionHost, folder: string, effects: FileEffects, publish: PublishFiles, log: Log) {
     this.#host = host;
     this.#folder = folder;
     this.#store = new ContentStore(path.join(folder, 'objects'));
     this.#effects = effects;
+    this.#publish = publish;
     this.#log = log;
     this.#life.own(host.onChange((id, { event, now }) => !now.partial && this.#follow(id, event)));
     this.#life.own(host.onSessions(() => this.#sessionsChanged()));
@@ -60,13 +73,34 @@ export class ChangeSets implements Disposable {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, LONGEST_LOOK);
     });
-    const looked = set.startTurn(turnId).catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error));
+    const looked = set
+      .startTurn(turnId, this.#explainer(id))
+      .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error));
     await Promise.race([looked, late]);
     clearTimeout(timer);
   }
 
-  userSaved(file: string): void {
-    for (const set of this.#sets.values()) this.#report(set.userSaved(file));
+  /** The user has saved that file; with `text`, they have typed that and an agent is about to save it. */
+  userSaved(file: string, text?: string): void {
+    for (const set of this.#sets.values()) this.#report(set.userSaved(file, text));
+  }
+
+  /** Looks now, before something else is written. */
+  async look(id: SessionId): Promise<void> {
+    await this.#sets.get(id)?.look(this.#explainer(id));
+  }
+
+  /** A file that only the agent told of was kept or taken back. */
+  reportedSettled(id: SessionId, turnId: TurnId, file: string, how: 'kept' | 'undone'): void {
+    const turn = this.#host.get(id)?.store.now.turns.find((one) => one.id === turnId);
+    if (!turn) return;
+    const files = turnFiles(turn).map((one) => (one.path === file && one.review === 'reported' ? { ...one, review: how } : one));
+    this.#publish(id, { type: 'turn.files', turnId, files, ...(turn.unlisted ? { unlisted: turn.unlisted } : {}) });
+  }
+
+  /** Bytes that the contents take on the disk. */
+  diskUse(): Promise<number> {
+    return this.#store.size();
   }
 
   /** Drops what the oldest sessions left, within both bounds. Never rejects. */
@@ -98,25 +132,89 @@ export class ChangeSets implements Disposable {
       case 'link.ready':
         return this.#report(set.prime());
       case 'turn.started':
-        return set.checkpoints.includes(event.turnId) ? undefined : this.#report(set.startTurn(event.turnId));
+        return set.checkpoints.includes(event.turnId) ? undefined : this.#report(set.startTurn(event.turnId, this.#explainer(id)));
+      case 'part.added':
+        if (event.part.kind === 'call') this.#callRan(id, event.part.id);
+        return;
       case 'call.changed':
+        this.#callRan(id, event.callId);
         if (event.change.status === 'done' || event.change.status === 'failed') this.#lookSoon(id, set);
         return;
+      case 'background.set':
+        return set.inTurn && !this.#isBusy(id) ? this.#lookLast(id, set) : undefined;
       case 'turn.ended':
+        return this.#isBusy(id) ? this.#report(set.look(this.#explainer(id))) : this.#lookLast(id, set);
       case 'link.closed':
-        return this.#report(set.look(true));
+        return this.#lookLast(id, set);
       default:
         return;
     }
+  }
+
+  /** A turn runs, or the agent works on after it. */
+  #isBusy(id: SessionId): boolean {
+    const session = this.#host.get(id)?.store.now;
+    return session !== undefined && (isBusy(session) || worksInBackground(session));
+  }
+
+  #callRan(id: SessionId, callId: CallId): void {
+    const calls = this.#calls.get(id) ?? new Set();
+    this.#calls.set(id, calls.add(callId));
   }
 
   #lookSoon(id: SessionId, set: ChangeSet): void {
     if (this.#looks.has(id)) return;
     const timer = setTimeout(() => {
       this.#looks.delete(id);
-      this.#report(set.look());
+      // The last call of a background agent may have ended.
+      if (this.#isBusy(id)) this.#report(set.look(this.#explainer(id)));
+      else this.#lookLast(id, set);
     }, LOOK_AFTER);
     this.#looks.set(id, timer);
+  }
+
+  #lookLast(id: SessionId, set: ChangeSet): void {
+    this.#report(set.look(this.#explainer(id), true).then(() => this.#tellSession(id, set)));
+  }
+
+  /** Who made a change, judged by the calls that ran since the last look and by what other sessions in the folder do. */
+  #explainer(id: SessionId): Explain {
+    const recent = this.#recentCalls(id);
+    const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
+    this.#calls.set(id, new Set(recent.calls.filter((call) => !isSettled(call)).map((call) => call.id)));
+    return (file, content) => {
+      const claim = this.#claims.get(file);
+      if (claim && claim.id !== id && claim.content === content) return 'other';
+      const mine = explaining(recent, file);
+      const theirs = others.flatMap((one) => explaining(one, file) ?? []);
+      if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
+      this.#claims.set(file, { id, content });
+      return mine?.callId === undefined ? undefined : { callId: mine.callId };
+    };
+  }
+
+  #recentCalls(id: SessionId): RecentCalls {
+    const ran = this.#calls.get(id);
+    const { turns = [], cwd = '' } = this.#host.get(id)?.store.now ?? {};
+    return { calls: turns.flatMap(callsOf).filter((call) => ran?.has(call.id)), cwd };
+  }
+
+  /** Tells the session what its turns have changed, where that is news. */
+  async #tellSession(id: SessionId, set: ChangeSet): Promise<void> {
+    const session = this.#host.get(id)?.store.now;
+    for (const turn of session?.turns ?? []) {
+      const found = set.turnFiles(turn.id);
+      if (!found || (turn.status === 'running' && found.files.length === 0)) continue;
+      const watched = new Set(found.files.map((file) => keyOfFile(file.path)));
+      const reported = reportedFiles(turn, session?.cwd ?? '').filter(
+        (file) => !watched.has(keyOfFile(file.path)) && !set.watches(file.path),
+      );
+      const there = await Promise.all(
+        reported.map(async (file) => ((await isThere(file.path)) || file.review !== 'reported' ? [file] : [])),
+      );
+      const event = { type: 'turn.files' as const, turnId: turn.id, ...found, files: [...found.files, ...there.flat()] };
+      if (JSON.stringify([event.files, event.unlisted]) !== JSON.stringify([turn.files, turn.unlisted])) this.#publish(id, event);
+    }
   }
 
   #sessionsChanged(): void {
@@ -124,12 +222,27 @@ export class ChangeSets implements Disposable {
       const cwd = this.#host.get(id)?.store.now.cwd;
       if (this.#sets.has(id) || cwd === undefined) continue;
       const set = new ChangeSet(cwd, this.#fileOf(id), this.#store, this.#effects, this.#log);
-      set.onChange(() => this.#changes.fire(id));
+      set.onChange(() => {
+        this.#changes.fire(id);
+        this.#report(this.#tellSession(id, set));
+      });
+      set.onWrote((file) => this.#wroteFor(id, file));
       this.#sets.set(id, set);
       this.#report(set.load());
     }
-    for (const id of this.#sets.keys()) if (!this.#host.get(id)) this.#sets.delete(id);
+    for (const id of this.#sets.keys()) if (!this.#host.get(id)) this.#forget(id);
     this.#changes.fire(this.#host.active ?? '');
+  }
+
+  /** What the user undid in one session is not the work of another one's agent. */
+  #wroteFor(id: SessionId, file: string): void {
+    for (const [other, set] of this.#sets) if (other !== id) this.#report(set.userSaved(file));
+  }
+
+  #forget(id: SessionId): void {
+    this.#sets.delete(id);
+    this.#calls.delete(id);
+    for (const [file, claim] of this.#claims) if (claim.id === id) this.#claims.delete(file);
   }
 
   #fileOf(id: SessionId): string {
@@ -139,4 +252,44 @@ export class ChangeSets implements Disposable {
   #report(work: Promise<void>): void {
     work.catch((error: unknown) => this.#log.error('The changes of a session could not be found out', error));
   }
+}
+
+/** Files that the agent tells of, with what was decided about them so far. */
+function reportedFiles({ parts, files }: Turn, cwd: string): readonly TurnFile[] {
+  const decided = new Map(files?.map((file) => [file.path, file.review]));
+  return turnFiles({ parts }).map((one) => {
+    const file = { ...one, path: path.resolve(cwd, one.path) };
+    const review = decided.get(file.path);
+    return review === 'kept' || review === 'undone' ? { ...file, review } : file;
+  });
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}
+
+function worksInBackground({ background, turns }: Session): boolean {
+  return (background?.length ?? 0) > 0 || turns.some((turn) => callsOf(turn).some((call) => call.goesOn && !isSettled(call)));
+}
+
+/** Calls that ran since the last look, of a session in that folder. */
+interface RecentCalls {
+  readonly calls: readonly ToolCall[];
+  readonly cwd: string;
+}
+
+const CHANGES_NOTHING: ReadonlySet<ToolCall['kind']> = new Set(['read', 'search', 'think', 'fetch']);
+
+/** `named`: the call itself names the file. Without `callId`, several calls can have changed it. */
+function explaining({ calls, cwd }: RecentCalls, file: string): { readonly named: boolean; readonly callId?: CallId } | undefined {
+  const key = keyOfFile(file);
+  const isIt = (one: { readonly path: string }) => keyOfFile(path.resolve(cwd, one.path)) === key;
+  const names = (call: ToolCall) => [...diffsOf(call), ...call.locations].some(isIt);
+  const able = calls.filter((call) => !CHANGES_NOTHING.has(call.kind));
+  const named = able.findLast(names);
+  if (named) return { named: true, callId: named.id };
+  // An edit that names other files did not do it.
+  const [only, ...more] = able.filter((call) => diffsOf(call).length === 0);
+  if (!only) return undefined;
+  return more.length === 0 ? { named: false, callId: only.id } : { named: false };
 }

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
+import { replaceFile } from '../../transport/replaceFile.ts';
 
 const compress = promisify(deflateRaw);
 const expand = promisify(inflateRaw);
-/** Milliseconds for which a content that is not used yet stays: whoever put it may be about to. */
+/** Milliseconds for which an unused content stays: a change set may be about to use it. */
 const GRACE = 60 * 60 * 1000;
-/** What is read from a damaged or foreign object at most. */
+/** Bytes read from a damaged or foreign object at most. */
 const LARGEST = 64 * 1024 * 1024;
 
 /** Contents of files by the SHA-256 of their bytes, compressed, each once. */
@@ -28,7 +29,7 @@ export class ContentStore {
     const fresh = `${file}.${crypto.randomUUID()}.new`;
     try {
       await writeFile(fresh, await compress(bytes, { level: 1 }), { mode: 0o600 });
-      await rename(fresh, file);
+      await replaceFile(fresh, file);
     } catch (error) {
       await rm(fresh, { force: true });
       throw error;
@@ -46,16 +47,26 @@ export class ContentStore {
     }
   }
 
-  /** Removes what is not used. Resolves with the bytes that are left. */
-  async collect(used: ReadonlySet<string>, now: number): Promise<number> {
+  /** Bytes that all contents take on the disk. */
+  size(): Promise<number> {
+    return this.#sweep(() => false);
+  }
+
+  /** Removes unused contents. Resolves with the bytes that are left. */
+  collect(used: ReadonlySet<string>, now: number): Promise<number> {
+    return this.#sweep((name, at) => !used.has(name) && now - at >= GRACE);
+  }
+
+  /** Removes contents by name and the time they were put; resolves with the bytes that are left. */
+  async #sweep(isGarbage: (name: string, at: number) => boolean): Promise<number> {
     let left = 0;
     for (const folder of await readdir(this.#folder).catch(() => [])) {
       for (const name of await readdir(path.join(this.#folder, folder)).catch(() => [])) {
         const file = path.join(this.#folder, folder, name);
         const found = await stat(file).catch(() => undefined);
         if (!found) continue;
-        if (used.has(folder + name) || now - found.mtimeMs < GRACE) left += found.size;
-        else await rm(file, { force: true });
+        if (isGarbage(folder + name, found.mtimeMs)) await rm(file, { force: true });
+        else left += found.size;
       }
     }
     return left;

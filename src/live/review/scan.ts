@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
+import { messageOf } from '../../base/log.ts';
 import type { ContentStore } from './contentStore.ts';
 
 export interface FileState {
-  /** Name of the content in the store; null when the file is too large to be kept. */
-  readonly hash: string | null;
+  readonly content: string;
   /** Changes whenever the file is written. */
   readonly stamp: string;
 }
@@ -16,85 +16,131 @@ export interface Scan {
   readonly files: Files;
   /** Not all of the folder was read: it holds more files or bytes than are kept. */
   readonly partial: boolean;
+  /** Why contents could not be stored: the disk is full, for example. */
+  readonly trouble?: string;
+  /** Folders that are left out, and when their entries last changed. */
+  readonly leftOut: ReadonlyMap<string, number>;
 }
+export const emptyScan: Scan = { files: new Map(), partial: false, leftOut: new Map() };
 export interface ScanLimits {
   readonly files: number;
   readonly fileBytes: number;
   /** New bytes that one scan reads. */
   readonly totalBytes: number;
+  /** Files that change at once and are still listed one by one. */
+  readonly burst: number;
 }
-export const usualLimits: ScanLimits = { files: 20_000, fileBytes: 8 * 1024 * 1024, totalBytes: 512 * 1024 * 1024 };
+export const usualLimits: ScanLimits = { files: 20_000, fileBytes: 8 * 1024 * 1024, totalBytes: 512 * 1024 * 1024, burst: 2000 };
 
-/** Nothing in them is an agent's work worth reviewing, whatever .gitignore says. */
-const NEVER = new Set(['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv']);
+/** Records of version control: a list of changed files says nothing of them. */
+const RECORDS = new Set(['.git', '.hg', '.svn']);
+/** No .gitignore needs to name these. */
+const PACKAGES = new Set(['node_modules', '__pycache__', '.venv']);
+const MOST_LEFT_OUT = 100;
 const AT_ONCE = 8;
 
+/** The content of a file that is not in the store stands for the file at that time and equals no other. */
+export function isKept(content: string): boolean {
+  return !content.startsWith('unkept ');
+}
+
 /**
- * The files of a folder as they are now, their contents in the store; what has not changed since `before` is not read again. Links are not followed,
- * and what .gitignore files name is left out.
+ * The files of a folder as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not followed,
+ * and files that .gitignore names are left out.
  */
 export async function scanFolder(root: string, store: ContentStore, before: Files, limits: ScanLimits = usualLimits): Promise<Scan> {
-  const found: string[] = [];
-  const complete = await walk(root, '', [], found, limits.files);
+  const walked: Walked = { root, found: [], leftOut: new Map(), most: limits.files };
+  const complete = await walk(walked, '', []);
   const files = new Map<string, FileState>();
   let left = limits.totalBytes;
-  const queue = found.values();
+  let trouble: string | undefined;
+  const queue = walked.found.values();
   const work = async () => {
     for (const name of queue) {
       const state = await stateOf(path.join(root, name), store, before.get(name), Math.min(limits.fileBytes, left));
-      if (state && state.stamp !== before.get(name)?.stamp) left -= state.size;
-      if (state) files.set(name, { hash: state.hash, stamp: state.stamp });
+      if (!state) continue;
+      if (state.stamp !== before.get(name)?.stamp) left -= state.size;
+      trouble ??= state.trouble;
+      files.set(name, { content: state.content, stamp: state.stamp });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { files, partial: !complete || left <= 0 };
+  return { files, partial: !complete || left <= 0, leftOut: walked.leftOut, ...(trouble === undefined ? {} : { trouble }) };
 }
 
-/** undefined when there is no regular file of that name. */
+interface StateNow extends FileState {
+  readonly size: number;
+  readonly trouble?: string;
+}
+
+/** undefined when there is no regular file of that name. Never rejects. */
 export async function stateOf(
   file: string,
   store: ContentStore,
   known: FileState | undefined,
   mostBytes = usualLimits.fileBytes,
-): Promise<(FileState & { readonly size: number }) | undefined> {
+): Promise<StateNow | undefined> {
   try {
     const found = await lstat(file);
     if (!found.isFile()) return undefined;
     const { mtimeMs, ctimeMs, ino, size } = found;
     const stamp = `${mtimeMs} ${ctimeMs} ${ino} ${size}`;
     if (known?.stamp === stamp) return { ...known, size };
-    if (size > mostBytes) return { hash: null, stamp, size };
-    const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
-    try {
-      return { hash: await store.put(await handle.readFile()), stamp, size };
-    } finally {
-      await handle.close();
-    }
+    if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
+    const bytes = await readRegular(file);
+    return await store.put(bytes).then(
+      (content) => ({ content, stamp, size }),
+      // The stamp is left out: the next scan tries again.
+      (error: unknown) => ({ content: `unkept ${stamp}`, stamp: '', size, trouble: messageOf(error) }),
+    );
   } catch (error) {
     if (isGone(error)) return undefined;
-    // It is there and cannot be read.
-    return { hash: null, stamp: 'unreadable', size: 0 };
+    // The file exists and cannot be read.
+    return { content: 'unkept unreadable', stamp: 'unreadable', size: 0 };
+  }
+}
+
+async function readRegular(file: string): Promise<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    return await handle.readFile();
+  } finally {
+    await handle.close();
   }
 }
 
 type Rules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
+interface Walked {
+  readonly root: string;
+  readonly found: string[];
+  readonly leftOut: Map<string, number>;
+  readonly most: number;
+}
 
 /** False when there are more files than wanted. */
-async function walk(root: string, below: string, outer: Rules, found: string[], most: number): Promise<boolean> {
-  const entries = await readdir(path.join(root, below), { withFileTypes: true }).catch(() => []);
-  const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(path.join(root, below)) : undefined;
+async function walk(walked: Walked, below: string, outer: Rules): Promise<boolean> {
+  const folder = path.join(walked.root, below);
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
   const rules = own ? [...outer, { below, rules: own }] : outer;
   for (const entry of entries) {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (NEVER.has(entry.name) || isIgnored(rules, name, true)) continue;
-      if (!(await walk(root, name, rules, found, most))) return false;
+      if (RECORDS.has(entry.name)) continue;
+      if (PACKAGES.has(entry.name) || isIgnored(rules, name, true)) await leaveOut(walked, name);
+      else if (!(await walk(walked, name, rules))) return false;
     } else if (entry.isFile() && !isIgnored(rules, name, false)) {
-      if (found.length >= most) return false;
-      found.push(name);
+      if (walked.found.length >= walked.most) return false;
+      walked.found.push(name);
     }
   }
   return true;
+}
+
+async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> {
+  if (leftOut.size >= MOST_LEFT_OUT) return;
+  const found = await lstat(path.join(root, name)).catch(() => undefined);
+  if (found) leftOut.set(name, found.mtimeMs);
 }
 
 async function rulesIn(folder: string): Promise<IgnoreRules | undefined> {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
-import { ChangeSet, type FileEffects, usedBy } from '../../../src/live/review/changeSet.ts';
+import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
+import { usedBy } from '../../../src/live/review/state.ts';
 import { plain } from '../../../src/session/diffs.ts';
 import { mergedInto } from '../../../src/session/merge.ts';
 import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
@@ -50,7 +51,7 @@ class Scene {
     await this.changes.startTurn(id);
     await act();
     await this.changes.look();
-    await this.changes.look(true);
+    await this.changes.look(undefined, true);
   }
   async hunks(name: string): Promise<readonly PlacedHunk[]> {
     return hunksOfSegments((await this.changes.segments(this.path(name))) ?? []);
@@ -191,9 +192,9 @@ test(
     scene.write({ a: 'one\n' });
     await scene.turn('t', () => {});
     scene.write({ a: 'mine\n', b: 'mine\n' });
-    await scene.changes.look(true);
+    await scene.changes.look(undefined, true);
     await scene.reload().load();
-    await scene.changes.look(true);
+    await scene.changes.look(undefined, true);
     assert.deepEqual(scene.names, []);
   }),
 );
@@ -282,14 +283,14 @@ test(
     await scene.turn('t', () => scene.write({ a: 'two\n' }));
     rmSync(path.join(scene.state, 'objects'), { recursive: true });
     assert.equal(await scene.changes.segments(scene.path('a')), undefined);
-    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /is gone/);
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
     await assert.rejects(scene.changes.restore('t'));
     assert.equal(scene.read('a'), 'two\n');
   }),
 );
 
 test(
-  'ignored files, folders of packages, links and very large files are left out; the repository bears no mark',
+  'ignored files, folders of packages and links are left out, a file that became very large goes back; the repository bears no mark',
   inScene(async (scene) => {
     scene.write({ '.gitignore': 'build/\n*.log\n!kept.log\n', 'sub/.gitignore': 'here\n', large: 'x' });
     symlinkSync(tmpdir(), scene.path('outside'));
@@ -298,7 +299,7 @@ test(
       scene.write({ 'build/x': '1', 'a.log': '1', 'kept.log': '1', 'node_modules/p/i.js': '1', '.git/hooks/x': '1' });
       scene.write({ 'sub/here': '1', 'sub/there': '1', here: '1', large: new Uint8Array(50 * 1024 * 1024) });
     });
-    assert.deepEqual(scene.names, ['created here', 'created kept.log', 'created sub/there']);
+    assert.deepEqual(scene.names, ['created here', 'created kept.log', 'changed large', 'created sub/there']);
     for (const { path: file } of scene.changes.files) await scene.changes.settle(file, 'undo');
     rmSync(scene.path('node_modules'), { recursive: true });
     rmSync(scene.path('build'), { recursive: true });
@@ -321,6 +322,111 @@ test(
     assert.equal(await scene.store.get(extra), undefined);
     await scene.changes.restore('t');
     assert.equal(scene.read('a'), 'one\n');
+  }),
+);
+
+const review = (scene: Scene, turnId: string) =>
+  (scene.changes.turnFiles(turnId)?.files ?? []).map(({ path: file, change, review: how, added, removed }) =>
+    [path.basename(file), change, how, added === undefined ? '' : `+${added} -${removed}`].join(' ').trim(),
+  );
+
+test(
+  'each turn has its files with counts, and a decision stands in every turn it is about',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(10), gone: 'one\ntwo\n', huge: new Uint8Array(9 * 1024 * 1024), pic: Uint8Array.from([0, 1]) });
+    await scene.turn('t1', () => {
+      scene.write({ a: numbered(10, (at) => (at === 2 ? 'agent' : undefined)), made: 'x\n', pic: Uint8Array.from([0, 2]) });
+      scene.write({ huge: new Uint8Array(9 * 1024 * 1024 + 1) });
+      rmSync(scene.path('gone'));
+    });
+    const all = ['a changed open +1 -1', 'gone deleted open +0 -2', 'huge changed unkept', 'made created open +1 -0', 'pic changed open'];
+    assert.deepEqual(review(scene, 't1').toSorted(), all);
+    await scene.turn('t2', () => scene.write({ a: numbered(10, (at) => (at === 2 ? 'agent' : at === 7 ? 'again' : undefined)) }));
+    await scene.changes.settle(scene.path('made'), 'undo');
+    await scene.changes.settle(scene.path('a'), 'keep');
+    await assert.rejects(scene.changes.settle(scene.path('huge'), 'undo'), /was not kept/);
+    await scene.changes.settle(scene.path('huge'), 'keep');
+    await scene.reload().load();
+    assert.deepEqual(review(scene, 't1').toSorted(), [
+      'a changed kept +1 -1',
+      'gone deleted open +0 -2',
+      'huge changed kept',
+      'made created undone +1 -0',
+      'pic changed open',
+    ]);
+    assert.deepEqual(review(scene, 't2'), ['a changed kept +1 -1']);
+  }),
+);
+
+test(
+  'what one of two prompts did to a file is kept or undone by itself',
+  inScene(async (scene) => {
+    const agents = (...at: readonly number[]) => numbered(30, (line) => (at.includes(line) ? `agent ${line}` : undefined));
+    scene.write({ a: numbered(30), b: numbered(30), c: 'one\n' });
+    await scene.turn('t1', () => scene.write({ a: agents(3), b: agents(3), c: 'two\n', made: 'one\n' }));
+    await scene.turn('t2', () => scene.write({ a: agents(3, 20), b: agents(3, 20), c: 'three\n', made: 'two\n' }));
+    await scene.changes.settleTurn('t1', scene.path('a'), 'undo');
+    await scene.changes.settleTurn('t2', scene.path('b'), 'keep');
+    assert.deepEqual([scene.read('a'), scene.read('b')], [agents(20), agents(3, 20)]);
+    assert.deepEqual(
+      [await scene.hunks('a'), await scene.hunks('b')].map((hunks) => hunks.map((one) => one.afterLine)),
+      [[20], [3]],
+    );
+    await assert.rejects(scene.changes.settleTurn('t2', scene.path('c'), 'keep'), /by other prompts/);
+    await scene.changes.settleTurn('t2', scene.path('c'), 'undo');
+    assert.equal(scene.read('c'), 'two\n');
+    await scene.changes.settleTurn('t1', scene.path('c'), 'undo');
+    await scene.changes.settleTurn('t2', scene.path('made'), 'undo');
+    await scene.changes.settleTurn('t1', scene.path('made'), 'undo');
+    assert.deepEqual([scene.read('c'), existsSync(scene.path('made')), scene.names], ['one\n', false, ['changed a', 'changed b']]);
+    await assert.rejects(scene.changes.settleTurn('t1', scene.path('c'), 'undo'), /no changes to review/);
+  }),
+);
+
+test(
+  'an undo is itself undone, and what came back is reviewed as before',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n', b: 'one\n' });
+    await scene.turn('t', () => scene.write({ a: 'two\n', b: 'two\n' }));
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([scene.read('a'), scene.read('b'), scene.names], ['one\n', 'one\n', []]);
+    await scene.reload().load();
+    await scene.changes.undoRestore();
+    assert.deepEqual([scene.read('a'), scene.read('b'), scene.names], ['two\n', 'two\n', ['changed a', 'changed b']]);
+    assert.deepEqual(review(scene, 't'), ['a changed open +1 -1', 'b changed open +1 -1']);
+  }),
+);
+
+test(
+  'a burst of files and ignored folders are said, not listed; a restore takes the burst along',
+  inScene(async (scene) => {
+    scene.write({ '.gitignore': 'dist\n', 'dist/a.js': '1', old: '1' });
+    await scene.turn('t', () => {
+      scene.write({ 'dist/b.js': '1', 'node_modules/p/i.js': '1', old: '2' });
+      for (let at = 0; at < 2100; at += 1) scene.write({ [`out/${at}`]: '1' });
+    });
+    assert.deepEqual(
+      [scene.names, scene.changes.turnFiles('t')],
+      [[], { files: [], unlisted: { files: 2101, folders: ['dist', 'node_modules'] } }],
+    );
+    await scene.changes.restore('t');
+    assert.deepEqual([existsSync(scene.path('out/7')), scene.read('old'), existsSync(scene.path('dist/b.js'))], [false, '1', true]);
+  }),
+);
+
+test(
+  'a disk that is full is said; what could not be kept is listed as too large to undo',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    const put = scene.store.put.bind(scene.store);
+    scene.store.put = (bytes) =>
+      Buffer.from(bytes).equals(Buffer.from('one\n')) ? Promise.reject(new Error('ENOSPC: no space left')) : put(bytes);
+    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    assert.deepEqual([scene.names, review(scene, 't')], [['changed a'], ['a changed unkept']]);
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
+    scene.write({ a: 'one\n' });
+    await scene.changes.startTurn('t2');
+    assert.match(scene.changes.trouble ?? '', /ENOSPC/);
   }),
 );
 
