@@ -30,9 +30,16 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   readonly aliases: readonly string[];
+  /** What may stand after the name, in this order; the last one takes the rest. */
+  readonly args?: readonly CommandArgument[];
   /** Hands a long order to the model, which the guide could not follow. */
   readonly needsModel?: true;
   run(scene: CommandContext): Promise<string | undefined>;
+}
+export interface CommandArgument {
+  readonly name: string;
+  readonly description: string;
+  readonly isRequired?: true;
 }
 export interface Commands {
   readonly all: readonly Command[];
@@ -58,6 +65,7 @@ export const asideCommand: Command = {
   name: 'btw',
   description: local('Ask something beside the work; it is not kept in the conversation', '顺便问一个问题；不会留在对话中'),
   aliases: [],
+  args: [{ name: 'question', description: local('What you want to know', '你想知道的内容'), isRequired: true }],
   needsModel: true,
   run: async ({ args, say, aside }) => {
     if (args === '') say(local('Say what you want to know: /btw QUESTION', '请写出你想知道的内容：/btw 问题'));
@@ -81,6 +89,7 @@ const builtIn: readonly Command[] = [
     name: 'init',
     description: local('Look at the workspace and write AGENTS.md', '了解工作区并写出 AGENTS.md'),
     aliases: [],
+    args: [{ name: 'focus', description: local('What to look at in particular', '要特别关注的内容') }],
     needsModel: true,
     run: async ({ args }) => (args === '' ? INIT : `${INIT}\n\n${args}`),
   },
@@ -91,6 +100,7 @@ const builtIn: readonly Command[] = [
       '用摘要代替目前的对话；后面可写明要保留什么',
     ),
     aliases: [],
+    args: [{ name: 'keep', description: local('What the summary has to keep', '摘要中必须保留的内容') }],
     run: async ({ args, say, compact }) => {
       say(
         (await compact(args))
@@ -117,6 +127,7 @@ const builtIn: readonly Command[] = [
       '计划模式：只看和计划，不做更改。/plan on、/plan off，或用 /plan 切换',
     ),
     aliases: [],
+    args: [{ name: 'mode', description: local('on or off; left out: switch', 'on 或 off；省略则切换') }],
     run: async ({ args, conversation, say }) => {
       const on = args === 'on' ? true : args === 'off' ? false : !conversation.planMode;
       conversation.setPlanMode(on);

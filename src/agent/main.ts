@@ -82,18 +82,16 @@ async function serveAiSdk(options: Options): Promise<void> {
 async function serveA2aAgent(options: Options): Promise<void> {
   const { token, announcement } = accessToken();
   const editor = process.env.PARLEY_MCP_URL?.trim() ?? '';
-  // The library tells the console of every notification it sends, with the address, which is a secret.
-  console.log = console.info = console.warn = console.error = () => {};
   try {
     const { serveA2a } = await import('./servers/a2a/serve.ts');
-    const { editorTools } = await import('./servers/a2a/editorTools.ts');
+    const { toolServer } = await import('./servers/a2a/toolServer.ts');
     const served = await serveA2a({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
       port: options.port,
       token,
       origins: options.origins,
-      ...(editor === '' ? {} : { editor: editorTools(editor) }),
+      ...(editor === '' ? {} : { editor: toolServer({ name: 'editor', url: editor, asksItself: true }) }),
     });
     endWithSignals(served);
     // An editor that starts it looks for the name of the variable.

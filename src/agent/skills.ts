@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { readRealNow } from '../transport/realFiles.ts';
 import type { Command } from './commands.ts';
+import { localize } from './locale.ts';
 import { isWithin } from './workspace/paths.ts';
 
 export interface Skill {
@@ -37,6 +38,7 @@ export function skillCommands(skills: readonly Skill[]): readonly Command[] {
     name: `skill:${skill.name}`,
     description: skill.description,
     aliases: [],
+    args: [{ name: 'task', description: localize('What to do with it', '用它来做什么') }],
     needsModel: true,
     run: async ({ args }) => {
       const text = read(skill.file, skill.within) ?? '';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ClientFactory } from '@a2a-js/sdk/client';
+import { ClientFactory } from 'a2a-sdk-0.3/client';
 import { openA2a } from '../../src/protocols/a2a/adapter.ts';
 import type { Adapter, AdapterContext } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';

@@ -29,7 +29,6 @@ const reserved: Readonly<Record<string, string>> = {
   lit: 'webview/',
   'vscode-languageclient': 'src/editor/',
   ai: 'src/agent/',
-  '@a2a-js/sdk': 'src/agent/',
 };
 
 const sources = sourcesUnder('src', 'webview');

@@ -36,7 +36,8 @@ export const shellTool = defineTool({
       return failed(`Ended after ${seconds} s, with everything it had started. Give a longer timeout if it needs one.`, text);
     const cut = output.dropped > 0 ? ' The output was cut in the middle.' : '';
     if (end.code === 0) return done(text, `Exit code 0.${text === '' ? ' No output.' : ''}${cut}`);
-    return failed(`${end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`}${cut}`, text);
+    const outcome = failed(`${end.signal ? `Ended by ${end.signal}.` : `Exit code ${end.code}.`}${cut}`, text);
+    return typeof end.code === 'number' ? { ...outcome, exitCode: end.code } : outcome;
   },
 });
 

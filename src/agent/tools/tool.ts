@@ -12,6 +12,8 @@ export interface Outcome {
   /** One line. */
   readonly message: string;
   readonly shown: readonly Shown[];
+  /** Of a command that ended with another code than 0. */
+  readonly exitCode?: number;
 }
 
 /** Something for the user's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */

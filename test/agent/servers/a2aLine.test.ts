@@ -87,11 +87,11 @@ for (const how of ['cut', 'freeze'] as const)
     const turnId = session.begin('more');
     await session.until('the first half', ({ turns }) => sayingOne('Two. ', turns));
     agent[how]();
-    if (how === 'cut') while (!agent.asked.includes('tasks/resubscribe')) await new Promise((resolve) => setTimeout(resolve, 5));
+    if (how === 'cut') while (!agent.asked.includes('SubscribeToTask')) await new Promise((resolve) => setTimeout(resolve, 5));
     goOn();
     const turn = await session.ended(turnId);
     assert.deepEqual([turn.status, textOf(turn)], ['done', 'Two. Three.']);
-    assert.equal(agent.asked.filter((method) => method === 'message/stream').length, 2, 'nothing was sent twice');
+    assert.equal(agent.asked.filter((method) => method === 'SendStreamingMessage').length, 2, 'nothing was sent twice');
   });
 
 test('a window that goes while a call waits finds the call again, and what is allowed then runs once', async (t) => {

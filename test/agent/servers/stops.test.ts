@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { DefaultExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
 import { Run } from '../../../src/agent/servers/a2a/run.ts';
+import { Task } from '../../../src/agent/servers/a2a/tasks.ts';
 import { EnvelopeServer } from '../../../src/agent/servers/qwen/envelopeServer.ts';
 import { MessageServer } from '../../../src/agent/servers/qwen/messageServer.ts';
 import type { QwenServer, QwenServerOptions } from '../../../src/agent/servers/qwen/server.ts';
@@ -155,7 +155,8 @@ test('a2a: a stop while the editor is still asked for its tools stops the turn',
     give = resolve;
   });
   const editor = {
-    offers: async () => {
+    name: 'editor',
+    tools: async () => {
       asked();
       await offered;
       return [];
@@ -164,15 +165,12 @@ test('a2a: a stop while the editor is still asked for its tools stops the turn',
   };
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const model = scriptedModel(['Too late.']);
-  const run = new Run(model, { cwd, roots: [cwd] }, editor);
-  const bus = new DefaultExecutionEventBus();
-  const states: unknown[] = [];
-  bus.on('event', (event) => states.push('status' in event && event.status.state));
-  const message = { kind: 'message' as const, role: 'user' as const, messageId: 'm', parts: [{ kind: 'text' as const, text: 'go' }] };
-  const taken = run.take(new RequestContext(message, 't', 'c'), bus);
+  const run = new Run(model, { cwd, roots: [cwd] }, [editor]);
+  const task = new Task('c');
+  const taken = run.prompt(task, 'go');
   await wanted;
   const stopped = run.stop();
   give();
   await Promise.all([stopped, taken]);
-  assert.deepEqual([states.at(-1), model.requests.length], ['canceled', 0]);
+  assert.deepEqual([task.state, model.requests.length], ['canceled', 0]);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { AgentCard } from '@a2a-js/sdk';
-import { type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from '@a2a-js/sdk/server';
+import type { AgentCard } from 'a2a-sdk-0.3';
+import { type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from 'a2a-sdk-0.3/server';
 import { callsOf } from '../../../src/session/select.ts';
 import { type Asked, asks, fakeAgent, type Json, over, status, task, text, URI } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';

@@ -1,7 +1,5 @@
-import type { Part } from '@a2a-js/sdk';
 import type { ApprovalAnswer } from '../../frontend.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { isRecord, type Json, type Part } from './wire.ts';
 
 /** A user's answer to the approval of the call of that id. */
 export interface Decision {
@@ -11,7 +9,7 @@ export interface Decision {
 
 /** The ToolCallConfirmation in a part of a message, in either style of names; none in most (docs/protocols/a2a.md §6). */
 export function decisionIn(part: Part): readonly Decision[] {
-  if (part.kind !== 'data') return [];
+  if (!('data' in part)) return [];
   const { data } = part;
   const id = data.tool_call_id ?? data.toolCallId;
   const option = data.selected_option_id ?? data.selectedOptionId;
@@ -28,15 +26,11 @@ export function decisionIn(part: Part): readonly Decision[] {
 const unreadable = Symbol('unreadable');
 
 /** What the user made of the file: the oneof has no name in ProtoJSON, but some writers keep its name around it. */
-function editedIn(data: Fields): string | undefined | typeof unreadable {
+function editedIn(data: Json): string | undefined | typeof unreadable {
   const wrapper = data.modified_details ?? data.modifiedDetails ?? undefined;
-  const inside = isFields(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;
+  const inside = isRecord(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;
   const file = data.file_details ?? data.fileDetails ?? inside?.file_details ?? inside?.fileDetails ?? inside;
-  if (file === undefined) return wrapper === undefined || isFields(wrapper) ? undefined : unreadable;
-  const edited = isFields(file) ? (file.new_content ?? file.newContent) : undefined;
+  if (file === undefined) return wrapper === undefined || isRecord(wrapper) ? undefined : unreadable;
+  const edited = isRecord(file) ? (file.new_content ?? file.newContent) : undefined;
   return typeof edited === 'string' ? edited : unreadable;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,108 +1,79 @@
-import { randomUUID } from 'node:crypto';
-import type { Part, TaskStatusUpdateEvent } from '@a2a-js/sdk';
-import type { ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
 import { messageOf } from '../../../base/log.ts';
-import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import { type Model, ModelError } from '../../models/model.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { decisionIn } from './decision.ts';
-import type { EditorTools } from './editorTools.ts';
-import type { Json } from './shapes.ts';
-import { type Kind, TaskFrontend } from './taskFrontend.ts';
+import type { Decision } from './decision.ts';
+import { Outlet } from './outlet.ts';
+import { TaskFrontend } from './taskFrontend.ts';
+import type { Task } from './tasks.ts';
+import type { ToolServer } from './toolServer.ts';
+import type { State } from './wire.ts';
 
-type State = TaskStatusUpdateEvent['status']['state'];
+interface RunningTurn {
+  readonly stop: AbortController;
+  /** Its task goes on with another message: that it was stopped is not the end of the task. */
+  isReplaced: boolean;
+  done: Promise<void>;
+}
 
-/** One context: its conversation, at most one turn, and the stream that turn is told on just now. */
+/** One context: its conversation, and at most one turn. */
 export class Run {
+  readonly #outlet: Outlet;
   readonly #frontend: TaskFrontend;
   readonly #conversation: Conversation;
-  #turn: Promise<void> | undefined;
-  /** Of the turn that runs: a stop may come before the conversation has it. */
-  #stopping = new AbortController();
-  #bus: ExecutionEventBus | undefined;
-  #ids = { taskId: '', contextId: '' };
-  /** Said while no stream was open. */
-  #held: TaskStatusUpdateEvent[] = [];
-  readonly #modelName: string;
+  #turn: RunningTurn | undefined;
 
-  constructor(model: Model, workspace: Workspace, editor?: EditorTools) {
-    this.#modelName = model.name;
-    const pipe = {
-      text: (text: string) => this.#publish('TEXT_CONTENT', 'working', [{ kind: 'text', text }]),
-      data: (kind: Kind, data: Json) => this.#publish(kind, 'working', [{ kind: 'data', data }]),
-      suspend: () => this.#final('input-required'),
-    };
-    this.#frontend = new TaskFrontend(pipe, workspace.cwd, editor);
+  constructor(model: Model, workspace: Workspace, servers: readonly ToolServer[] = []) {
+    this.#outlet = new Outlet(model.name);
+    this.#frontend = new TaskFrontend(this.#outlet, workspace.cwd, servers);
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
   }
 
-  get busy(): boolean {
-    return this.#turn !== undefined;
-  }
-
-  /** It works, and no stream of another message may take its place. */
+  /** It works: no other message may take its place. */
   get works(): boolean {
-    return this.busy && !this.suspended;
+    return this.#turn !== undefined && !(this.#outlet.isSuspended && !this.#turn.stop.signal.aborted);
+  }
+  /** What the user is asked, while the turn stands still for it. */
+  get waitsFor(): 'shell' | 'action' | undefined {
+    return this.#turn && this.#outlet.isSuspended ? this.#frontend.waitsFor : undefined;
   }
 
-  /** The turn stands still until a user decides, and no stream is open. */
-  get suspended(): boolean {
-    return this.busy && this.#bus === undefined;
+  /** Runs a prompt to its end. One that waits for a decision in this context is stopped first. Never rejects. */
+  async prompt(task: Task, text: string): Promise<void> {
+    const before = this.#turn;
+    if (before && this.#outlet.task === task) before.isReplaced = true;
+    await this.stop();
+    const turn: RunningTurn = { stop: new AbortController(), isReplaced: false, done: Promise.resolve() };
+    this.#turn = turn;
+    this.#outlet.begin(task);
+    turn.done = this.#toEnd(turn, text);
+    await turn.done;
   }
 
-  /** A prompt or a decision; settles when its stream has nothing more to say. */
-  async take(request: RequestContext, bus: ExecutionEventBus): Promise<void> {
-    const { taskId, contextId, userMessage, task } = request;
-    if (!task) {
-      const status = { state: 'submitted' as const, timestamp: new Date().toISOString() };
-      bus.publish({ kind: 'task', id: taskId, contextId, status, history: [userMessage] });
-    }
-    const decisions = userMessage.parts.flatMap(decisionIn);
-    if (decisions.length > 0) {
-      this.#attach(bus, taskId, contextId);
-      let known = false;
-      for (const { id, answer } of decisions) known = this.#frontend.answer(id, answer) || known;
-      // Nobody waits for this decision: the state is told, and nothing else happens.
-      if (!known && this.#frontend.waiting > 0) this.#final('input-required');
-      else if (!known && !this.busy) this.#final('completed');
-      return;
-    }
-    const before = this.#ids.taskId;
-    const left = await this.#end();
-    // Calls of this task that waited are over: what became of them stands in it.
-    if (before === taskId) this.#held = left.filter((event) => !event.final);
-    this.#attach(bus, taskId, contextId);
-    const text = userMessage.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n');
-    this.#publish('STATE_CHANGE', 'working', []);
-    this.#turn = this.#toEnd(text);
-    await this.#turn;
+  /** The user decided about calls of that task. */
+  decide(task: Task, decisions: readonly Decision[]): void {
+    const isOurs = this.#turn !== undefined && this.#outlet.task === task;
+    let isKnown = false;
+    if (isOurs && this.#outlet.isSuspended) this.#outlet.resume();
+    for (const { id, answer } of decisions) isKnown = (isOurs && this.#frontend.answer(id, answer)) || isKnown;
+    if (isKnown) return;
+    // Nobody waits for this decision: the state is told, and nothing else happens.
+    if (isOurs && this.#frontend.waitsFor) this.#outlet.suspend();
+    else if (!isOurs) task.tell(task.state === 'submitted' ? 'completed' : task.state, [], {}, true);
   }
 
-  /** Ends the turn that runs; settles when it is over, with what no stream was open for. */
-  stop(): Promise<readonly TaskStatusUpdateEvent[]> {
-    return this.#end();
-  }
-
-  /** Gives back what was said for no stream. */
-  async #end(): Promise<readonly TaskStatusUpdateEvent[]> {
-    this.#stopping.abort(new Cancelled());
+  /** Ends the turn that runs; settles when it is over. */
+  async stop(): Promise<void> {
+    const turn = this.#turn;
+    turn?.stop.abort(new Cancelled());
     this.#conversation.cancel();
-    await this.#turn;
-    return this.#held.splice(0);
+    await turn?.done;
   }
 
-  #attach(bus: ExecutionEventBus, taskId: string, contextId: string): void {
-    this.#bus = bus;
-    this.#ids = { taskId, contextId };
-    for (const event of this.#held.splice(0)) bus.publish(event);
-  }
-
-  async #toEnd(text: string): Promise<void> {
+  async #toEnd(turn: RunningTurn, text: string): Promise<void> {
+    const { signal } = turn.stop;
     let state: State = 'completed';
     let error: string | undefined;
-    this.#stopping = new AbortController();
-    const { signal } = this.#stopping;
     try {
       await this.#frontend.prepare();
       signal.throwIfAborted();
@@ -110,55 +81,9 @@ export class Run {
     } catch (thrown) {
       state = thrown instanceof Cancelled ? 'canceled' : 'failed';
       if (state === 'failed') error = thrown instanceof ModelError ? thrown.message : `The agent failed: ${messageOf(thrown)}`;
-    } finally {
-      this.#frontend.end();
-      this.#turn = undefined;
-      this.#final(state, error);
     }
+    this.#frontend.end();
+    this.#turn = undefined;
+    if (!turn.isReplaced) this.#outlet.end(state, error);
   }
-
-  #final(state: State, error?: string): void {
-    this.#publish('STATE_CHANGE', state, error === undefined ? [] : [{ kind: 'text', text: error }], true, error);
-    this.#bus?.finished();
-    this.#bus = undefined;
-  }
-
-  #publish(kind: Kind, state: State, parts: Part[], final = false, error?: string): void {
-    const { taskId, contextId } = this.#ids;
-    const event: TaskStatusUpdateEvent = {
-      kind: 'status-update',
-      taskId,
-      contextId,
-      final,
-      status: {
-        state,
-        timestamp: new Date().toISOString(),
-        message: { kind: 'message', role: 'agent', messageId: randomUUID(), taskId, contextId, parts },
-      },
-      metadata: { [EXTENSION]: { kind, model: this.#modelName, ...(error === undefined ? {} : { error }) } },
-    };
-    if (this.#bus) this.#bus.publish(event);
-    else this.#held.push(event);
-  }
-}
-
-/** A task that ends before it begins, with the reason. */
-export function refuse({ taskId, contextId, userMessage }: RequestContext, bus: ExecutionEventBus, reason: string): void {
-  const timestamp = new Date().toISOString();
-  bus.publish({ kind: 'task', id: taskId, contextId, status: { state: 'submitted', timestamp }, history: [userMessage] });
-  const message = {
-    kind: 'message' as const,
-    role: 'agent' as const,
-    messageId: randomUUID(),
-    parts: [{ kind: 'text' as const, text: reason }],
-  };
-  bus.publish({
-    kind: 'status-update',
-    taskId,
-    contextId,
-    final: true,
-    status: { state: 'failed', timestamp, message },
-    metadata: { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } },
-  });
-  bus.finished();
 }

@@ -3,10 +3,15 @@ import { createTwoFilesPatch } from 'diff';
 import type { ApprovalRequest } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
+import { isRecord, type Json } from './wire.ts';
 
 /** The RFC's objects as this frontend writes them (docs/protocols/a2a.md §6). */
 
-export type Json = Readonly<Record<string, unknown>>;
+/** A tool of a server that the client named. */
+export interface McpTool {
+  readonly server: string;
+  readonly tool: string;
+}
 
 export function diffOf(shown: readonly Shown[]): Json | undefined {
   const diff = shown.find((one) => one.type === 'diff');
@@ -20,14 +25,38 @@ export function diffOf(shown: readonly Shown[]): Json | undefined {
   };
 }
 
+/** ToolOutput: an edit, anything that has members, or text. */
 export function outputOf(outcome: Outcome): Json {
   const diff = diffOf(outcome.shown);
   if (diff) return { diff };
+  for (const one of outcome.shown) {
+    if (one.type === 'todo') return { structured_data: { items: one.items } };
+    if (one.type === 'task') return { structured_data: { task: one.task } };
+    if (one.type === 'other' && isRecord(one.value)) return { structured_data: one.value };
+  }
   return { text: [outcome.text, outcome.message].filter(Boolean).join('\n') };
 }
 
-/** `cwd`: where a command would run. */
-export function requestOf(request: ApprovalRequest, cwd: string): Json {
+/** Classes of failures, by the tool; named like those of Gemini CLI where it has the same tool. */
+const FAILURES: Readonly<Record<string, string>> = {
+  ReadFile: 'read_content_failure',
+  ListDirectory: 'ls_execution_error',
+  Glob: 'glob_execution_error',
+  Grep: 'grep_execution_error',
+  WriteFile: 'file_write_failure',
+  StrReplaceFile: 'edit_no_occurrence_found',
+  Shell: 'shell_execute_error',
+};
+
+/** ErrorDetails. */
+export function errorOf(tool: string, outcome: Outcome, mcp: boolean): Json {
+  const type = mcp ? 'mcp_tool_error' : (FAILURES[tool] ?? 'execution_failed');
+  const message = [outcome.message, outcome.text].filter(Boolean).join('\n');
+  return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
+}
+
+/** ConfirmationRequest. `cwd`: where a command would run. */
+export function requestOf(request: ApprovalRequest, cwd: string, mcp?: McpTool): Json {
   const command = request.shown.find((one) => one.type === 'command');
   const diff = diffOf(request.shown);
   return {
@@ -36,18 +65,20 @@ export function requestOf(request: ApprovalRequest, cwd: string): Json {
       { id: 'proceed_always', name: localize('Allow for this session', '在本次会话中允许'), description: request.action },
       { id: 'cancel', name: localize('Reject', '拒绝') },
     ],
-    ...(diff
-      ? { file_edit_details: diff }
-      : command
-        ? { execute_details: { command: command.command, working_directory: cwd } }
-        : { generic_details: { description: request.description } }),
+    ...(mcp
+      ? { mcp_details: { server_name: mcp.server, tool_name: mcp.tool } }
+      : diff
+        ? { file_edit_details: diff }
+        : command
+          ? { execute_details: { command: command.command, working_directory: cwd } }
+          : { generic_details: { description: request.description } }),
   };
 }
 
 export function inputOf(text: string): Json {
   try {
     const value: unknown = JSON.parse(text || '{}');
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : { value };
+    return isRecord(value) ? value : { value };
   } catch {
     return { text };
   }

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import {
+  agentMessage,
+  isRecord,
+  type Json,
+  type Message,
+  type Part,
+  type State,
+  type Status,
+  type StatusUpdate,
+  type TaskRecord,
+} from './wire.ts';
+
+/** Messages of a task; clients take no longer lists. The oldest go first. */
+const MOST_MESSAGES = 10_000;
+/** Tasks that rest; the oldest are forgotten. */
+const MOST_TASKS = 1000;
+
+export type Listener = (update: StatusUpdate) => void;
+
+/** One task: how it stands, what was said in it, and who listens. It goes on whether or not anybody does. */
+export class Task {
+  readonly id = randomUUID();
+  readonly contextId: string;
+  readonly #history: Message[] = [];
+  readonly #listeners = new Set<Listener>();
+  /** Hear everything, and count as nobody. */
+  readonly #observers = new Set<Listener>();
+  #status: Status = { state: 'submitted', timestamp: new Date().toISOString() };
+  /** What was told while nobody listened, since the last final update. */
+  #unheard: StatusUpdate[] = [];
+
+  constructor(contextId: string) {
+    this.contextId = contextId;
+  }
+
+  get state(): State {
+    return this.#status.state;
+  }
+  /** It takes no more messages. A completed task goes on with another message, as the extension has it. */
+  get isOver(): boolean {
+    return this.state === 'failed' || this.state === 'canceled';
+  }
+  /** Nothing comes until somebody says something. */
+  get isAtRest(): boolean {
+    return this.isOver || this.state === 'completed' || this.state === 'input-required';
+  }
+
+  record(historyLength?: number): TaskRecord {
+    const history = historyLength === 0 ? [] : this.#history.slice(-(historyLength ?? MOST_MESSAGES));
+    return { id: this.id, contextId: this.contextId, status: this.#status, history };
+  }
+
+  /** A user said something. */
+  take(message: Message): void {
+    this.#keep({ ...message, taskId: this.id, contextId: this.contextId });
+  }
+
+  /** The agent says something, or the state changes. */
+  tell(state: State, parts: readonly Part[], metadata: Json, final = false): void {
+    const message = parts.length > 0 ? agentMessage(this.id, this.contextId, parts) : undefined;
+    this.#status = { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
+    if (message) this.#keep(message);
+    const update = { taskId: this.id, contextId: this.contextId, status: this.#status, final, metadata };
+    if (this.#listeners.size === 0 && !final) this.#unheard.push(update);
+    for (const listener of [...this.#observers, ...this.#listeners]) listener(update);
+  }
+
+  /** Hears everything from now on, and first what nobody has heard. Gives what ends it. */
+  follow(listener: Listener): () => void {
+    for (const update of this.#unheard.splice(0)) listener(update);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  observe(listener: Listener): void {
+    this.#observers.add(listener);
+  }
+
+  #keep(message: Message): void {
+    const last = this.#history.at(-1);
+    // What a running call prints comes as a whole each time: the newest says it all.
+    if (last && runningCall(last) !== undefined && runningCall(last) === runningCall(message)) this.#history.pop();
+    this.#history.push(message);
+    if (this.#history.length > MOST_MESSAGES) this.#history.splice(0, MOST_MESSAGES / 10);
+  }
+}
+
+/** The id of the call that a message tells of as running. */
+function runningCall({ parts: [part] }: Message): unknown {
+  const data = part && 'data' in part && isRecord(part.data) ? part.data : {};
+  return data.status === 'EXECUTING' ? data.tool_call_id : undefined;
+}
+
+/** All tasks since this agent was started, the newest last. */
+export class Tasks {
+  readonly #tasks = new Map<string, Task>();
+
+  get all(): readonly Task[] {
+    return [...this.#tasks.values()];
+  }
+
+  find(id: unknown): Task | undefined {
+    return typeof id === 'string' ? this.#tasks.get(id) : undefined;
+  }
+
+  begin(contextId: string): Task {
+    const task = new Task(contextId);
+    this.#tasks.set(task.id, task);
+    if (this.#tasks.size > MOST_TASKS) {
+      const oldest = this.all.find((one) => one.isAtRest && one.state !== 'input-required');
+      if (oldest) this.#tasks.delete(oldest.id);
+    }
+    return task;
+  }
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import { LENGTHS, message as messageSchema } from '../../../protocols/a2a/schema.ts';
+
+/*
+ * A2A as this server writes and reads it, in version 0.3 and 1.0 (docs/protocols/a2a.md §4). The rest of the server knows one kind of objects; what
+ * a version calls them, and which errors it has, stands here.
+ */
+
+export type Version = '0.3' | '1.0';
+export type Json = Readonly<Record<string, unknown>>;
+
+export type State = 'submitted' | 'working' | 'input-required' | 'completed' | 'canceled' | 'failed';
+export type Part = { readonly text: string } | { readonly data: Json };
+export interface Message {
+  readonly messageId: string;
+  readonly role: 'user' | 'agent';
+  readonly parts: readonly Part[];
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly metadata?: Json;
+}
+export interface Status {
+  readonly state: State;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  readonly message?: Message;
+}
+/** A task as it stands, with as much of its history as is wanted. */
+export interface TaskRecord {
+  readonly id: string;
+  readonly contextId: string;
+  readonly status: Status;
+  readonly history: readonly Message[];
+}
+/** `final`: nothing follows until somebody says something. */
+export interface StatusUpdate {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly status: Status;
+  readonly final: boolean;
+  readonly metadata: Json;
+}
+/** Where notifications go. */
+export interface PushConfig {
+  readonly id: string;
+  readonly url: string;
+  readonly token?: string;
+  readonly authentication?: { readonly scheme: string; readonly credentials: string };
+}
+
+/** An error of JSON-RPC. `reason` is told to clients of 1.0. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  constructor(code: number, reason: string, message: string) {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+  }
+}
+export const invalidRequest = (message: string) => new RpcError(-32600, 'INVALID_REQUEST', message);
+export const invalidParams = (message: string) => new RpcError(-32602, 'INVALID_PARAMS', message);
+export const methodNotFound = (method: string) => new RpcError(-32601, 'METHOD_NOT_FOUND', `Method not found: ${method}`);
+export const taskNotFound = (id: unknown) => new RpcError(-32001, 'TASK_NOT_FOUND', `Task not found: ${String(id)}`);
+export const notCancelable = (id: string) => new RpcError(-32002, 'TASK_NOT_CANCELABLE', `Task not cancelable: ${id}`);
+export const unsupported = (message: string) => new RpcError(-32004, 'UNSUPPORTED_OPERATION', message);
+export const wrongContent = (message: string) => new RpcError(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', message);
+export const noExtendedCard = () => new RpcError(-32007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'There is no extended agent card.');
+export const wrongVersion = (version: string) =>
+  new RpcError(-32009, 'VERSION_NOT_SUPPORTED', `A2A ${version} is not supported. Supported versions: 0.3, 1.0`);
+
+/** The extension was not named in the header. Only 1.0 has an error of its own for that. */
+export function extensionRequired(version: Version, uri: string): RpcError {
+  const message = `The extension ${uri} is required.`;
+  return version === '1.0' ? new RpcError(-32008, 'EXTENSION_SUPPORT_REQUIRED', message) : invalidRequest(message);
+}
+/** The task takes no more messages. */
+export function taskIsOver(version: Version, id: string, state: State): RpcError {
+  const message = `Task ${id} is in a terminal state (${state}) and cannot be modified.`;
+  return version === '1.0' ? unsupported(message) : invalidRequest(message);
+}
+
+export function errorOn(version: Version, error: unknown): Json {
+  if (!(error instanceof RpcError)) return { code: -32603, message: error instanceof Error ? error.message : 'Internal error' };
+  const { code, message, reason } = error;
+  if (version === '0.3') return { code, message };
+  return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' }] };
+}
+
+// --- methods
+
+const METHODS = {
+  '0.3': {
+    'message/send': 'send',
+    'message/stream': 'stream',
+    'tasks/get': 'get',
+    'tasks/cancel': 'cancel',
+    'tasks/resubscribe': 'subscribe',
+    'tasks/pushNotificationConfig/set': 'pushSet',
+    'tasks/pushNotificationConfig/get': 'pushGet',
+    'tasks/pushNotificationConfig/list': 'pushList',
+    'tasks/pushNotificationConfig/delete': 'pushDelete',
+    'agent/getAuthenticatedExtendedCard': 'extendedCard',
+    'commands/get': 'commands',
+    'command/execute': 'execute',
+  },
+  '1.0': {
+    SendMessage: 'send',
+    SendStreamingMessage: 'stream',
+    GetTask: 'get',
+    ListTasks: 'list',
+    CancelTask: 'cancel',
+    SubscribeToTask: 'subscribe',
+    CreateTaskPushNotificationConfig: 'pushSet',
+    GetTaskPushNotificationConfig: 'pushGet',
+    ListTaskPushNotificationConfigs: 'pushList',
+    DeleteTaskPushNotificationConfig: 'pushDelete',
+    GetExtendedAgentCard: 'extendedCard',
+    'commands/get': 'commands',
+    'command/execute': 'execute',
+  },
+} as const;
+type Names = (typeof METHODS)[Version];
+export type Operation = { [V in keyof Names]: Names[V] }[keyof Names] | (typeof METHODS)['1.0'][keyof (typeof METHODS)['1.0']];
+
+export function operationOf(version: Version, method: string): Operation {
+  const names: Readonly<Record<string, Operation>> = METHODS[version];
+  if (!Object.hasOwn(names, method)) throw methodNotFound(method);
+  return names[method] as Operation;
+}
+
+/** By the header `A2A-Version`; a client that sends none speaks 0.3. */
+export function versionOf(header: string): Version {
+  const version = header.trim();
+  if (version === '' || /^0\.3(\.|$)/.test(version)) return '0.3';
+  if (/^1\.0(\.|$)/.test(version)) return '1.0';
+  throw wrongVersion(version);
+}
+
+// --- what we write
+
+export function stateOn(version: Version, state: State): string {
+  return version === '0.3' ? state : `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}`;
+}
+function partOn(version: Version, part: Part): Json {
+  if (version === '1.0') return part;
+  return 'text' in part ? { kind: 'text', text: part.text } : { kind: 'data', data: part.data };
+}
+function messageOn(version: Version, { role, parts, ...rest }: Message): Json {
+  const spelled = version === '0.3' ? { kind: 'message', role } : { role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT' };
+  return { ...spelled, parts: parts.map((part) => partOn(version, part)), ...rest };
+}
+function statusOn(version: Version, { state, timestamp, message }: Status): Json {
+  return { state: stateOn(version, state), timestamp, ...(message ? { message: messageOn(version, message) } : {}) };
+}
+export function taskOn(version: Version, { id, contextId, status, history }: TaskRecord): Json {
+  const task = { id, contextId, status: statusOn(version, status), history: history.map((one) => messageOn(version, one)) };
+  return version === '0.3' ? { kind: 'task', ...task } : task;
+}
+/** The first record of a stream, and the answer to a message. */
+export function wrappedTaskOn(version: Version, task: TaskRecord): Json {
+  return version === '0.3' ? taskOn(version, task) : { task: taskOn(version, task) };
+}
+export function updateOn(version: Version, { taskId, contextId, status, final, metadata }: StatusUpdate): Json {
+  const update = { taskId, contextId, status: statusOn(version, status), metadata };
+  return version === '0.3' ? { kind: 'status-update', ...update, final } : { statusUpdate: update };
+}
+export function pushConfigOn(version: Version, taskId: string, { id, url, token, authentication }: PushConfig): Json {
+  const place = { id, url, ...(token === undefined ? {} : { token }) };
+  if (version === '1.0') return { taskId, ...place, ...(authentication ? { authentication } : {}) };
+  const old = authentication && { schemes: [authentication.scheme], credentials: authentication.credentials };
+  return { taskId, pushNotificationConfig: { ...place, ...(old ? { authentication: old } : {}) } };
+}
+
+// --- what we read
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A user's message. Throws invalidParams for what the schema of its version does not allow. */
+export function messageIn(version: Version, params: Json): Message {
+  const { message } = params;
+  if (!isRecord(message)) throw invalidParams('params.message has to be an object.');
+  const { messageId, role, parts, taskId, contextId, metadata } = message;
+  if (textIn(messageId) === undefined) throw invalidParams('message.messageId has to be a text.');
+  if (role !== (version === '0.3' ? 'user' : 'ROLE_USER')) throw invalidParams('message.role has to be that of a user.');
+  if (!Array.isArray(parts) || parts.length === 0) throw invalidParams('message.parts has to be a list that is not empty.');
+  const parsed = messageSchema.safeParse({ messageId, role, taskId, contextId, metadata, parts });
+  if (!parsed.success) throw invalidParams(`The message is malformed: ${parsed.error.issues[0]?.path.join('.') ?? ''}`);
+  return {
+    messageId: messageId as string,
+    role: 'user',
+    parts: parts.map((part) => partIn(version, part)),
+    ...(textIn(taskId) === undefined ? {} : { taskId: taskId as string }),
+    ...(textIn(contextId) === undefined ? {} : { contextId: contextId as string }),
+    ...(isRecord(metadata) ? { metadata } : {}),
+  };
+}
+function partIn(version: Version, part: unknown): Part {
+  if (!isRecord(part)) throw invalidParams('Each part has to be an object.');
+  if (version === '0.3' && typeof part.kind !== 'string') throw invalidParams('Each part has to name its kind.');
+  const kind = version === '0.3' ? part.kind : ['text', 'data', 'raw', 'url'].find((name) => part[name] !== undefined);
+  if (kind === 'text' && typeof part.text === 'string') return { text: part.text };
+  if (kind === 'data' && isRecord(part.data)) return { data: part.data };
+  if (kind === 'file' || kind === 'raw' || kind === 'url') throw wrongContent('Files are not supported: send text.');
+  throw invalidParams('A part has to hold a text or an object.');
+}
+/** An agent's message. */
+export function agentMessage(taskId: string, contextId: string, parts: readonly Part[]): Message {
+  return { messageId: randomUUID(), role: 'agent', parts, taskId, contextId };
+}
+
+/** How many messages of the history are wanted; undefined: all. */
+export function historyLengthIn(params: Json): number | undefined {
+  const { historyLength } = params;
+  if (historyLength === undefined || historyLength === null) return undefined;
+  if (typeof historyLength !== 'number' || !Number.isInteger(historyLength) || historyLength < 0) {
+    throw invalidParams('historyLength has to be a whole number.');
+  }
+  return historyLength;
+}
+
+/** The place for notifications that comes with a message. Throws when it is none on this machine. */
+export function pushInMessage(version: Version, configuration: Json): PushConfig | undefined {
+  const given = version === '0.3' ? configuration.pushNotificationConfig : configuration.taskPushNotificationConfig;
+  return given === undefined || given === null ? undefined : pushConfigIn(given);
+}
+/** The place for notifications in the params of a method of its own. */
+export function pushInParams(version: Version, params: Json): PushConfig {
+  return pushConfigIn(version === '0.3' ? params.pushNotificationConfig : params);
+}
+function pushConfigIn(given: unknown): PushConfig {
+  if (!isRecord(given)) throw invalidParams('The notification config has to be an object.');
+  const { id, url, token, authentication } = given;
+  if (!isOnThisMachine(url)) throw invalidParams('Notifications go to an address on this machine only.');
+  const { scheme, schemes, credentials } = isRecord(authentication) ? authentication : {};
+  const way = textIn(scheme) ?? (Array.isArray(schemes) ? textIn(schemes[0]) : undefined);
+  return {
+    id: textIn(id)?.slice(0, LENGTHS.id) ?? randomUUID(),
+    url,
+    ...(textIn(token) === undefined ? {} : { token: token as string }),
+    ...(way !== undefined && typeof credentials === 'string' ? { authentication: { scheme: way, credentials } } : {}),
+  };
+}
+/** This agent answers nobody but programs on this machine, and tells nobody else. */
+function isOnThisMachine(url: unknown): url is string {
+  if (typeof url !== 'string' || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return /^https?:$/.test(protocol) && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(hostname);
+}
