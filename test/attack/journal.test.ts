@@ -4,8 +4,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
+import { type Disk, realDisk } from '../../src/live/journal/recordFile.ts';
 import { frameOf } from '../../src/live/journal/records.ts';
-import { type Disk, type JournalTrouble, realDisk } from '../../src/live/journal/writer.ts';
+import type { JournalTrouble } from '../../src/live/journal/writer.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
 import { reduce } from '../../src/session/reduce.ts';
@@ -358,3 +359,31 @@ test(
     assert.ok(answerOf(0).length > 0);
   }),
 );
+
+test('opening a long history lets everything else run in between', (t) =>
+  inFolder(async (folder, journal) => {
+    const writer = journal.create(head('s'));
+    record(writer, fresh('s'), [
+      { type: 'turn.started', turnId: 't', at: 1, prompt: [] },
+      ...Array.from({ length: 2000 }, (_, at) => ({
+        type: 'part.added' as const,
+        turnId: 't',
+        part: { kind: 'text' as const, id: `p${at}`, text: 'x'.repeat(2000) },
+      })),
+      { type: 'turn.ended', turnId: 't', at: 1, status: 'done' },
+    ]);
+    writer.dispose();
+    assert.ok(statSync(path.join(folder, 's.journal')).size > 4e6);
+    const parse = t.mock.method(JSON, 'parse');
+    let [most, isOpen] = [0, false];
+    const count = () => {
+      most = Math.max(most, parse.mock.callCount());
+      parse.mock.resetCalls();
+      if (!isOpen) setImmediate(count);
+    };
+    setImmediate(count);
+    await journal.read('s');
+    isOpen = true;
+    count();
+    assert.ok(most > 0 && most < 100, `${most} records of 2 kB in one turn of the event loop`);
+  })());

@@ -1,17 +1,19 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
 import { titleOf } from '../../session/select.ts';
+import { replaceFile, replaceFileSync } from '../../transport/replaceFile.ts';
 import { replayLegacy, replayLegacyText } from './legacy.ts';
 import { FileLock, isHeld } from './lock.ts';
+import { type Disk, lockFile, realDisk } from './recordFile.ts';
 import { RecordReader } from './records.ts';
 import { Replay, type Replayed, replayFile, VERSION } from './replay.ts';
 import type { HeadRecord } from './schema.ts';
-import { type Disk, type JournalHead, JournalWriter, journalFile, lockFile, realDisk, writeSnapshot } from './writer.ts';
+import { type JournalHead, JournalWriter, journalFile, writeSnapshot } from './writer.ts';
 
 export interface JournalEntry {
   readonly head: JournalHead;
@@ -93,7 +95,7 @@ export class Journal {
 
   /** True while another window has the session open. */
   isElsewhere(id: SessionId): boolean {
-    return isHeld(lockFile(this.#folder, id));
+    return isHeld(lockFile(journalFile(this.#folder, id)));
   }
 
   /** Newest first. Sessions in which nothing was said are left out. */
@@ -153,7 +155,7 @@ export class Journal {
       const fresh = `${file}.${process.pid}.new`;
       // Whole or not at all: the window may be reloaded in the middle of it.
       writeFileSync(fresh, JSON.stringify({ ...sessions, ids: [...sessions.ids, ...others] }), { mode: 0o600 });
-      renameSync(fresh, file);
+      replaceFileSync(fresh, file);
     } catch (error) {
       this.#log.error('The list of open sessions could not be written', error);
     }
@@ -176,7 +178,7 @@ export class Journal {
   /** undefined where the file system has no room for a lock, or allows none: reading goes on, and the writer tries again. */
   #lock(id: SessionId): FileLock | 'elsewhere' | undefined {
     try {
-      const lock = FileLock.take(lockFile(this.#folder, id));
+      const lock = FileLock.take(lockFile(journalFile(this.#folder, id)));
       return lock instanceof FileLock ? lock : 'elsewhere';
     } catch (error) {
       this.#log.error('A session file could not be locked', error);
@@ -212,7 +214,7 @@ export class Journal {
     try {
       const { mtime } = await stat(legacy);
       const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labels(found.session) }, found.session);
-      await rename(`${file}.new`, file);
+      await replaceFile(`${file}.new`, file);
       await utimes(file, mtime, mtime);
       await rm(legacy, { force: true });
       return { ...found, size, seq };

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Part, Session, Turn } from '../../session/model.ts';
 import { newSession, reduce } from '../../session/reduce.ts';
@@ -7,7 +8,8 @@ import { type HeadRecord, type KnownRecord, recordOf, type SnapshotRecord } from
 
 /** The format that this build writes. Files of a higher one are left alone. */
 export const VERSION = 2;
-const CHUNK = 1024 * 1024;
+/** Bytes that are read and replayed without a pause: some milliseconds of work. */
+const CHUNK = 128 * 1024;
 /** Bytes of JSON, roughly, that one record of parts holds: what a damaged record can cost. */
 const PARTS_BYTES = 64 * 1024;
 
@@ -32,6 +34,8 @@ export async function replayFile(file: string): Promise<Replayed | undefined> {
     for await (const chunk of chunksOf(handle)) {
       size += chunk.length;
       for (const record of reader.push(chunk)) replay.add(record);
+      // A read that finds its data in memory can come back before anything else has run.
+      await nextTurn();
     }
     for (const record of reader.end()) replay.add(record);
     const { head } = replay;

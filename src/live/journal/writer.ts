@@ -1,4 +1,4 @@
-import { closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, rmSync, write, writeSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
@@ -8,7 +8,9 @@ import type { SessionEvent } from '../../session/events.ts';
 import { joinTextDeltas } from '../../session/join.ts';
 import type { Session } from '../../session/model.ts';
 import { titleOf } from '../../session/select.ts';
-import { FileLock } from './lock.ts';
+import { replaceFile } from '../../transport/replaceFile.ts';
+import type { FileLock } from './lock.ts';
+import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
 import { frameOf } from './records.ts';
 import { snapshotOf, VERSION } from './replay.ts';
 import type { HeadRecord, KnownRecord } from './schema.ts';
@@ -42,19 +44,6 @@ export type JournalTrouble =
   /** Another process has taken over the file; this conversation goes on in a file of its own, under another id. */
   | { readonly kind: 'moved' };
 
-/** The writes that can fail, to be replaced in tests. */
-export interface Disk {
-  readonly write: (fd: number, bytes: Buffer, position: number) => Promise<number>;
-  readonly writeSync: (fd: number, bytes: Buffer, position: number) => number;
-}
-export const realDisk: Disk = {
-  write: (fd, bytes, position) =>
-    new Promise((resolve, reject) =>
-      write(fd, bytes, 0, bytes.length, position, (error, written) => (error ? reject(error) : resolve(written))),
-    ),
-  writeSync: (fd, bytes, position) => writeSync(fd, bytes, 0, bytes.length, position),
-};
-
 /** Where a writer begins. */
 export interface WriterStart {
   readonly folder: string;
@@ -67,55 +56,54 @@ export interface WriterStart {
   readonly lock?: FileLock;
 }
 
-/**
- * Writes events behind a session. Every write names its position in the file, so one that is repeated, by a flush or after a failure, puts the
- * same bytes in the same place, and the order in which writes arrive does not matter.
- */
+/** The file that a conversation is written to; another one once another process has taken it over. */
+interface Target {
+  readonly head: JournalHead;
+  readonly file: RecordFile;
+  /** Bytes of the snapshot that the file begins with. */
+  readonly snapshotBytes: number | undefined;
+}
+interface Recorded {
+  /** The latest state, of which a snapshot can be written at any time. */
+  readonly session: Session;
+  /** Events that are not records yet. A snapshot takes their place when too many could not be written, or in a file that was empty. */
+  readonly pending: SessionEvent[] | 'snapshot';
+}
+type Work =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'scheduled'; readonly timer: NodeJS.Timeout }
+  | { readonly kind: 'writing'; readonly done: Promise<void> };
+const NO_WORK: Work = { kind: 'none' };
+
+/** Writes events behind a session: gathers them, retries what fails, compacts the file, and moves to another file when this one is taken over. */
 export class JournalWriter implements Disposable {
+  readonly #folder: string;
   readonly #log: Log;
   readonly #disk: Disk;
   readonly #troubles = new Emitter<JournalTrouble>();
   readonly onTrouble = this.#troubles.listen;
-  #head: JournalHead;
-  #folder: string;
-  /** The latest state, of which a snapshot can be written at any time. */
-  #session: Session;
-  #seq: number;
-  #snapshotBytes: number | undefined;
-  #lock: FileLock | undefined;
-  #file: { readonly fd: number; position: number } | undefined;
-  /** Not in the bytes yet. */
-  #waiting: SessionEvent[] = [];
-  /** What belongs at the end of the file and is not known to be there. */
-  #unwritten: Buffer = Buffer.alloc(0);
-  /** Records since a compaction began. */
-  #since: KnownRecord[] | undefined;
-  /** A snapshot is to be written in place of the events: too many could not be written, or the file is to hold what another one held. */
-  #snapshotDue = false;
+  #target: Target;
+  #recorded: Recorded;
+  /** The compaction under way, and the records since it began. */
+  #compaction: { readonly since: KnownRecord[] } | undefined;
   #failures = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #behind: Promise<void> | undefined;
-  /** Operations in the thread pool that use the descriptor. */
-  #inFlight = 0;
+  #work: Work = NO_WORK;
   #closed = false;
 
-  constructor(start: WriterStart, log: Log, disk: Disk = realDisk) {
+  constructor({ folder, head, session, seq, snapshotBytes, lock }: WriterStart, log: Log, disk: Disk = realDisk) {
+    this.#folder = folder;
     this.#log = log;
     this.#disk = disk;
-    this.#folder = start.folder;
-    this.#head = start.head;
-    this.#session = start.session;
-    this.#seq = start.seq;
-    this.#snapshotBytes = start.snapshotBytes;
-    this.#lock = start.lock;
-    this.#snapshotDue = start.seq === 0 && start.session.turns.length > 0;
+    this.#target = { head, file: new RecordFile(journalFile(folder, head.id), disk, seq, lock), snapshotBytes };
+    this.#recorded = { session, pending: seq === 0 && session.turns.length > 0 ? 'snapshot' : [] };
   }
 
   /** `session` is the state after the event. */
   record(event: SessionEvent, session: Session): void {
     if (this.#closed) return;
-    this.#session = session;
-    this.#waiting.push(event);
+    const { pending } = this.#recorded;
+    if (pending !== 'snapshot') pending.push(event);
+    this.#recorded = { session, pending };
     // A history that an agent tells can be told again.
     if (AT_ONCE.has(event.type) && !session.partial && this.#failures === 0) this.flush();
     else this.#schedule(WRITE_EVERY);
@@ -123,44 +111,44 @@ export class JournalWriter implements Disposable {
 
   /** Writes everything recorded so far before it returns; what fails is tried again later. */
   flush(): void {
-    this.#clearTimer();
+    this.#unschedule();
     try {
       const ended = this.#encode();
-      if (this.#unwritten.length === 0) return;
-      const file = this.#opened();
-      while (this.#unwritten.length > 0) {
-        this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#unwritten, file.position));
-      }
+      const { file } = this.#target;
+      if (file.unwritten === 0) return;
+      file.writeSync();
       this.#succeeded();
-      if (ended) this.#sync(file.fd);
+      if (ended) file.sync();
     } catch (error) {
       this.#failed(error);
+      this.#scheduleNext();
     }
   }
 
   /** Settles when everything recorded before the call was written, or has failed. */
   async settled(): Promise<void> {
-    await this.#behind;
+    await this.#writing;
     await this.#writeBehind();
   }
 
   /** Replaces the file with a snapshot of the session when that saves much. Never rejects. */
   async compact(force = false): Promise<void> {
-    if (this.#since || this.#closed || this.#failures > 0) return;
-    const { size, snapshot } = { size: this.#file?.position ?? 0, snapshot: this.#snapshotBytes ?? 0 };
-    if (!force && size - snapshot < Math.max(COMPACT_AFTER, 3 * snapshot)) return;
-    const fresh = `${this.#path}.new`;
+    if (this.#compaction || this.#closed || this.#failures > 0) return;
+    const { file, snapshotBytes = 0 } = this.#target;
+    if (!force && file.size - snapshotBytes < Math.max(COMPACT_AFTER, 3 * snapshotBytes)) return;
+    const fresh = `${file.path}.new`;
     try {
       this.#encode();
-      this.#since = [];
-      const session = { ...this.#session, id: this.#head.id };
-      const written = await writeSnapshot(fresh, this.#headRecord(), session);
-      while (this.#behind) await this.#behind;
-      if (!this.#closed && this.#failures === 0) this.#replaceWith(fresh, written);
+      this.#compaction = { since: [] };
+      const written = await writeSnapshot(fresh, this.#headRecord(), { ...this.#recorded.session, id: this.#target.head.id });
+      await replaceFile(fresh, file.path, async () => {
+        await this.#idle();
+        if (!this.#closed && this.#failures === 0 && this.#target.file === file) this.#replaceWith(fresh, written);
+      });
     } catch (error) {
       this.#log.warn(`A session file could not be compacted: ${messageOf(error)}`);
     } finally {
-      this.#since = undefined;
+      this.#compaction = undefined;
       rmSync(fresh, { force: true });
     }
   }
@@ -170,129 +158,112 @@ export class JournalWriter implements Disposable {
     if (this.#closed) return;
     this.flush();
     this.#closed = true;
-    this.#clearTimer();
-    this.#lock?.dispose();
-    this.#closeWhenIdle();
+    this.#unschedule();
     this.#troubles.dispose();
-  }
-
-  get #path(): string {
-    return journalFile(this.#folder, this.#head.id);
+    const { file } = this.#target;
+    // A write under way may still get through with what the flush could not.
+    if (this.#writing && file.unwritten > 0) void this.#writing.finally(() => file.dispose());
+    else file.dispose();
   }
 
   #schedule(after: number): void {
-    this.#timer ??= setTimeout(() => void this.#writeBehind(), after);
+    if (this.#work.kind === 'none' && !this.#closed) {
+      this.#work = { kind: 'scheduled', timer: setTimeout(() => void this.#writeBehind(), after) };
+    }
   }
 
-  #clearTimer(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  #unschedule(): void {
+    if (this.#work.kind !== 'scheduled') return;
+    clearTimeout(this.#work.timer);
+    this.#work = NO_WORK;
+  }
+
+  /** After a failure the next try comes later and later. */
+  #scheduleNext(): void {
+    if (this.#failures > 0) this.#schedule(Math.min(LONGEST_RETRY, WRITE_EVERY * 2 ** this.#failures));
+    else if (this.#recorded.pending.length > 0) this.#schedule(WRITE_EVERY);
   }
 
   /** Writes without holding up the process; a flush in the meantime may write the same. */
   #writeBehind(): Promise<void> {
-    this.#clearTimer();
-    this.#behind ??= this.#writeOnce().finally(() => {
-      this.#behind = undefined;
-      if (this.#waiting.length > 0 && !this.#closed) this.#schedule(WRITE_EVERY);
-      this.#closeWhenIdle();
+    if (this.#work.kind === 'writing') return this.#work.done;
+    this.#unschedule();
+    const done = this.#writeOnce().finally(() => {
+      this.#work = NO_WORK;
+      this.#scheduleNext();
     });
-    return this.#behind;
+    this.#work = { kind: 'writing', done };
+    return done;
   }
 
   async #writeOnce(): Promise<void> {
     try {
       let ended = this.#encode();
-      while (this.#unwritten.length > 0) {
-        const { fd, position } = this.#opened();
-        this.#inFlight += 1;
-        try {
-          this.#confirm(position + (await this.#disk.write(fd, this.#unwritten, position)));
-        } finally {
-          this.#inFlight -= 1;
-        }
+      while (this.#target.file.unwritten > 0) {
+        await this.#target.file.write();
         ended = this.#encode() || ended;
       }
       this.#succeeded();
-      if (ended && this.#file) this.#sync(this.#file.fd);
+      if (ended) this.#target.file.sync();
       void this.compact();
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  /** Puts what waits into bytes. True when a turn ended in it. */
+  get #writing(): Promise<void> | undefined {
+    return this.#work.kind === 'writing' ? this.#work.done : undefined;
+  }
+
+  /** Settles when nothing is being written. */
+  async #idle(): Promise<void> {
+    do {
+      await this.#writing;
+      await this.#target.file.idle();
+    } while (this.#writing);
+  }
+
+  /** Makes records of what is pending. True when a turn ended in it. */
   #encode(): boolean {
-    const events = joinTextDeltas(this.#waiting);
-    this.#waiting = [];
-    if (this.#lock?.held === false) this.#moveAway();
-    if (this.#snapshotDue && this.#unwritten.length === 0) {
-      this.#snapshotDue = false;
-      this.#append([this.#headRecord(), ...snapshotOf({ ...this.#session, id: this.#head.id })]);
-    } else if (!this.#snapshotDue) {
-      const told = !this.#session.partial && events.some((event) => event.type === 'turn.ended' || tellsHead(event, this.#session));
-      const isNew = this.#seq === 0 && events.length > 0;
-      this.#append([...(isNew ? [this.#headRecord()] : []), ...events, ...(told ? [this.#headRecord()] : [])]);
+    if (this.#target.file.isTakenOver) this.#moveAway();
+    const { session, pending } = this.#recorded;
+    this.#recorded = { session, pending: [] };
+    if (pending === 'snapshot') {
+      this.#append([this.#headRecord(), ...snapshotOf({ ...session, id: this.#target.head.id })]);
+      return true;
     }
-    return events.some((event) => event.type === 'turn.ended');
+    const events = joinTextDeltas(pending);
+    const ended = events.some((event) => event.type === 'turn.ended');
+    const changesHead = !session.partial && (ended || events.some((event) => tellsHead(event, session)));
+    const isNew = this.#target.file.seq === 0 && events.length > 0;
+    this.#append([...(isNew ? [this.#headRecord()] : []), ...events, ...(changesHead ? [this.#headRecord()] : [])]);
+    return ended;
   }
 
   #append(records: readonly KnownRecord[]): void {
-    const frames = records.flatMap((record) => this.#frame(record));
-    this.#since?.push(...records);
-    if (frames.length > 0) this.#unwritten = Buffer.concat([this.#unwritten, ...frames]);
-  }
-
-  /** A record that cannot be written costs only itself. */
-  #frame(record: KnownRecord): readonly Buffer[] {
-    try {
-      const frame = frameOf(this.#seq + 1, record);
-      this.#seq += 1;
-      return [frame];
-    } catch (error) {
+    this.#compaction?.since.push(...records);
+    for (const { record, error } of this.#target.file.append(records)) {
       this.#log.error(`A record (${record.type}) could not be written to the journal and is left out`, error);
-      return [];
     }
   }
 
   #writeSnapshotNext(): void {
-    this.#snapshotDue = true;
-    this.#unwritten = Buffer.alloc(0);
+    this.#recorded = { ...this.#recorded, pending: 'snapshot' };
+    this.#target.file.dropUnwritten();
   }
 
-  /** Another process writes the file now: what is not in it goes into a new one. */
+  /** Another process writes the file now: everything goes into a new one. */
   #moveAway(): void {
-    this.#lock?.dispose();
-    this.#lock = undefined;
-    const old = this.#file;
-    this.#file = undefined;
-    if (old && this.#inFlight === 0) closeSync(old.fd);
-    this.#head = { ...this.#head, id: crypto.randomUUID() };
-    this.#seq = 0;
-    this.#snapshotBytes = undefined;
+    const { head, file } = this.#target;
+    file.dispose();
+    const id = crypto.randomUUID();
+    this.#target = {
+      head: { ...head, id },
+      file: new RecordFile(journalFile(this.#folder, id), this.#disk, 0, undefined),
+      snapshotBytes: undefined,
+    };
     this.#writeSnapshotNext();
     this.#troubles.fire({ kind: 'moved' });
-  }
-
-  /** The file, made and locked when it is new. Throws when that fails. */
-  #opened(): { readonly fd: number; position: number } {
-    if (this.#file) return this.#file;
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    if (!this.#lock) {
-      const lock = FileLock.take(lockFile(this.#folder, this.#head.id));
-      if (!(lock instanceof FileLock)) throw new Error(`The session file is being written by process ${lock.pid}`);
-      this.#lock = lock;
-    }
-    const fd = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
-    this.#file = { fd, position: fstatSync(fd).size };
-    return this.#file;
-  }
-
-  /** The file is written up to that position. */
-  #confirm(to: number): void {
-    if (!this.#file || to <= this.#file.position) return;
-    this.#unwritten = this.#unwritten.subarray(to - this.#file.position);
-    this.#file.position = to;
   }
 
   #succeeded(): void {
@@ -304,67 +275,30 @@ export class JournalWriter implements Disposable {
   #failed(error: unknown): void {
     this.#failures += 1;
     this.#log.error('The session could not be written to its journal', error);
-    if (this.#unwritten.length > MOST_UNWRITTEN) this.#writeSnapshotNext();
-    if (this.#closed) return;
-    this.#schedule(Math.min(LONGEST_RETRY, WRITE_EVERY * 2 ** this.#failures));
-    if (this.#failures === 2) this.#troubles.fire({ kind: 'failing', reason: messageOf(error), full: isFull(error) });
+    if (this.#target.file.unwritten > MOST_UNWRITTEN) this.#writeSnapshotNext();
+    if (this.#failures === 2 && !this.#closed) this.#troubles.fire({ kind: 'failing', reason: messageOf(error), full: isFull(error) });
   }
 
-  #sync(fd: number): void {
-    this.#inFlight += 1;
-    // Not possible on every file system; what matters is in the operating system already.
-    fdatasync(fd, () => {
-      this.#inFlight -= 1;
-      this.#closeWhenIdle();
-    });
-  }
-
-  /** A descriptor that is closed under a write may be another file's by the time the write is made. */
-  #closeWhenIdle(): void {
-    if (!this.#closed || this.#inFlight > 0 || !this.#file) return;
-    closeSync(this.#file.fd);
-    this.#file = undefined;
-  }
-
-  #headRecord(snapshotBytes = this.#snapshotBytes): HeadRecord {
-    const { resumeKey, turns } = this.#session;
-    const title = titleOf(this.#session);
+  #headRecord(snapshotBytes = this.#target.snapshotBytes): HeadRecord {
+    const { session } = this.#recorded;
+    const title = titleOf(session);
     return {
       type: 'journal.head',
       version: VERSION,
-      ...this.#head,
+      ...this.#target.head,
       ...(title === '' ? {} : { title }),
-      ...(resumeKey === undefined ? {} : { resumeKey }),
-      turns: turns.length,
+      ...(session.resumeKey === undefined ? {} : { resumeKey: session.resumeKey }),
+      turns: session.turns.length,
       ...(snapshotBytes === undefined ? {} : { snapshotBytes }),
     };
   }
 
   /** Moves the snapshot and what was recorded since into the place of the file. Throws with the old file in use when that fails. */
-  #replaceWith(fresh: string, { size, seq }: SnapshotSize): void {
+  #replaceWith(fresh: string, written: SnapshotSize): void {
     this.#encode();
-    const fd = openSync(fresh, constants.O_RDWR);
-    const since = [...(this.#since ?? []), this.#headRecord(size)].map((record, at) => frameOf(seq + at + 1, record));
-    try {
-      const bytes = Buffer.concat(since);
-      for (let at = 0; at < bytes.length; ) at += this.#disk.writeSync(fd, bytes.subarray(at), size + at);
-    } finally {
-      closeSync(fd);
-    }
-    // Windows does not replace a file that is open.
-    if (this.#file) closeSync(this.#file.fd);
-    this.#file = undefined;
-    renameSync(fresh, this.#path);
-    this.#seq = seq + since.length;
-    this.#snapshotBytes = size;
-    this.#unwritten = Buffer.alloc(0);
+    this.#target.file.replaceWith(fresh, written, [...(this.#compaction?.since ?? []), this.#headRecord(written.size)]);
+    this.#target = { ...this.#target, snapshotBytes: written.size };
   }
-}
-
-export interface SnapshotSize {
-  readonly size: number;
-  /** Number of the last record. */
-  readonly seq: number;
 }
 
 /** Writes a file that holds a head and a snapshot, and has reached the disk when this resolves. */
@@ -412,8 +346,4 @@ function isFull(error: unknown): boolean {
 
 export function journalFile(folder: string, id: string): string {
   return path.join(folder, `${id.replace(/[^\w-]/g, '_')}.journal`);
-}
-
-export function lockFile(folder: string, id: string): string {
-  return `${journalFile(folder, id)}.lock`;
 }

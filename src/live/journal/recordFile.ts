@@ -1,0 +1,176 @@
+import { closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, write, writeSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { FileLock } from './lock.ts';
+import { frameOf } from './records.ts';
+
+const syncData = promisify(fdatasync);
+
+/** The writes that can fail, to be replaced in tests. */
+export interface Disk {
+  readonly write: (fd: number, bytes: Buffer, position: number) => Promise<number>;
+  readonly writeSync: (fd: number, bytes: Buffer, position: number) => number;
+}
+export const realDisk: Disk = {
+  write: (fd, bytes, position) =>
+    new Promise((resolve, reject) =>
+      write(fd, bytes, 0, bytes.length, position, (error, written) => (error ? reject(error) : resolve(written))),
+    ),
+  writeSync: (fd, bytes, position) => writeSync(fd, bytes, 0, bytes.length, position),
+};
+
+/** A file that was written whole. */
+export interface SnapshotSize {
+  readonly size: number;
+  /** Number of the last record. */
+  readonly seq: number;
+}
+
+/**
+ * A file of records, and the records that belong at its end and are not known to be there. Every write names its position in the file, so one that
+ * is repeated, by a synchronous write or after a failure, puts the same bytes in the same place, and the order in which writes arrive does not
+ * matter. The file is made and locked with the first write.
+ */
+export class RecordFile {
+  readonly path: string;
+  readonly #disk: Disk;
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #lock: FileLock | undefined;
+  #open: { readonly fd: number; position: number } | undefined;
+  #seq: number;
+  #tail: Buffer = Buffer.alloc(0);
+  #closed = false;
+
+  constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined) {
+    this.path = file;
+    this.#disk = disk;
+    this.#seq = seq;
+    this.#lock = lock;
+  }
+
+  /** Number of the last record. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Bytes, as far as the file was opened. */
+  get size(): number {
+    return this.#open?.position ?? 0;
+  }
+
+  /** Bytes. */
+  get unwritten(): number {
+    return this.#tail.length;
+  }
+
+  /** Another process writes the file now. */
+  get isTakenOver(): boolean {
+    return this.#lock?.held === false;
+  }
+
+  /** Records that cannot be written as JSON are left out, and come back with the reason. */
+  append<R>(records: readonly R[]): readonly { readonly record: R; readonly error: unknown }[] {
+    const frames: Buffer[] = [];
+    const failed: { record: R; error: unknown }[] = [];
+    for (const record of records) {
+      try {
+        frames.push(frameOf(this.#seq + 1, record));
+        this.#seq += 1;
+      } catch (error) {
+        failed.push({ record, error });
+      }
+    }
+    if (frames.length > 0) this.#tail = Buffer.concat([this.#tail, ...frames]);
+    return failed;
+  }
+
+  dropUnwritten(): void {
+    this.#tail = Buffer.alloc(0);
+  }
+
+  /** Writes all of it before it returns. Throws when the disk refuses. */
+  writeSync(): void {
+    const file = this.#opened();
+    while (this.#tail.length > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#tail, file.position));
+  }
+
+  /** Writes what there is now, or a part of it. Rejects when the disk refuses. */
+  async write(): Promise<void> {
+    const { fd, position } = this.#opened();
+    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#tail, position))));
+  }
+
+  /** Has the system put on the disk what was written. That is not possible on every file system, and a failure is no matter: the data are safe from the end of this process. */
+  sync(): void {
+    if (this.#open) void this.#tracked(syncData(this.#open.fd)).catch(() => {});
+  }
+
+  /** Settles when no operation uses the descriptor. */
+  async idle(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+  }
+
+  /** Puts a file, and these records after its last one, in the place of this one. Throws with the old file in use when that fails. */
+  replaceWith(fresh: string, { size, seq }: SnapshotSize, records: readonly unknown[]): void {
+    const bytes = Buffer.concat(records.map((record, at) => frameOf(seq + at + 1, record)));
+    const fd = openSync(fresh, constants.O_RDWR);
+    try {
+      for (let at = 0; at < bytes.length; ) at += this.#disk.writeSync(fd, bytes.subarray(at), size + at);
+    } finally {
+      closeSync(fd);
+    }
+    // Windows does not replace a file that is open.
+    this.#close();
+    renameSync(fresh, this.path);
+    this.#seq = seq + records.length;
+    this.#tail = Buffer.alloc(0);
+  }
+
+  /** Lets go of the file, once nothing uses it any more. */
+  dispose(): void {
+    this.#closed = true;
+    this.#lock?.dispose();
+    if (this.#inFlight.size === 0) this.#close();
+  }
+
+  /** A descriptor that is closed under a write may be another file's by the time the write is made. */
+  #tracked<T>(work: Promise<T>): Promise<T> {
+    this.#inFlight.add(work);
+    const done = () => {
+      this.#inFlight.delete(work);
+      if (this.#closed && this.#inFlight.size === 0) this.#close();
+    };
+    work.then(done, done);
+    return work;
+  }
+
+  #opened(): { readonly fd: number; position: number } {
+    if (this.#open) return this.#open;
+    if (this.#closed) throw new Error('The session file is closed');
+    mkdirSync(path.dirname(this.path), { recursive: true, mode: 0o700 });
+    if (!this.#lock) {
+      const lock = FileLock.take(lockFile(this.path));
+      if (!(lock instanceof FileLock)) throw new Error(`The session file is being written by process ${lock.pid}`);
+      this.#lock = lock;
+    }
+    const fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    this.#open = { fd, position: fstatSync(fd).size };
+    return this.#open;
+  }
+
+  /** The file is written up to that position. */
+  #confirm(to: number): void {
+    if (!this.#open || to <= this.#open.position) return;
+    this.#tail = this.#tail.subarray(to - this.#open.position);
+    this.#open.position = to;
+  }
+
+  #close(): void {
+    if (this.#open) closeSync(this.#open.fd);
+    this.#open = undefined;
+  }
+}
+
+export function lockFile(file: string): string {
+  return `${file}.lock`;
+}
