@@ -7,6 +7,7 @@ import { questionRows, withoutMarks } from '../../src/editor/approvals/questionT
 import { commandRows, plainLabel } from '../../src/editor/approvals/rowText.ts';
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
+import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';
 import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
@@ -44,6 +45,22 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'link target': targetOf,
   'path in code': pathInCode,
   'absolute path': (text) => absolute(text, '/w'),
+  'screen of an A2A command': tidy,
+  'option of an A2A agent': (text) => effectsOf([{ id: text, name: text }]),
+  'call of an A2A agent': (text) =>
+    readRfcCall({
+      tool_call_id: 'k',
+      tool_name: text,
+      description: text,
+      live_content: text,
+      confirmation_request: { execute_details: { command: text, more: text }, options: [{ id: 'y', name: text }] },
+    }),
+  'call of Gemini CLI': (text) =>
+    readGeminiCall({
+      request: { callId: 'k', name: text, args: { command: text } },
+      status: 'success',
+      response: { resultDisplay: text, responseParts: [{ functionResponse: { response: { output: text } } }] },
+    }),
 };
 const pieces = [
   '\u001b]',

@@ -23,7 +23,8 @@ export function openA2a(launch: Launch, scene: AdapterContext, timing: Timing = 
       stream: (params, events) => connection.openStream(params as StreamRequest, events),
     },
     ports: {
-      file: ({ path, text }: { readonly path: string; readonly text: string }) => scene.ports.files.write(path, text),
+      file: ({ path, text, real }: { readonly path: string; readonly text: string; readonly real?: string }) =>
+        scene.ports.files.write(path, text, undefined, real),
     },
   });
   connection.taskId = () => driver.state.task.id;

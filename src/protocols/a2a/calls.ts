@@ -1,6 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
+import { commandInput, otherArguments } from '../commandInput.ts';
 import {
   type Confirmation,
   callStates,
@@ -36,6 +37,8 @@ export interface Snapshot {
 /** What a user has to decide before the call may run. */
 export interface Request {
   readonly detail: ApprovalDetail;
+  /** What else an allowance is for. */
+  readonly beside?: readonly ApprovalDetail[];
   readonly options: readonly Choice[];
   /** The proposed text as the agent wrote it: it may be changed before it is allowed. */
   readonly proposed?: string;
@@ -86,7 +89,7 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
   const parsed = toolCall.safeParse(normalised(data));
   if (!parsed.success) return undefined;
   const call = parsed.data;
-  const request = call.confirmation_request ? rfcRequest(call, call.confirmation_request) : undefined;
+  const request = call.confirmation_request ? rfcRequest(call, call.confirmation_request, unknownIn(data)) : undefined;
   const name = call.tool_name ?? '';
   const diff = call.output?.diff ?? call.confirmation_request?.file_edit_details;
   const text = call.output?.text ?? (call.output ? undefined : call.live_content);
@@ -170,7 +173,45 @@ function toDiff(diff: RfcFileDiff): Diff {
 
 type Asked = NonNullable<RfcToolCall['confirmation_request']>;
 
-function rfcRequest(call: RfcToolCall, asked: Asked): Request {
+/** Members of the details of a command that the document does not have: they may change what runs. */
+function unknownIn(data: unknown): Readonly<Record<string, unknown>> {
+  const { confirmation_request: asked } = fields(data, ['confirmation_request']);
+  const { execute_details: details } = fields(asked, ['execute_details'], ['details']);
+  return othersOf(details, ['command', 'working_directory', 'workingDirectory']);
+}
+
+/** The members of an object that are not known, where they say something. */
+function othersOf(value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([name, one]) => !known.includes(name) && one !== undefined && one !== null && one !== '' && one !== false,
+    ),
+  );
+}
+
+/**
+ * A command with all that is sent with it. What the agent asks about may differ from the call's arguments, and what neither is known to mean may
+ * change what runs: then the command is unsure, and shown whole.
+ */
+function commandDetail(
+  shown: Extract<ApprovalDetail, { type: 'command' }>,
+  input: unknown,
+  unknown: Readonly<Record<string, unknown>>,
+): Pick<Request, 'detail' | 'beside'> {
+  const given = commandInput(input);
+  const isOther = given !== undefined && given.command.trim() !== shown.command.trim();
+  const more = { ...otherArguments(input), ...unknown };
+  const beside: ApprovalDetail[] = [
+    ...(isOther ? [{ type: 'command' as const, ...given, unsure: true as const }] : []),
+    ...(Object.keys(more).length > 0 ? [{ type: 'text' as const, text: JSON.stringify(more, null, 2).slice(0, 4000) }] : []),
+  ];
+  if (beside.length === 0) return { detail: given?.unsure ? { ...shown, unsure: true } : shown };
+  return { detail: { ...shown, unsure: true }, beside };
+}
+
+/** `unknown`: of the details of a command. */
+function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Request {
   const given = asked.options ?? [];
   const offered =
     given.length > 0
@@ -179,9 +220,9 @@ function rfcRequest(call: RfcToolCall, asked: Asked): Request {
           { id: 'proceed_once', name: t('Allow') },
           { id: 'cancel', name: t('Reject') },
         ];
-  const edit = asked.file_edit_details;
+  const edit = asked.execute_details ? undefined : asked.file_edit_details;
   return {
-    detail: rfcDetail(call, asked),
+    ...rfcDetails(call, asked, unknown),
     options: choicesOf(offered),
     // What is told only as a diff cannot be changed.
     ...(edit && (edit.new_content != null || !edit.formatted_diff) ? { proposed: edit.new_content ?? '' } : {}),
@@ -199,12 +240,18 @@ function choicesOf(given: readonly Offered[]): readonly Choice[] {
   }));
 }
 
+function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Pick<Request, 'detail' | 'beside'> {
+  const edit: readonly ApprovalDetail[] = asked.file_edit_details ? [{ type: 'edit', diffs: [toDiff(asked.file_edit_details)] }] : [];
+  if (!asked.execute_details) return { detail: edit[0] ?? rfcDetail(call, asked) };
+  const { command, working_directory } = asked.execute_details;
+  const shown = { type: 'command' as const, command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
+  const { detail, beside = [] } = commandDetail(shown, call.input_parameters, unknown);
+  // Of several details one is meant, and nobody can tell which.
+  const all = [...edit, ...beside];
+  return { detail: edit.length > 0 ? { ...shown, unsure: true } : detail, ...(all.length > 0 ? { beside: all } : {}) };
+}
+
 function rfcDetail(call: RfcToolCall, asked: Asked): ApprovalDetail {
-  if (asked.execute_details) {
-    const { command, working_directory } = asked.execute_details;
-    return { type: 'command', command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
-  }
-  if (asked.file_edit_details) return { type: 'edit', diffs: [toDiff(asked.file_edit_details)] };
   if (asked.mcp_details) {
     const { server_name, tool_name } = asked.mcp_details;
     return {
@@ -294,7 +341,7 @@ export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boo
     ...(text === undefined ? {} : { text }),
     ...(diff ? { diff } : {}),
     ...(status === 'failed' ? { error: { message: errorText(text, response?.errorType) } } : {}),
-    ...(status === 'waiting' && asked ? { request: geminiRequest(call, asked) } : {}),
+    ...(status === 'waiting' && asked ? { request: geminiRequest(call, asked, data.confirmationDetails) } : {}),
   };
 }
 
@@ -372,10 +419,9 @@ function exitLine(output: string | null | undefined): string {
 }
 
 const LINES_KEPT = 5000;
-const ESCAPES = new RegExp(
-  `${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${String.fromCharCode(7)}]*${String.fromCharCode(7)})`,
-  'g',
-);
+const [ESC, BEL] = [String.fromCharCode(27), String.fromCharCode(7)];
+/** Up to the next escape at most: an unclosed one would have the rest of the text read anew for each. */
+const ESCAPES = new RegExp(`${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BEL}${ESC}]*(?:${BEL}|${ESC}\\\\))`, 'g');
 
 /** A screen as it was padded for a terminal, without the padding, colours and overwritten lines. */
 export function tidy(text: string): string {
@@ -388,14 +434,16 @@ export function tidy(text: string): string {
 
 const ONCE: Choice = { id: 'once', label: '', effect: 'allow_once', sends: 'proceed_once' };
 
-function geminiRequest(call: GeminiCall, asked: Confirmation): Request {
+/** `raw`: the confirmation with all its members. */
+function geminiRequest(call: GeminiCall, asked: Confirmation, raw: unknown): Request {
   const allow = { ...ONCE, label: t('Allow once') };
   const reject: Choice = { id: 'reject', label: t('Reject'), effect: 'reject_once', sends: 'cancel' };
   const questions = asked.type === 'ask_user' ? questionsOf(asked) : [];
   if (questions.length > 0) return { detail: { type: 'text', text: asked.title ?? '' }, options: [allow, reject], questions };
-  const detail = geminiDetail(call, asked);
+  const details = geminiDetails(call, asked, raw);
+  const { detail } = details;
   const always: readonly Choice[] =
-    asked.type === 'exit_plan_mode'
+    asked.type === 'exit_plan_mode' || (detail.type === 'command' && detail.unsure)
       ? []
       : asked.type === 'mcp'
         ? [
@@ -412,7 +460,7 @@ function geminiRequest(call: GeminiCall, asked: Confirmation): Request {
             },
           ];
   const editable = asked.type === 'edit' && asked.newContent != null;
-  return { detail, options: [allow, ...always, reject], ...(editable ? { proposed: asked.newContent ?? '' } : {}) };
+  return { ...details, options: [allow, ...always, reject], ...(editable ? { proposed: asked.newContent ?? '' } : {}) };
 }
 
 function questionsOf(asked: Confirmation): readonly Field[] {
@@ -425,13 +473,23 @@ function questionsOf(asked: Confirmation): readonly Field[] {
   });
 }
 
+/** Members of a confirmation that say nothing about what runs but the command. */
+const OF_EXEC = ['type', 'title', 'command', 'rootCommand', 'rootCommands', 'commands', 'systemMessage', 'correlationId', 'isModifying'];
+
+function geminiDetails(call: GeminiCall, asked: Confirmation, raw: unknown): Pick<Request, 'detail' | 'beside'> {
+  if (asked.type !== 'exec' && asked.type !== 'sandbox_expansion') return { detail: geminiDetail(call, asked) };
+  const shown = { type: 'command' as const, command: asked.command ?? '', ...directoryIn(call.request.args) };
+  const all = isRecord(raw) && Array.isArray(raw.commands) ? (raw.commands as readonly unknown[]) : [];
+  const hidden = all.filter((one) => typeof one !== 'string' || !shown.command.includes(one));
+  const unknown = { ...othersOf(raw, OF_EXEC), ...(hidden.length > 0 ? { commands: hidden } : {}) };
+  const details = commandDetail(shown, call.request.args, unknown);
+  return asked.type === 'exec' ? details : { ...details, detail: { ...shown, unsure: true } };
+}
+
 function geminiDetail(call: GeminiCall, asked: Confirmation): ApprovalDetail {
   switch (asked.type) {
     case 'edit':
       return { type: 'edit', diffs: [editOf(asked, call.request.args)] };
-    case 'exec':
-    case 'sandbox_expansion':
-      return { type: 'command', command: asked.command ?? '', ...directoryIn(call.request.args) };
     case 'mcp': {
       const input = asked.toolArgs ?? call.request.args;
       return { type: 'mcp', server: asked.serverName ?? '', tool: asked.toolName ?? '', ...(input === undefined ? {} : { input }) };

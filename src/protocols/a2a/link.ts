@@ -12,6 +12,7 @@ import { type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import type { OfferedTools } from '../offeredTools.ts';
+import { realPathNow } from '../paths.ts';
 import { fileOf } from './calls.ts';
 import { isLoopback, type Peer, readCard, UnfitAgent } from './card.ts';
 import { type CommandTree, commandTree, meaningOf, parseOrUndefined, toIncoming } from './codec.ts';
@@ -19,7 +20,7 @@ import { Credentials, PlainText } from './credentials.ts';
 import { Rpc, RpcError, StatusError, type Way } from './http.ts';
 import { isRecord, answer as rpcAnswer } from './schema.ts';
 import { ExtensionFolder, harmlessTools, offerEditorTools, type Server, startServer, VARIABLE } from './server.ts';
-import type { Agent, Timing } from './state.ts';
+import type { Agent, FileOfCall, Timing } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 /** How a stream is asked for: by JSON-RPC, or by a plain POST to the shipped server. */
@@ -57,7 +58,7 @@ export class Connection {
   readonly #timing: Timing;
   readonly #life = new Lifetime();
   readonly #plainText: PlainText;
-  readonly #newFiles = new NewFiles();
+  readonly #files = new CallFiles();
   #events: LinkEvents | undefined;
   #program: Program = {};
   #reached: Reached | undefined;
@@ -121,7 +122,7 @@ export class Connection {
   ): Promise<void> {
     const { method, params, push, isQuick } = request;
     const take = (result: unknown) => {
-      for (const id of this.#newFiles.in(result)) events.message('newFile', id);
+      for (const file of this.#files.in(result)) events.message('file', file);
       events.message('record', result);
     };
     const opened = () => events.message('opened', null);
@@ -422,21 +423,21 @@ async function findCommands(rpc: Rpc, peer: Peer, origin: string): Promise<Comma
   return answer && commandTree(parseOrUndefined(await answer.text(LONGEST_ANSWER, within)), 'rest');
 }
 
-/** Calls that make a file which is not there when they are first told: the shipped server says an empty text before for both. */
-class NewFiles {
-  readonly #calls = new Map<string, boolean>();
+/** The files of calls of the shipped server, as they are when a call is first told: nobody has decided about it yet. */
+class CallFiles {
+  readonly #seen = new Set<string>();
 
-  /** Ids of calls that are first told by this result, and make a file. */
-  in(result: unknown): readonly string[] {
+  /** Of calls that are first told by this result. */
+  in(result: unknown): readonly FileOfCall[] {
     if (!holdsCall(result)) return [];
     const record = toIncoming(result);
     return (record ? meaningOf(record) : []).flatMap((said) => {
-      if (said.type !== 'call' || said.dialect !== 'gemini' || said.call.status === 'done' || this.#calls.has(said.call.id)) return [];
+      if (said.type !== 'call' || said.dialect !== 'gemini' || said.call.status === 'done' || this.#seen.has(said.call.id)) return [];
       const file = fileOf(said.call);
       if (file === undefined || !path.isAbsolute(file) || file.includes('\0')) return [];
-      const isNew = !existsSync(file);
-      this.#calls.set(said.call.id, isNew);
-      return isNew ? [said.call.id] : [];
+      this.#seen.add(said.call.id);
+      // The server says an empty text before for a file that is not there, too.
+      return [{ call: said.call.id, isNew: !existsSync(file), real: realPathNow(file) }];
     });
   }
 }

@@ -72,6 +72,7 @@ import {
   advised,
   type CommandRun,
   continued,
+  type FileOfCall,
   hasBecomeAnother,
   isCovered,
   isDecided,
@@ -539,9 +540,11 @@ class A2aStep extends Step<A2aState> {
       case 'opened':
         if (turn.command && stream.of === 'command') turn.command.isStream = true;
         return turn.recovery?.subscription?.link === link ? this.subscriptionStands(turn) : undefined;
-      case 'newFile':
-        put(turn.newFiles, String(params), true);
+      case 'file': {
+        const { call, ...file } = params as FileOfCall;
+        put(turn.files, call, file);
         return;
+      }
       case 'answer':
         return this.commandAnswered(turn, params);
     }
@@ -1042,7 +1045,7 @@ class A2aStep extends Step<A2aState> {
   }
   showCall(turn: A2aTurn, call: A2aCall): void {
     // The shipped server says an empty text before for a file that is not there.
-    if (find(turn.newFiles, call.key)) call.last = asNew(call.last);
+    if (find(turn.files, call.key)?.isNew) call.last = asNew(call.last);
     const { last } = call;
     if (hasBecomeAnother(call)) this.callChanged(turn, call);
     const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
@@ -1096,7 +1099,8 @@ class A2aStep extends Step<A2aState> {
     const editable = request.proposed === undefined ? {} : { editable: true as const };
     const places = locationsOf(call.last).map(({ path }) => path);
     const paths = namedPaths(kind, call.last.input, places);
-    this.ask({ ...head, kind: 'approval', toolKind: kind, detail, ...paths, options, ...editable }, about);
+    const beside = request.beside ? { beside: request.beside } : {};
+    this.ask({ ...head, kind: 'approval', toolKind: kind, detail, ...beside, ...paths, options, ...editable }, about);
   }
   /** Nobody waits for an answer about the call any more; it counts as decided. */
   withdrawAsk(call: A2aCall): void {
@@ -1120,6 +1124,7 @@ class A2aStep extends Step<A2aState> {
     const key = allowanceKey(call);
     if (!allowances.some((one) => one.key === key)) return undefined;
     if (detail?.type === 'edit' && isOutside(detail, setup.cwd)) return undefined;
+    if (detail?.type === 'command' && detail.unsure) return undefined;
     return options.find((one) => one.remembered);
   }
   /** How many stand still until the user answers. */
@@ -1296,7 +1301,8 @@ class A2aStep extends Step<A2aState> {
       if (status === 'failed' || status === 'cancelled') turn.lateEdits.splice(turn.lateEdits.indexOf(edit), 1);
       if (status !== 'done' || edit.isWriting) continue;
       edit.isWriting = true;
-      this.port(null, `write ${edit.path}`, 'file', { path: edit.path, text: edit.text });
+      const { real } = find(turn.files, edit.callId) ?? {};
+      this.port(null, `write ${edit.path}`, 'file', { path: edit.path, text: edit.text, ...(real === undefined ? {} : { real }) });
     }
   }
   editWritten(path: string, error: Failure | undefined): void {

@@ -161,8 +161,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   readonly lateEdits: LateEdit[];
   /** The turn is settled once late edits are written. */
   settlesAfterEdits: boolean;
-  /** By the agent's id of a call: it makes a file that was not there. */
-  readonly newFiles: Table<true>;
+  /** By the agent's id of a call: the file it is about, as it was when the call was first told. */
+  readonly files: Table<Omit<FileOfCall, 'call'>>;
   heardAt: number;
   keepIsDue: boolean;
   /** `heardAt` when the task was looked at behind the streams. */
@@ -206,6 +206,12 @@ export interface A2aCall extends Call<Decision> {
   changedAt: number;
   /** The agent was looked at for what this call waits for. */
   looked: boolean;
+}
+/** The file of a call. `real`: where it lay, links followed. `isNew`: it was not there. */
+export interface FileOfCall {
+  readonly call: string;
+  readonly isNew: boolean;
+  readonly real: string;
 }
 export interface Stream {
   readonly link: string;
@@ -363,7 +369,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     followUps: {},
     lateEdits: [],
     settlesAfterEdits: false,
-    newFiles: {},
+    files: {},
     heardAt: now,
     lookedBehindAt: 0,
     keepIsDue: false,
