@@ -30,6 +30,8 @@ export interface Talk {
   readonly live: LiveSession;
   readonly cwd: string;
   readonly files: Map<string, string>;
+  /** By the path of a file that was written: where it lay when somebody decided. */
+  readonly places: Map<string, string | undefined>;
   readonly logged: string[];
   now(): Session;
   until(what: string, holds: (session: Session) => boolean): Promise<Session>;
@@ -59,6 +61,7 @@ export interface TalkOptions {
 export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptions = {}): Talk {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-a2a-'));
   const files = new Map<string, string>();
+  const places = new Map<string, string | undefined>();
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
   const live = new LiveSession(newSession('s', { protocol: 'a2a', name: more.name ?? '' }, cwd), 'test', {
@@ -72,7 +75,10 @@ export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptio
       tools: more.tools ?? [],
       files: {
         read: async (file) => files.get(file) ?? '',
-        write: async (file, text) => void files.set(file, text),
+        write: async (file, text, _from, real) => {
+          files.set(file, text);
+          places.set(file, real);
+        },
       },
       terminals: { create: () => Promise.reject(new Error('no terminals')) },
       ...(more.secrets ? { secrets: more.secrets } : {}),
@@ -119,6 +125,7 @@ export function talk(t: Pick<TestContext, 'after'>, url: string, more: TalkOptio
     live,
     cwd,
     files,
+    places,
     logged,
     now: () => live.store.now,
     until,

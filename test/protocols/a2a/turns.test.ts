@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -181,13 +181,18 @@ test('two calls wait on a stream that stays open: each decision goes out at once
   ]);
 });
 
-test('the early shipped server is never sent changed content: the file is written after the call', async (t) => {
+test('the early shipped server is never sent changed content: the file is written after the call, where its path led before', async (t) => {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-late-')));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(path.join(folder, 'real'));
+  symlinkSync(path.join(folder, 'real'), path.join(folder, 'link'));
+  const filePath = path.join(folder, 'link', 'a');
   const meta = { coderAgent: { kind: 'state-change' } };
   const agent = await fakeAgent(t, {
     card: { name: 'Gemini SDLC Agent', capabilities: { streaming: true } },
     on: {
       'message/stream': (_, reply, at) => {
-        const edit = { confirmationDetails: { type: 'edit', filePath: '/w/a', originalContent: null, newContent: 'theirs' } };
+        const edit = { confirmationDetails: { type: 'edit', filePath, originalContent: null, newContent: 'theirs' } };
         if (at === 0) reply.record(shipped('awaiting_approval', edit));
         if (at === 1) reply.record(shipped('success'));
         reply.record(status('input-required', '', at === 2 ? [text('ok')] : [], { final: true, meta }));
@@ -201,11 +206,12 @@ test('the early shipped server is never sent changed content: the file is writte
   const allow = option(ask, 'allow_once');
   if (allow.kind === 'option') session.answer(ask, { ...allow, edited: 'mine' });
   await session.ended(turnId);
-  assert.equal(session.files.get('/w/a'), 'mine');
+  assert.equal(session.files.get(filePath), 'mine');
+  assert.equal(session.places.get(filePath), path.join(folder, 'real', 'a'));
   await session.prompt('go on');
   const [, decision, next] = agent.requests('message/stream');
   assert.deepEqual(partsOf(decision?.params ?? {})[0]?.data, { callId: 'g1', outcome: 'proceed_once' });
-  assert.match(partsOf(next?.params ?? {})[0]?.text ?? '', /user changed your proposal for \/w\/a[\s\S]*go on/);
+  assert.match(partsOf(next?.params ?? {})[0]?.text ?? '', /user changed your proposal for [\s\S]*go on/);
 });
 
 test('live output is replaced although it says append, and trimmed', async (t) => {
