@@ -34,6 +34,13 @@ export interface ConversationOptions {
   readonly instructions?: () => string;
 }
 
+/** What one turn uses in the place of what the conversation is set up with. */
+export interface TurnOverride {
+  readonly model?: Model;
+  /** Which tools the turn may use; absent: all. */
+  readonly mayUse?: (tool: string) => boolean;
+}
+
 const TITLE_LENGTH = 60;
 
 /** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a frontend drives it. */
@@ -96,7 +103,7 @@ export class Conversation implements Subject {
   }
 
   /** Runs one turn to its end. Throws ModelError, or `Cancelled` when `cancel` was called. */
-  async prompt(input: readonly UserPart[]): Promise<TurnEnd> {
+  async prompt(input: readonly UserPart[], override: TurnOverride = {}): Promise<TurnEnd> {
     if (this.#running) throw new Error('a turn is in progress');
     const running = new AbortController();
     this.#running = running;
@@ -104,7 +111,7 @@ export class Conversation implements Subject {
     this.#entitle(textOf(input));
     frontend.emit({ type: 'turn.started', input });
     try {
-      return await this.#run(input, running.signal);
+      return await this.#run(input, this.#scene(running.signal, override));
     } catch (error) {
       if (running.signal.aborted) throw new Cancelled();
       if (isModelError(error) && error.kind === 'model_cannot') this.history.forgetMedia();
@@ -148,8 +155,8 @@ export class Conversation implements Subject {
     this.#titled = true;
   }
 
-  async #run(input: readonly UserPart[], signal: AbortSignal): Promise<TurnEnd> {
-    const { frontend } = this.#options;
+  async #run(input: readonly UserPart[], scene: TurnContext): Promise<TurnEnd> {
+    const { frontend, signal } = scene;
     const refused = await frontend.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
     signal.throwIfAborted();
     if (refused !== undefined) {
@@ -157,11 +164,11 @@ export class Conversation implements Subject {
       return { status: 'finished' };
     }
     const command = commandIn(textOf(input));
-    return command ? this.#runCommand(command, signal) : runTurn(this.#scene(signal), input);
+    return command ? this.#runCommand(command, scene) : runTurn(scene, input);
   }
 
-  async #runCommand(command: { readonly name: string; readonly args: string }, signal: AbortSignal): Promise<TurnEnd> {
-    const { frontend } = this.#options;
+  async #runCommand(command: { readonly name: string; readonly args: string }, scene: TurnContext): Promise<TurnEnd> {
+    const { frontend } = scene;
     const found = this.commands.find(command.name);
     if (!found) {
       frontend.emit({
@@ -177,14 +184,14 @@ export class Conversation implements Subject {
       args: command.args,
       conversation: this,
       say: (text) => frontend.emit({ type: 'text', text }),
-      compact: (hint) => compact(this.#scene(signal), hint),
-      aside: (question) => askAside(this.#scene(signal), question),
+      compact: (hint) => compact(scene, hint),
+      aside: (question) => askAside(scene, question),
     });
-    return next === undefined ? { status: 'finished' } : runTurn(this.#scene(signal), [{ type: 'text', text: next }]);
+    return next === undefined ? { status: 'finished' } : runTurn(scene, [{ type: 'text', text: next }]);
   }
 
-  #scene(signal: AbortSignal): TurnContext {
-    const { frontend, model, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
+  #scene(signal: AbortSignal, { model = this.model, mayUse = () => true }: TurnOverride): TurnContext {
+    const { frontend, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
     let asked = false;
     const scene: TurnContext = {
       frontend,
@@ -210,7 +217,17 @@ export class Conversation implements Subject {
         return frontend.hook('Stop', '', {}, signal);
       },
     };
-    const tools = (): readonly Tool[] => toolbox(frontend, this.#planning, (all) => subagentsOf(scene, all), this.#background);
+    const tools = (): readonly Tool[] =>
+      toolbox(
+        frontend,
+        this.#planning,
+        (all) =>
+          subagentsOf(
+            scene,
+            all.filter(({ name }) => mayUse(name)),
+          ),
+        this.#background,
+      ).filter(({ name }) => mayUse(name));
     return scene;
   }
 }

@@ -26,6 +26,8 @@ export interface Frontend {
   readonly files?: (signal: AbortSignal) => TextFiles;
   readonly asksQuestions: boolean;
   readonly hasPlanMode: boolean;
+  /** The client approves plans although it is asked no questions. */
+  readonly approvesPlans?: boolean;
   /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
   readonly hasBackground?: boolean;
   /** The client shows side questions. */
@@ -109,6 +111,8 @@ export class Settled {
 
 export interface QuestionRequest {
   readonly callId: string;
+  /** What plan mode asks: whether to begin it, or about the finished plan. A client may ask it as an approval and give one of the labels. */
+  readonly plan?: { readonly text: string | null; readonly yes: string; readonly no: string };
   readonly questions: readonly Question[];
 }
 export interface Question {

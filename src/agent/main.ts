@@ -7,6 +7,7 @@ import { messageOf } from '../base/log.ts';
 import { endOwnedGroups } from '../transport/ownedGroups.ts';
 import { stdioChannel } from '../transport/stdio.ts';
 import { chooseModel } from './models/chooseModel.ts';
+import type { Sampling } from './models/endpoint.ts';
 import type { Model } from './models/model.ts';
 import { type Options, readOptions, usage } from './options.ts';
 import { WireServer } from './servers/kimi-wire/serve.ts';
@@ -144,6 +145,10 @@ function serveStructured(options: QwenOptions): void {
   const started = startQwen({
     options,
     model: modelOf(options),
+    modelFor: (name, sampling) => {
+      const model = modelOf({ model: name ?? options.model }, sampling);
+      return model.offline ? undefined : model;
+    },
     workspace: { cwd, roots: [cwd, ...options.addDirs.map((folder) => path.resolve(folder))] },
     home: sessionHome(process.env),
     // What is said goes through `print`: the answer to the last line comes when our input has ended already.
@@ -190,8 +195,8 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
   return end;
 }
 
-function modelOf({ model }: Pick<Options, 'model'>): Model {
-  return chooseModel(model === undefined ? process.env : { ...process.env, PARLEY_MODEL_NAME: model });
+function modelOf({ model }: Pick<Options, 'model'>, sampling?: Sampling): Model {
+  return chooseModel(model === undefined ? process.env : { ...process.env, PARLEY_MODEL_NAME: model }, sampling);
 }
 
 function sessionId({ session, workDir }: Options, home: string): string {

@@ -32,7 +32,7 @@ export function toolbox(
     ...builtInTools.map((tool) => (background && tool === shellTool ? backgroundShell(background) : tool)),
     ...(background ? taskTools(background) : []),
     ...(frontend.asksQuestions ? [askUserQuestionTool(frontend)] : []),
-    ...(frontend.asksQuestions && frontend.hasPlanMode ? planModeTools(frontend, planning) : []),
+    ...((frontend.asksQuestions || frontend.approvesPlans) && frontend.hasPlanMode ? planModeTools(frontend, planning) : []),
     ...frontend.clientTools().map((offer) => clientTool(offer, frontend)),
   ];
   return [...tools, agentTool((order, scene, task) => subagents(tools)(order, scene, task), background)];

@@ -15,7 +15,7 @@ const planted = (code: string, file = 'src/x.ts'): Source => ({ path: file, text
 
 const PROTOCOLS = ['a2a', 'acp', 'ai-sdk', 'kimi-wire', 'qwen'].map((name) => `src/protocols/${name}/`);
 const CORE = ['src/base/', 'src/bridge/', 'src/conversation/', 'src/headless/', 'src/session/'];
-const AGENT = ['src/agent/models/', 'src/agent/servers/a2a/', 'src/agent/tools/', 'src/agent/workspace/'];
+const AGENT = ['src/agent/models/', 'src/agent/servers/a2a/', 'src/agent/servers/qwen/', 'src/agent/tools/', 'src/agent/workspace/'];
 const HELD = {
   closures: [
     ...CORE,
@@ -24,6 +24,7 @@ const HELD = {
     'src/protocols/acp/',
     'src/protocols/ai-sdk/',
     'src/protocols/kimi-wire/',
+    'src/protocols/qwen/',
     'src/transport/',
   ],
   collaborators: [

@@ -1,12 +1,12 @@
 import path from 'node:path';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, Sampling } from './endpoint.ts';
 import { guideModel } from './guide/guideModel.ts';
 import type { Model } from './model.ts';
 
 const DEFAULT_CONTEXT = 128_000;
 
 /** The model the environment names, or the offline guide. */
-export function chooseModel(env: NodeJS.ProcessEnv): Model {
+export function chooseModel(env: NodeJS.ProcessEnv, sampling?: Sampling): Model {
   const baseUrl = env.PARLEY_MODEL_BASE_URL?.trim() ?? '';
   const name = env.PARLEY_MODEL_NAME?.trim() ?? '';
   if (baseUrl === '' || name === '') return guideModel;
@@ -17,6 +17,7 @@ export function chooseModel(env: NodeJS.ProcessEnv): Model {
     name,
     contextSize: context >= 1000 ? Math.floor(context) : DEFAULT_CONTEXT,
     ...(apiKey === '' ? {} : { apiKey }),
+    ...(sampling ? { sampling } : {}),
   });
 }
 

@@ -30,6 +30,7 @@ export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, sig
       system: request.system,
       messages: messagesOf(request.history),
       tools: toolsOf(request.tools),
+      ...endpoint.sampling,
       maxRetries: 0,
       abortSignal: signal,
       onError: () => {},

@@ -26,7 +26,12 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
         { label: 'Yes', description: 'Look and plan first; nothing is changed' },
         { label: 'No', description: 'Go on as now' },
       ];
-      const answers = await frontend.question({ callId: scene.callId, questions: [{ question, header: 'Plan', options }] }, scene.signal);
+      const asked = {
+        callId: scene.callId,
+        questions: [{ question, header: 'Plan', options }],
+        plan: { text: null, yes: 'Yes', no: 'No' },
+      };
+      const answers = await frontend.question(asked, scene.signal);
       if (answers?.[question] !== 'Yes') return done('', 'The user does not want plan mode. Go on without it.');
       planning.set(true);
       return done('', 'Plan mode is on. Look and read; then give the plan with ExitPlanMode.');
@@ -47,7 +52,11 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
         { label: LABELS.leave, description: 'Leave plan mode and do nothing' },
       ];
       const answers = await frontend.question(
-        { callId: scene.callId, questions: [{ question, header: 'Plan', body: plan, options }] },
+        {
+          callId: scene.callId,
+          questions: [{ question, header: 'Plan', body: plan, options }],
+          plan: { text: plan, yes: LABELS.approve, no: LABELS.reject },
+        },
         scene.signal,
       );
       const answer = answers?.[question];

@@ -9,7 +9,7 @@ import { type Driver, drive } from '../driver.ts';
 import { realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { runTool } from '../runTool.ts';
-import { anyErrorLine, type Line, readRequest } from './control.ts';
+import { anyErrorLine, type Line, readRequest } from './codec.ts';
 import { Hints } from './hints.ts';
 import { copyIn, copyKey, readTalkOptions } from './launch.ts';
 import { qwen, TOO_LONG } from './machine.ts';
@@ -39,15 +39,16 @@ export class QwenAdapter implements Adapter {
   readonly #hints: Hints;
   /** Where the agent keeps its conversations, if it does. */
   readonly #folder: string | undefined;
-  #link: Link | undefined;
 
   constructor(launch: ProcessLaunch, context: AdapterContext, connect: Connect = processChannel) {
     const { ports, log, trace } = context;
     const product = productOf(launch.command, launch.args);
     const called = context.name || PEERS[product].name;
     const { options, problems } = readTalkOptions(launch.options ?? {}, launch.args);
-    this.#folder = recordFolder(launch);
-    const keeps = this.#folder === undefined ? {} : ({ history: true, fork: true } as const);
+    const folder = recordFolder(launch);
+    const hints = new Hints(launch.cwd);
+    this.#folder = folder;
+    const keeps = folder === undefined ? {} : ({ history: true, fork: true } as const);
     const state: QwenState = {
       ...newQwenState(`${context.newId()}.`, {
         command: launch.command,
@@ -60,7 +61,7 @@ export class QwenAdapter implements Adapter {
         problems,
         resume: context.resume ?? null,
         tools: ports.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
-        keeps: { ...keeps, ...(this.#folder !== undefined && PEERS[product].checkpoints ? { edit: true } : {}) },
+        keeps: { ...keeps, ...(folder !== undefined && PEERS[product].checkpoints ? { edit: true } : {}) },
       }),
       firstTurn: context.past?.[0]?.id ?? null,
       brokeOff: context.past?.at(-1)?.cutOff === true,
@@ -73,10 +74,11 @@ export class QwenAdapter implements Adapter {
       const channel = connect(spec, { log, patience: PATIENCE, limit: LINE_LIMIT, onTooLong });
       const message = (method: string, line: unknown) => {
         events.message(method, line);
-        if (method !== TOO_LONG) this.#hints.take(line as Line);
+        if (method !== TOO_LONG) hints.take(line as Line);
       };
-      this.#link = linesLink(channel, { ...events, message }, { trace, requestId: (line) => readRequest(line)?.id, refusal: anyErrorLine });
-      return this.#link;
+      const link = linesLink(channel, { ...events, message }, { trace, requestId: (line) => readRequest(line)?.id, refusal: anyErrorLine });
+      hints.opened(link);
+      return link;
     };
     this.#driver = drive(qwen, state, {
       now: context.now,
@@ -85,15 +87,11 @@ export class QwenAdapter implements Adapter {
       links: { agent: open },
       ports: {
         tool: ({ name, input }: { name: string; input: unknown }, signal) => runTool(ports.tools, { name, input, signal, log }),
-        file: (args: FileArgs) => this.#onFile(args, ports.files),
+        file: (args: FileArgs) => fileAnswer(args, ports.files, folder),
       },
     });
-    this.#hints = new Hints({
-      write: (line) => this.#link?.notify('line', line),
-      session: () => this.#driver.state.agent?.envelope?.session ?? '_new',
-      cwd: launch.cwd,
-    });
-    this.ended = this.#driver.ended.then(() => this.#hints.end());
+    this.#hints = hints;
+    this.ended = this.#driver.ended.then(() => hints.end());
     this.#driver.feed({ on: 'start' });
   }
 
@@ -104,7 +102,8 @@ export class QwenAdapter implements Adapter {
 
   /** The message dialect knows no hints. */
   hints(text: string, cursor: number): Promise<readonly Hint[]> {
-    return this.#driver.state.agent?.envelope ? this.#hints.ask(text, cursor) : Promise.resolve([]);
+    const { envelope } = this.#driver.state.agent ?? {};
+    return envelope ? this.#hints.ask(envelope.session, text, cursor) : Promise.resolve([]);
   }
 
   async history(): Promise<readonly Past[]> {
@@ -122,20 +121,21 @@ export class QwenAdapter implements Adapter {
   dispose(): void {
     this.#driver.feed({ on: 'leave' });
   }
+}
 
-  async #onFile(args: FileArgs, files: Files): Promise<unknown> {
-    switch (args.do) {
-      case 'read':
-        return readText(files, args.path);
-      case 'write':
-        return files.write(args.path, args.text, args.from ?? undefined, args.real);
-      case 'record':
-        // A copy that is yet to be made says what it is a copy of.
-        return this.#folder === undefined ? [] : conversationIn(this.#folder, copyIn(args.key) ?? args.key);
-      case 'before': {
-        const found = this.#folder === undefined ? null : await messageBefore(this.#folder, args.key, args.turnId);
-        return { turnId: args.turnId, prompt: args.prompt, found };
-      }
+/** What the machine asks of files; `folder` is where the agent keeps its conversations, if it does. */
+async function fileAnswer(args: FileArgs, files: Files, folder: string | undefined): Promise<unknown> {
+  switch (args.do) {
+    case 'read':
+      return readText(files, args.path);
+    case 'write':
+      return files.write(args.path, args.text, args.from ?? undefined, args.real);
+    case 'record':
+      // A copy that is yet to be made says what it is a copy of.
+      return folder === undefined ? [] : conversationIn(folder, copyIn(args.key) ?? args.key);
+    case 'before': {
+      const found = folder === undefined ? null : await messageBefore(folder, args.key, args.turnId);
+      return { turnId: args.turnId, prompt: args.prompt, found };
     }
   }
 }

@@ -4,14 +4,23 @@ import { clear, find, keys, put, remove } from '../../conversation/state.ts';
 import type { TurnEnd } from '../../conversation/step.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { CallId, Fault, Notice, Output, Remedy, TurnId } from '../../session/model.ts';
-import { argumentsIn, type Line } from './control.ts';
+import {
+  argumentsIn,
+  cancelRequest,
+  chatRequest,
+  heartbeatRequest,
+  hintRequest,
+  isRecord,
+  type Line,
+  promptName,
+  readPromptName,
+} from './codec.ts';
 import {
   annotationsIn,
   type CommandOutcome,
   displayedAs,
   faultOf,
   fingerprintOf,
-  heartbeat,
   historyEvents,
   nameless,
   otherVersion,
@@ -29,7 +38,7 @@ import { promptOf } from './messageCodec.ts';
 import * as schema from './schema.ts';
 import type { About, EnvelopeState, QwenCall, QwenPrompt, ShownCall, ToolRun } from './state.ts';
 import { isOpen, QwenStep } from './step.ts';
-import { isRecord, type ToolUse, toolUse } from './tools.ts';
+import { type ToolUse, toolUse } from './tools.ts';
 
 /** Milliseconds. */
 const LIMITS = {
@@ -76,6 +85,7 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     submitted: null,
     heart: { silence: 0, asked: 0, open: false, answered: false, otherLines: false, said: false, lastBeat: now },
     commandNames: null,
+    audited: false,
   };
 }
 
@@ -96,7 +106,7 @@ export class EnvelopeStep extends QwenStep {
     const { heartbeat: every } = this.state.setup.options;
     if (every > 0) this.timer('heartbeat', every);
     if (sent) return this.becomeReady();
-    this.write(heartbeat(this.toldSession));
+    this.write(heartbeatRequest(this.toldSession));
     this.timer('handshake', LIMITS.handshake);
   }
   becomeReady(): void {
@@ -105,17 +115,10 @@ export class EnvelopeStep extends QwenStep {
     talk.ready = true;
     this.sayReady();
     this.ready();
-    talk.commandNames = `${talk.session}########preview-0`;
+    talk.commandNames = promptName(talk.session, 'preview-0');
     this.timer('names', LIMITS.names);
-    this.write({
-      type: 'command_hint_request',
-      session_id: talk.session,
-      prompt_id: talk.commandNames,
-      trigger: 'slash',
-      text: '/',
-      cursor: 1,
-      context: { cwd: this.cwd, selected_text: '' },
-    });
+    const of = { session_id: talk.session, prompt_id: talk.commandNames };
+    this.write(hintRequest({ ...of, trigger: 'slash', text: '/', cursor: 1, context: { cwd: this.cwd, selected_text: '' } }));
   }
   sayReady(): void {
     const { tools } = this.state.setup;
@@ -156,7 +159,7 @@ export class EnvelopeStep extends QwenStep {
       case 'prompt':
         return this.prompt(intent);
       case 'command': {
-        const command = { kind: 'slash', path: intent.path, args: intent.args };
+        const command = { kind: 'slash', path: [...intent.path], args: intent.args };
         this.begin(intent.turnId, 'user', [{ type: 'text', text: commandText(intent) }]);
         this.nextPromptId();
         return this.chat({ prompt_id: this.talk.prompt, input: { origin: 'user', parts: [{ type: 'text', text: '' }], command } });
@@ -177,17 +180,17 @@ export class EnvelopeStep extends QwenStep {
       return this.finish('failed', { error: { message: t('The prompt is empty.') } });
     }
     this.nextPromptId();
-    const input = { origin: 'user', parts: [{ type: 'text', text: prompt.text }], command: referencesIn(prompt.text) };
+    const input = { origin: 'user' as const, parts: [{ type: 'text', text: prompt.text }], command: referencesIn(prompt.text) };
     this.chat({ prompt_id: this.talk.prompt, input });
   }
   nextPromptId(): void {
     const { talk } = this;
     talk.prompts += 1;
-    talk.prompt = `${talk.session}########${talk.prompts}`;
+    talk.prompt = promptName(talk.session, talk.prompts);
   }
   /** A chat request: the one message without a `type`. */
-  chat(request: object): void {
-    this.write({ session_id: this.talk.session, ...this.state.setup.options.request, ...request });
+  chat(request: schema.ChatRequest): void {
+    this.write(chatRequest({ session_id: this.talk.session, ...this.state.setup.options.request, ...request }));
   }
   cancel(): void {
     if (!this.pressStop()) return;
@@ -199,7 +202,7 @@ export class EnvelopeStep extends QwenStep {
   }
   writeCancel(): void {
     const { prompts, prompt } = this.talk;
-    this.write({ type: 'control/cancel', session_id: this.toldSession, ...(prompts > 0 ? { prompt_id: prompt } : {}), reason: 'escape' });
+    this.write(cancelRequest(this.toldSession, prompts > 0 ? prompt : undefined));
   }
   answerTo({ askId, answer }: Extract<Intent, { type: 'answer' }>): void {
     const open = this.openAsk(askId);
@@ -259,8 +262,14 @@ export class EnvelopeStep extends QwenStep {
   }
   /** One of the prompts before the running one, by the name we gave it. */
   isEarlier(prompt: string | null | undefined): boolean {
-    const told = prompt == null ? undefined : /########(\d+)$/.exec(prompt)?.[1];
-    return told !== undefined && Number(told) < this.talk.prompts;
+    const count = prompt == null ? undefined : readPromptName(prompt)?.count;
+    return count !== undefined && count < this.talk.prompts;
+  }
+
+  /** A prompt that we have not sent: somebody else's, or one that we do not wait for. */
+  isOther(prompt: string | null | undefined): boolean {
+    const count = prompt == null ? undefined : readPromptName(prompt)?.count;
+    return count !== undefined && count > this.talk.prompts;
   }
 
   // --- what the agent says
@@ -293,6 +302,7 @@ export class EnvelopeStep extends QwenStep {
       case 'result/command': {
         const parsed = schema.resultCommand.safeParse(line);
         if (!parsed.success) return this.log('warn', 'The result of a command could not be read');
+        this.noteAudit(parsed.data.metadata?.audit);
         return this.onCommand(outcomeOf(parsed.data), parsed.data);
       }
       default:
@@ -301,6 +311,12 @@ export class EnvelopeStep extends QwenStep {
         this.onAnnotation(line, '');
         return this.active(false);
     }
+  }
+  /** Said once: nothing that it does passes the user first. */
+  noteAudit(audit: { readonly enabled?: boolean | null | undefined } | null | undefined): void {
+    if (audit?.enabled !== false || this.talk.audited) return;
+    this.talk.audited = true;
+    this.note('warn', t('In this mode {0} edits files and runs commands without asking you.', this.state.setup.called));
   }
   onCompletion(message: Line): void {
     const { talk } = this;
@@ -320,6 +336,7 @@ export class EnvelopeStep extends QwenStep {
       this.emit({ type: 'usage.set', usage: { ...(used ? { used } : {}), ...(input ? { input } : {}), ...(output ? { output } : {}) } });
     }
     if (this.isLate() || this.isEarlier(told?.prompt_id)) return;
+    if (told?.error && this.isOther(told.prompt_id)) return this.note('error', faultOf(told.error).message);
     const { anything, anew, finish, whole } = this.onChoices(line);
     if (anew && this.state.turn) this.state.turn.spoke = true;
     if (anything) this.active(anew);
@@ -397,7 +414,7 @@ export class EnvelopeStep extends QwenStep {
     const told = { args, named: name !== undefined, whole: input !== undefined };
     const call = known ?? this.newCall(id, use, turnId, null, input);
     call.use = use;
-    call.shown = { at: 0, watched: false, looks: null, asked: false, ...known?.shown, ...told };
+    call.shown = { at: 0, watched: false, looks: null, asked: false, prints: false, ...known?.shown, ...told };
     if (!known) return;
     const { title, kind, locations } = use;
     // A place its displays named stands as long as the call has none.
@@ -468,6 +485,7 @@ export class EnvelopeStep extends QwenStep {
     const status = isOpen(call) ? (next ?? call.status) : call.status;
     const what = shownIn(display.result_display, this.cwd, { turnId, callId: id }) ?? waitingFor(display.confirmation, this.cwd);
     call.status = status;
+    if (!isOpen(call)) this.printsNoMore(call);
     shown.looks = shown.named ? null : (displayedAs(display, this.cwd, shown.looks ?? undefined) ?? null);
     const { looks } = shown;
     const failed = status === 'failed' && what !== undefined;
@@ -577,10 +595,30 @@ export class EnvelopeStep extends QwenStep {
       this.note('info', t('The program of the agent ends with exit code {0}.', note.exit_code));
     }
     if (text === '') return;
-    const id = this.terminalOfTurn();
-    const badge =
-      note.source === 'console' || note.log_scope ? `\u001b[90m${note.log_scope ?? note.console_level ?? 'console'}:\u001b[0m ` : '';
+    // Outside of a turn the program speaks to its own log.
+    if (note.source === 'console' && !this.state.turn) return this.log('info', `Agent: ${text}`);
+    const id = this.terminalOfCall(note.tool_call_id) ?? this.terminalOfTurn();
+    const scope = note.source === 'console' ? (note.console_level ?? 'console') : note.log_scope;
+    const badge = scope && scope !== 'tool' ? `\u001b[90m${scope}:\u001b[0m ` : '';
     this.emit({ type: 'terminal.changed', terminal: { id }, delta: `${badge}${styledText(text, note)}` });
+  }
+  /** What a known call prints stands in its card until its result does. */
+  terminalOfCall(callId: CallId | null | undefined): string | undefined {
+    const call = callId == null ? undefined : this.call(callId);
+    const { turn } = this.state;
+    if (!call?.shown || !turn || !isOpen(call)) return undefined;
+    const id = `terminal-${call.id}`;
+    if (!call.shown.prints) {
+      call.shown.prints = true;
+      this.emit({ type: 'terminal.changed', terminal: { id, command: '' } });
+      this.changeCall(turn, call.id, { output: [{ kind: 'terminal', terminalId: id }] });
+    }
+    return id;
+  }
+  printsNoMore(call: QwenCall): void {
+    if (!call.shown?.prints) return;
+    call.shown.prints = false;
+    this.emit({ type: 'terminal.changed', terminal: { id: `terminal-${call.id}`, exit: { code: null, signal: null } } });
   }
   /** One terminal for what a turn prints, shown as a card of its own. */
   terminalOfTurn(): string {
@@ -682,7 +720,7 @@ export class EnvelopeStep extends QwenStep {
     const { turn } = this.state;
     this.talk.submitted = null;
     if (!submitted || turn?.id !== submitted.turnId || turn.parts !== submitted.parts) return;
-    const input = { origin: 'user', parts: submitted.content, command: null };
+    const input = { origin: 'user' as const, parts: [...submitted.content], command: null };
     this.chat({ prompt_id: submitted.promptId, continuation: true, input });
   }
   /** While the link is not ready nothing that waits in the queue can come between. */
@@ -835,6 +873,7 @@ export class EnvelopeStep extends QwenStep {
     if (turn && status === 'cancelled') talk.cancelledAt = this.now;
     for (const call of Object.values(this.agent.calls)) {
       if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);
+      this.printsNoMore(call);
       // What became of calls without an end is not known: an agent that does not show its tools says none.
       if (turn && status === 'done' && isOpen(call) && call.status !== 'waiting') this.changeCall(turn, call.id, { status: 'ended' });
       remove(this.agent.calls, call.id);
@@ -905,7 +944,7 @@ export class EnvelopeStep extends QwenStep {
     if (heart.open && heart.answered) return;
     heart.open = true;
     heart.asked += 1;
-    this.write(heartbeat(this.toldSession));
+    this.write(heartbeatRequest(this.toldSession));
   }
   liveness(notice: Notice): void {
     this.emit({ type: 'notice', notice: { ...notice, about: 'silence' } });

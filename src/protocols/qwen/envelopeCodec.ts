@@ -5,20 +5,18 @@ import { resolvePath } from '../../base/purePath.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Diff, Fault, Notice, Output, ToolCall, TurnId } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
+import { isRecord } from './codec.ts';
 import { textOf } from './messageCodec.ts';
 import * as schema from './schema.ts';
 import { confirmation, display, type FaultIn, type Meta, meta, type ResultCommand, type TerminalNote } from './schema.ts';
-import { clip, firstLine, isRecord, planEvents, type ToolUse, toolUse } from './tools.ts';
+import { clip, firstLine, planEvents, type ToolUse, toolUse } from './tools.ts';
 
 /* The envelope dialect in our words and back: OpenAI-shaped lines with annotations (docs/protocols/qwen.md). */
 
 // --- to the agent
 
-export function heartbeat(session: string): object {
-  return { type: 'heartbeat_request', session_id: session };
-}
 /** The `@` references of a prompt, named for the agent; null when there are none (docs/protocols/qwen.md §4.5). */
-export function referencesIn(text: string): object | null {
+export function referencesIn(text: string): schema.ChatRequest['input']['command'] {
   const references = [...text.matchAll(/(?:^|\s)(@((?:\\.|[^\s\\])+))/g)].map(([, original, resolved]) => ({ original, resolved }));
   return references.length > 0 ? { kind: 'at', references } : null;
 }

@@ -1,15 +1,12 @@
+import type { Link } from '../../transport/link.ts';
 import type { Hint } from '../adapter.ts';
-import { errorText, type Line } from './control.ts';
+import { hintCancel, hintRequest, type Line, promptName } from './codec.ts';
+import { refusalOf } from './messageCodec.ts';
 import { resultHint } from './schema.ts';
 
 /** Milliseconds an answer is listened for; what we know ourselves is shown meanwhile. */
 const PATIENCE = 10_000;
 
-export interface HintDeps {
-  readonly write: (message: object) => void;
-  readonly session: () => string;
-  readonly cwd: string;
-}
 interface Token {
   readonly trigger: 'slash' | 'at';
   readonly from: number;
@@ -17,6 +14,8 @@ interface Token {
 }
 interface Asked {
   readonly id: string;
+  /** What the conversation was called when it was asked. */
+  readonly session: string;
   readonly token: Token;
   readonly settle: (found: readonly Hint[]) => void;
   readonly refuse: (why: Error) => void;
@@ -25,20 +24,26 @@ interface Asked {
 
 /** Live suggestions while a user types a command or a reference (docs/protocols/qwen.md §4.6). One request at a time; a late answer is dropped. */
 export class Hints {
-  readonly #deps: HintDeps;
+  readonly #cwd: string;
+  #link: Link | undefined;
   #asked: Asked | undefined;
   #count = 0;
 
-  constructor(deps: HintDeps) {
-    this.#deps = deps;
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** The agent was started; what it is asked from now on goes there. */
+  opened(link: Link): void {
+    this.#link = link;
   }
 
   /** What the whole text could become; nothing when the caret is in no command and no reference. */
-  async ask(text: string, cursor: number): Promise<readonly Hint[]> {
+  async ask(session: string, text: string, cursor: number): Promise<readonly Hint[]> {
     this.cancel();
     const token = tokenAt(text, cursor);
     if (!token) return [];
-    const found = await this.#request(token);
+    const found = await this.#request(session, token);
     const sign = token.trigger === 'at' ? '@' : (token.text[0] ?? '/');
     return found.map(({ label, value, description }) => {
       const whole = value.startsWith(sign) ? value : `${sign}${value}`;
@@ -66,7 +71,7 @@ export class Hints {
       asked.timer = setTimeout(() => this.#settle(asked, []), PATIENCE);
       return;
     }
-    if (result.status === 'error') return this.#refuse(asked, result.message || errorText(undefined));
+    if (result.status === 'error') return this.#refuse(asked, refusalOf(result.message));
     this.#settle(
       asked,
       (result.suggestions ?? []).map(({ label, value, description }) => ({ label, value, ...(description ? { description } : {}) })),
@@ -77,7 +82,7 @@ export class Hints {
   cancel(): void {
     const asked = this.#asked;
     if (!asked) return;
-    this.#deps.write({ type: 'command_hint_cancel', session_id: this.#deps.session(), prompt_id: asked.id });
+    this.#link?.notify('line', hintCancel(asked.session, asked.id));
     this.#settle(asked, []);
   }
 
@@ -85,21 +90,15 @@ export class Hints {
     if (this.#asked) this.#settle(this.#asked, []);
   }
 
-  #request(token: Token): Promise<readonly Hint[]> {
+  #request(session: string, token: Token): Promise<readonly Hint[]> {
     this.#count += 1;
-    const id = `${this.#deps.session()}########preview-${this.#count}`;
+    const id = promptName(session, `preview-${this.#count}`);
     return new Promise((settle, refuse) => {
-      const asked: Asked = { id, token, settle, refuse, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
+      const asked: Asked = { id, session, token, settle, refuse, timer: setTimeout(() => this.#settle(asked, []), PATIENCE) };
       this.#asked = asked;
-      this.#deps.write({
-        type: 'command_hint_request',
-        session_id: this.#deps.session(),
-        prompt_id: id,
-        trigger: token.trigger,
-        text: token.text,
-        cursor: token.text.length,
-        context: { cwd: this.#deps.cwd, selected_text: '' },
-      });
+      const { trigger, text } = token;
+      const context = { cwd: this.#cwd, selected_text: '' };
+      this.#link?.notify('line', hintRequest({ session_id: session, prompt_id: id, trigger, text, cursor: text.length, context }));
     });
   }
 

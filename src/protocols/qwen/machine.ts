@@ -5,16 +5,14 @@ import { find, remove } from '../../conversation/state.ts';
 import { Step } from '../../conversation/step.ts';
 import type { Remedy } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
-import { type Dialect, dialectOf, type Line } from './control.ts';
+import { type Dialect, dialectOf, heartbeatRequest, isRecord, type Line } from './codec.ts';
 import { EnvelopeStep, newEnvelopeState } from './envelope.ts';
-import { heartbeat } from './envelopeCodec.ts';
 import { argsOf, type Beginning, detailOf, explain, knowsNoSuch, nextRestart, sentenceOf, worthRestarting } from './launch.ts';
 import { MessageStep, newMessageState, replay } from './message.ts';
 import { type Entry, INITIALIZE, initializeRequest } from './messageCodec.ts';
 import { PEERS } from './quirks.ts';
 import { type Agent, newAgent, type QwenState } from './state.ts';
 import { AGENT } from './step.ts';
-import { isRecord } from './tools.ts';
 
 /*
  * Qwen Code's structured input and output, and Claude Code, which speaks one of its two dialects. One process, newline-delimited JSON.
@@ -128,7 +126,7 @@ class ProcessStep extends Step<QwenState> {
   /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is. */
   probe(plain: boolean): void {
     const { setup, key } = this.state;
-    const beat = heartbeat(key ?? '');
+    const beat = heartbeatRequest(key ?? '');
     const lines = plain ? [beat] : [initializeRequest(PEERS[setup.product], setup.tools.length > 0), beat];
     this.timer('detection', LIMITS.detection);
     this.do({ do: 'notify', link: AGENT, method: 'line', params: lines });

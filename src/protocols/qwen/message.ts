@@ -4,7 +4,7 @@ import { find, keys, put, remove } from '../../conversation/state.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { CallId, Command, Fault, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
-import { errorText, type Line, type Reply, readReply } from './control.ts';
+import { isRecord, type Line, type Reply, readReply } from './codec.ts';
 import { knowsNoSuch, modeIn } from './launch.ts';
 import {
   clearsIn,
@@ -22,6 +22,7 @@ import {
   namedCommands,
   promptOf,
   rangeIn,
+  refusalOf,
   resultEvents,
   rewound,
   type SystemEffects,
@@ -47,7 +48,7 @@ import {
   type ToolRun,
 } from './state.ts';
 import { AGENT, isOpen, QwenStep } from './step.ts';
-import { isRecord, shown, toolUse } from './tools.ts';
+import { shown, toolUse } from './tools.ts';
 
 /** Milliseconds. */
 const LIMITS = {
@@ -231,7 +232,8 @@ export class MessageStep extends QwenStep {
     if (!found || !about) return;
     remove(this.agent.pending, found.id);
     this.timer(`reply ${found.id}`, null);
-    this.replied(about, found.reply);
+    const { reply } = found;
+    this.replied(about, reply.ok ? reply : { ok: false, message: refusalOf(reply.message) });
   }
   replyIsLate(id: string): void {
     const about = find(this.agent.pending, id);
@@ -263,7 +265,7 @@ export class MessageStep extends QwenStep {
         return;
       case 'continue': {
         const accepted = reply.ok && isRecord(reply.payload) && reply.payload.accepted === true;
-        if (!accepted) this.note('info', reply.ok ? errorText(undefined) : reply.message);
+        if (!accepted) this.note('info', reply.ok ? refusalOf(undefined) : reply.message);
         return;
       }
       case 'probe':
@@ -358,7 +360,7 @@ export class MessageStep extends QwenStep {
   usageIs(turnId: TurnId, reply: Reply): void {
     if (this.state.turn?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
-    if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? errorText(undefined) : reply.message } });
+    if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? refusalOf(undefined) : reply.message } });
     this.emit({ type: 'text.delta', turnId, kind: 'text', partId: this.newPart(), text });
     this.finish('done');
   }
@@ -391,7 +393,7 @@ export class MessageStep extends QwenStep {
   filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
     const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
     if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
-    const why = (done.success ? done.data.error : undefined) ?? errorText(undefined);
+    const why = (done.success ? done.data.error : undefined) ?? refusalOf(undefined);
     this.note('error', t('The files could not be put back: {0}', why));
   }
   /** Looks up the message to resume at. */
@@ -688,7 +690,7 @@ export class MessageStep extends QwenStep {
     const subAgent = this.openCalls().find((call) => call.use.work === 'agent' && call.parent === null);
     if (subAgent && line.is_error && line.duration_ms === 0 && line.num_turns === 0) {
       // A sub-agent that failed says so as if the turn were over.
-      return this.note('warn', errorText(line.error), subAgent.id);
+      return this.note('warn', refusalOf(line.error), subAgent.id);
     }
     if (!turn.spoke && line.result) {
       this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), text: line.result });
@@ -707,7 +709,7 @@ export class MessageStep extends QwenStep {
       agent.ending = { kind: 'anew', reason: why };
       return this.close(AGENT);
     }
-    this.giveUp(why ?? errorText(undefined), { again: false, next: ['openSettings', 'showLog', 'restart'] });
+    this.giveUp(why ?? refusalOf(undefined), { again: false, next: ['openSettings', 'showLog', 'restart'] });
   }
   contextIs(reply: Reply): void {
     const usage = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined).data;

@@ -4,7 +4,7 @@ import { t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/purePath.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
-import type { Line } from './control.ts';
+import { errorText, isRecord, type Line } from './codec.ts';
 import type { Peer } from './quirks.ts';
 import {
   type AssistantLine,
@@ -19,7 +19,7 @@ import {
   type UserLine,
   userLine,
 } from './schema.ts';
-import { applyEdits, clip, type FileText, isRecord, planEvents, proposalOf, type ToolUse } from './tools.ts';
+import { applyEdits, clip, type FileText, planEvents, proposalOf, type ToolUse } from './tools.ts';
 
 /* The message dialect in our words and back: what Qwen Code ships and Claude Code speaks (docs/protocols/qwen.md). */
 
@@ -125,6 +125,11 @@ function oneContent(one: Block): readonly Content[] {
   }
   return [];
 }
+/** Why the agent refused, in its words where it gave any. */
+export function refusalOf(error: unknown): string {
+  return errorText(error) || t('The agent refused without a reason.');
+}
+
 /** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
 export function isInterruption(text: string): boolean {
   return text.trimStart().startsWith('[Request interrupted');

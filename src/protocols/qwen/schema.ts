@@ -252,6 +252,8 @@ export const terminal = z.object({
   console_level: maybe(word),
   exit_code: count,
   log_scope: maybe(word),
+  /** The call that prints it, where the agent says so. */
+  tool_call_id: maybe(id),
 });
 /** What a terminal would be sent, colours and all. */
 export const ansi = z.object({ value: z.string() });
@@ -302,6 +304,7 @@ export const display = z.object({
   diff: maybe(z.string()),
   original: maybe(z.string()),
   modified: maybe(z.string()),
+  stat: maybe(z.object({ ai_added_lines: count, ai_removed_lines: count, user_added_lines: count, user_removed_lines: count })),
   todos: maybe(z.array(z.object({ content: z.string(), status: maybe(word) })).check(z.maxLength(500))),
   message: maybe(z.string()),
   plan_markdown: maybe(z.string()),
@@ -326,6 +329,8 @@ export const display = z.object({
   result: maybe(z.string()),
 });
 
+export type Display = z.infer<typeof display>;
+
 export const thought = z.object({ subject: maybe(z.string()), description: maybe(z.string()) });
 export const sessionEvent = z.object({
   event: word,
@@ -338,6 +343,7 @@ export const resultCommand = z.object({
   prompt_id: maybe(id),
   command: maybe(command),
   result: z.looseObject({ type: word }),
+  metadata: maybe(z.object({ audit: maybe(z.object({ enabled: maybe(z.boolean()) })) })),
 });
 export type ResultCommand = z.infer<typeof resultCommand>;
 
@@ -366,4 +372,53 @@ export const confirmRequest = z.object({
   prompt: maybe(z.string()),
   message: maybe(z.string()),
   title: maybe(z.string()),
+});
+
+// --- lines of an envelope client, as the agent reads them
+
+const reference = z.object({ original: maybe(z.string()), resolved: maybe(z.string()) });
+const commandOrder = z.looseObject({
+  kind: maybe(word),
+  path: maybe(z.array(word).check(z.maxLength(50))),
+  args: maybe(z.string()),
+  references: maybe(z.array(reference).check(z.maxLength(1000))),
+});
+export const chatRequest = z.looseObject({
+  session_id: maybe(id),
+  prompt_id: maybe(id),
+  model: maybe(word),
+  input: z.object({
+    origin: z.enum(['user', 'tool_response', 'system']),
+    parts: maybe(z.union([z.string(), z.array(z.unknown()).check(z.maxLength(10_000))])),
+    command: maybe(commandOrder),
+  }),
+  options: maybe(z.looseObject({ tool_overrides: maybe(z.array(word).check(z.maxLength(1000))) })),
+  tool_call_id: maybe(id),
+  continuation: maybe(z.boolean()),
+  tool_request: z.optional(z.unknown()),
+  metadata: maybe(z.looseObject({ protocol_version: maybe(z.union([z.number(), word])) })),
+});
+export type ChatRequest = z.infer<typeof chatRequest>;
+export const hintRequest = z.object({
+  type: z.literal('command_hint_request'),
+  session_id: maybe(id),
+  prompt_id: id,
+  trigger: word,
+  text: z.string(),
+  /** UTF-16 units before the caret. */
+  cursor: z.number(),
+  context: maybe(z.object({ cwd: maybe(word), selected_text: maybe(z.string()) })),
+});
+export type HintRequest = z.infer<typeof hintRequest>;
+export const cancelRequest = z.object({ session_id: maybe(id), prompt_id: maybe(id), request_id: maybe(id), reason: maybe(word) });
+/** The numbers a request may set for its turn, under the names of the service it speaks of. */
+export const sampling = z.object({
+  temperature: maybe(z.number()),
+  top_p: maybe(z.number()),
+  top_k: maybe(z.number()),
+  max_tokens: maybe(z.number()),
+  presence_penalty: maybe(z.number()),
+  frequency_penalty: maybe(z.number()),
+  seed: maybe(z.number()),
+  stop: maybe(z.union([z.string(), z.array(z.string())])),
 });

@@ -1,6 +1,6 @@
 import { type Conversation, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
 import type { CallId, Command, Diff, Fault, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
-import type { Dialect, Line } from './control.ts';
+import type { Dialect, Line } from './codec.ts';
 import type { TalkOptions } from './launch.ts';
 import type { Counted } from './messageCodec.ts';
 import type { Product } from './quirks.ts';
@@ -132,6 +132,8 @@ export interface ShownCall {
   looks: ToolUse | null;
   /** The user was asked about it. */
   asked: boolean;
+  /** What it prints stands in a terminal of its own. */
+  prints: boolean;
 }
 /** A request to use a tool. */
 export interface Approval {
@@ -256,6 +258,8 @@ export interface EnvelopeState {
   };
   /** The request for the names of commands. */
   commandNames: string | null;
+  /** The user was told that the agent does not ask before it acts. */
+  audited: boolean;
 }
 
 export function newQwenState(seed: string, setup: Setup): QwenState {

@@ -12,12 +12,13 @@ import {
   type Dialect,
   dialectOf,
   errorLine,
+  isRecord,
   type Line,
   permissionLine,
   readRequest,
   successLine,
   unreadableId,
-} from './control.ts';
+} from './codec.ts';
 import { INITIALIZE } from './messageCodec.ts';
 import { envelopePeer, PEERS, type Peer } from './quirks.ts';
 import type { CanUseTool } from './schema.ts';
@@ -30,7 +31,6 @@ import {
   detailOf,
   fieldsOf,
   inputFor,
-  isRecord,
   mcpName,
   optionsOf,
   pathOf,
@@ -335,13 +335,13 @@ export abstract class QwenStep extends Step<QwenState> {
     this.reply(id, successLine(this.dialect, id, result));
   }
   fail(id: string, message: string): void {
-    this.reply(id, errorLine(this.dialect, id, message, this.peer));
+    this.reply(id, errorLine(this.dialect, id, message, this.peer.onlyMessages));
   }
   /** It waits for an answer all the same; without an id there is nobody to answer. */
   refuseUnreadable(line: Line): void {
     const id = unreadableId(line);
     this.log('warn', `A control request could not be read: ${JSON.stringify(line).slice(0, 500)}`);
-    if (id !== undefined) this.write(errorLine(this.dialect, id, UNREADABLE, this.peer));
+    if (id !== undefined) this.write(errorLine(this.dialect, id, UNREADABLE, this.peer.onlyMessages));
   }
   failUnreadable(id: string): void {
     this.fail(id, UNREADABLE);
@@ -461,7 +461,9 @@ export abstract class QwenStep extends Step<QwenState> {
       return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
     }
     if (answer.kind !== 'option' || answer.optionId === REJECT) {
-      return this.refuseApproval(approval, (answer.kind === 'option' ? answer.feedback : undefined) ?? REFUSED, 'answered');
+      // Words are the user's own there: an agent of the RFC goes on with them, and stops where there are none.
+      const wordless = this.dialect === 'envelope' ? '' : REFUSED;
+      return this.refuseApproval(approval, (answer.kind === 'option' ? answer.feedback : undefined) ?? wordless, 'answered');
     }
     if (diffs.length === 0) return this.allow(approval, answer.optionId);
     approval.phase = { at: 'checking', optionId: answer.optionId, edited: answer.edited ?? null };

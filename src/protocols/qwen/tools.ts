@@ -6,14 +6,11 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
+import { isRecord } from './codec.ts';
 import type { Peer } from './quirks.ts';
 import { type CanUseTool, questionInput, type Suggestion } from './schema.ts';
 
 /* What a tool call is and does, from its name and input alone: its kind and title, the change it makes to a file, what the user is asked. */
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The first line of a text, shortened. */
 export function firstLine(text: string, longest = 120): string {

@@ -1,75 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { temporaryFolder } from '../agentProcess.ts';
-
-type Line = Readonly<Record<string, unknown>>;
-
-/** The built agent, spoken to in raw lines. */
-function served(t: TestContext, ...args: readonly string[]) {
-  const cwd = temporaryFolder(t);
-  const { PARLEY_MODEL_BASE_URL: _, PARLEY_MODEL_NAME: __, ...env } = process.env;
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), ...args], {
-    cwd,
-    env: { ...env, KIMI_SHARE_DIR: `${cwd}.home` },
-  });
-  const told = { out: '', err: '' };
-  let wake = () => {};
-  child.stdin.on('error', () => {});
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told.out += text;
-    wake();
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told.err += text;
-  });
-  let gone = false;
-  const exited = new Promise<number | null>((resolve) => {
-    child.on('close', (code) => {
-      gone = true;
-      wake();
-      resolve(code);
-    });
-  });
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
-  const lines = (): readonly Line[] =>
-    told.out
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Line);
-  return {
-    told,
-    exited,
-    lines,
-    raw: (text: string) => void child.stdin.write(text),
-    say: (...messages: readonly object[]) => void child.stdin.write(messages.map((one) => `${JSON.stringify(one)}\n`).join('')),
-    end: (text = '') => void child.stdin.end(text),
-    /** The first line that fits, now or later. */
-    line: async (fits: (line: Line, at: number) => boolean): Promise<Line> => {
-      for (;;) {
-        const found = lines().find(fits);
-        if (found) return found;
-        assert.equal(gone, false, `it ended: ${told.err}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-  };
-}
-
-const MESSAGES = ['--input-format', 'stream-json', '--output-format', 'stream-json'];
-const ENVELOPE = [...MESSAGES, '--dialect', 'envelope'];
-const CHUNKS = ['--input-format', 'stream-chunk-json', '--output-format', 'stream-chunk-json'];
-const request = (parts: readonly object[], more: object = {}) => ({ session_id: '_new', input: { origin: 'user', parts }, ...more });
-const text = (words: string) => [{ type: 'text', text: words }];
-const finished = (line: Line) => JSON.stringify(line).includes('"Finished"');
-const metadata = (line: Line) => Object(line.metadata) as Line;
+import { CHUNKS, ENVELOPE, finished, type Line, MESSAGES, metadata, request, served, text } from './qwenServed.ts';
 
 for (const [name, args] of [
   ['messages', ENVELOPE],
@@ -119,7 +53,7 @@ test('envelope: an error answer to a request for a permission means no', async (
   agent.say({ type: 'control_response', request_id: lent.request_id, response: failed });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   const waits = agent.lines().find((line) => JSON.stringify(line).includes('"Confirming"'));
-  assert.match(JSON.stringify(waits), /"confirmation":\{"type":"run_shell_command","command":"echo never"/);
+  assert.match(JSON.stringify(waits), /"confirmation":\{"type":"exec","title":"[^"]*","command":"echo never"/);
   agent.say({ type: 'control_response', request_id: asked.request_id, response: failed });
   await agent.line(finished);
   assert.match(agent.told.out, /"status":"Error"[^\n]*callback broke/);
@@ -181,8 +115,10 @@ test('envelope: a cancel of another prompt is a noop and stops nothing; the righ
   agent.say({ type: 'control/cancel', session_id: '', prompt_id: 'p2', reason: 'escape' });
   const ok = await agent.line((line) => line.type === 'result/cancel' && line.prompt_id === 'p2');
   assert.equal(ok.status, 'ok');
+  const reply = await agent.line((line) => line.type === 'control_response' && line.request_id === 'p2');
+  assert.deepEqual(reply.response, { subtype: 'success', result: { cancelled: true } });
   const kinds = agent.lines().map((line) => (JSON.stringify(line).includes('USER_CANCELLED') ? 'event' : String(line.type)));
-  assert.deepEqual(kinds.slice(-2), ['event', 'result/cancel']);
+  assert.deepEqual(kinds.slice(-3), ['event', 'result/cancel', 'control_response']);
 });
 
 test('envelope: a prompt that was named before the session was told is cancelled by either name', async (t) => {
@@ -258,7 +194,7 @@ test('envelope: "_new" begins another conversation; a session that is not here i
   assert.equal(Object(metadata(gone ?? {}).error).code, 'QWEN_UNKNOWN_SESSION');
 });
 
-test('envelope: what cannot be followed is told: a tool response nobody waits for, parts of other kinds, another model, options', async (t) => {
+test('envelope: what cannot be followed is told: a tool response nobody waits for, parts of other kinds, another model, options of unknown meaning', async (t) => {
   const agent = served(t, ...ENVELOPE);
   const response = [{ type: 'function_response', function_response: { name: 'x', response: {} } }];
   agent.say({ session_id: '_new', tool_call_id: 'c1', continuation: true, input: { origin: 'tool_response', parts: response } });
@@ -268,12 +204,15 @@ test('envelope: what cannot be followed is told: a tool response nobody waits fo
   agent.say(request([{ type: 'inline_data', inline_data: { data: 'AAAA' } }]));
   const part = await agent.line((line) => Object(metadata(line).error).code === 'QWEN_UNSUPPORTED_PART');
   assert.match(Object(metadata(part).error).message, /inline_data/);
-  agent.say(request(text('hello'), { model: 'qwen-coder', options: { temperature: 0.2, tool_overrides: ['EditTool'] } }));
+  agent.say(
+    request(text('hello'), { model: 'qwen-coder', options: { temperature: 0.2, tool_overrides: ['GlobTool', 'Nonsense'], loud: true } }),
+  );
   await agent.line(finished);
-  assert.match(agent.told.out, /"OptionsNotFollowed","message":"[^\n]*not followed: model \\"qwen-coder\\", temperature, tool_overrides/);
+  // The offline guide is no language model, so there is nothing to choose.
+  const left = /"OptionsNotFollowed","message":"[^\n]*not followed: model \\"qwen-coder\\", temperature, loud, the tool \\"Nonsense\\"\./;
+  assert.match(agent.told.out, left);
   const greeting = agent.lines().find((line) => metadata(line).capabilities !== undefined) ?? {};
-  const { tool_response: tools, model_override: model, options } = Object(metadata(greeting).capabilities);
-  assert.deepEqual([tools, model, options], [false, false, []]);
+  assert.equal(Object(metadata(greeting).capabilities).model_override, false);
 });
 
 test('envelope: references and files of a prompt reach the agent as what they resolve to', async (t) => {

@@ -38,6 +38,7 @@ function qwen(
     mode: 'default',
     partials: false,
     inputFormat: 'stream-json',
+    modelFor: () => undefined,
     storeOf: (id) => new SessionStore(path.join(cwd, '.home'), cwd, id),
     format,
     model: scriptedModel(lines),
@@ -101,8 +102,8 @@ for (const format of ['stream-json', 'stream-chunk-json'] as const) {
     server.take({ type: 'control_response', request_id, response: { subtype: 'error', error: 'none' } });
     await line('can_use_tool');
     server.take({ type: 'control/cancel', session_id: 's', reason: 'escape' });
-    await line('result/cancel');
-    const [before, event, last] = written.slice(-3);
+    await line('control_response');
+    const [before, event, last] = written.slice(-4);
     assert.match(JSON.stringify(event), /USER_CANCELLED/);
     assert.deepEqual([last?.type, last?.status], ['result/cancel', 'ok']);
     assert.match(JSON.stringify(before), /"tool_call_id":"c1".*"status":"Canceled"/);

@@ -64,9 +64,12 @@ test('text in, json out in the envelope dialect', async () => {
 test('text in, stream-chunk-json out: chunks of the envelope dialect', async () => {
   const { code, lines } = await run(['--output-format', 'stream-chunk-json'], PROMPT);
   assert.equal(code, 0);
+  const all = lines();
+  const last = all.pop();
+  assert.deepEqual([last?.type, last?.exit_code], ['x-qwen-terminal', 0]);
   assert.ok(
-    lines().every((line) => line.object === 'chat.completion.chunk' || line.type === 'control_request'),
-    JSON.stringify(lines().slice(0, 3)),
+    all.every((line) => line.object === 'chat.completion.chunk' || line.type === 'control_request'),
+    JSON.stringify(all.slice(0, 3)),
   );
   assert.match(JSON.stringify(lines()), /"finish_reason":"stop"/);
 });

@@ -1,48 +1,73 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { record } from './control.ts';
+import { isRecord, type Line, recordOf } from '../../../protocols/qwen/codec.ts';
+import { type ChatRequest, sampling } from '../../../protocols/qwen/schema.ts';
+import type { Sampling } from '../../models/endpoint.ts';
+import { toolCalled } from './toolWords.ts';
 
 /** What a chat request asks for, or why it cannot be taken (docs/protocols/qwen.md §4, §4.5). */
 export type Chat =
   | {
+      readonly does: 'prompt';
       readonly text: string;
-      readonly command: Readonly<Record<string, unknown>>;
-      /** Members of the request that this agent has no way to follow. */
-      readonly notFollowed: readonly string[];
+      readonly command: { readonly path: readonly string[]; readonly args: string } | undefined;
+      readonly overrides: Overrides;
     }
-  | { readonly wrong: string; readonly code: string };
+  | { readonly does: 'toolResponse'; readonly callId: string; readonly response: unknown }
+  | { readonly does: 'refuse'; readonly why: string; readonly code: string };
+/** What a request sets for its turn alone. */
+export interface Overrides {
+  readonly model: string | undefined;
+  readonly sampling: Sampling | undefined;
+  /** The only tools the turn may use. */
+  readonly tools: readonly string[] | undefined;
+  /** Options of the request that mean nothing here. */
+  readonly unknown: readonly string[];
+}
 
-type Line = Readonly<Record<string, unknown>>;
+/** The document's debugging command holds the messages of a conversation; the last one of the user is the prompt. */
+export function fromMessages(line: Line): Line {
+  const { input, messages, ...rest } = line;
+  if (input !== undefined || !Array.isArray(messages)) return line;
+  const prompt = messages.map(recordOf).findLast((one) => one.role === 'user');
+  if (!prompt) return line;
+  const { content } = prompt;
+  return { session_id: '_new', ...rest, input: { origin: 'user', parts: content } };
+}
 
-/** Reads a chat request; `model` is the one that answers. */
-export function readChat(message: Line, model: string): Chat {
-  const input = record(message.input);
-  if (input.origin === 'tool_response') {
-    const call = typeof message.tool_call_id === 'string' ? ` "${message.tool_call_id}"` : '';
-    return {
-      wrong: `No tool call${call} waits for a response here: tools of the client are called with mcp_message.`,
-      code: 'QWEN_UNKNOWN_TOOL_CALL',
-    };
-  }
-  const command = record(input.command);
-  if (command.kind === 'slash' && Array.isArray(command.path)) {
-    const words = [...command.path, command.args].filter((one) => typeof one === 'string' && one !== '');
-    return { text: asCommand(`/${words.join(' ')}`), command, notFollowed: notFollowed(message, model) };
+/** Reads a chat request; `lent` are the client's own tools. */
+export function readChat(request: ChatRequest, lent: readonly string[]): Chat {
+  const { input } = request;
+  if (input.origin === 'tool_response') return toolResponse(request);
+  const { command } = input;
+  const overrides = overridesOf(request, lent);
+  if (command?.kind === 'slash' && command.path) {
+    const { path: words, args } = command;
+    const text = asCommand(`/${[...words, args].filter(Boolean).join(' ')}`);
+    return { does: 'prompt', text, command: { path: words, args: args ?? '' }, overrides };
   }
   const texts: string[] = [];
-  for (const part of Array.isArray(input.parts) ? input.parts : []) {
-    const text = typeof part === 'string' ? part : partText(record(part));
+  for (const part of typeof input.parts === 'string' ? [input.parts] : (input.parts ?? [])) {
+    const text = typeof part === 'string' ? part : partText(recordOf(part));
     if (text === undefined) {
-      const kind = Object.keys(record(part)).find((key) => key !== 'type') ?? 'unknown';
-      return { wrong: `A part of the prompt cannot be taken: ${kind}. Text and files of this machine can.`, code: 'QWEN_UNSUPPORTED_PART' };
+      const kind = Object.keys(recordOf(part)).find((key) => key !== 'type') ?? 'unknown';
+      const why = `A part of the prompt cannot be taken: ${kind}. Text and files of this machine can.`;
+      return { does: 'refuse', why, code: 'QWEN_UNSUPPORTED_PART' };
     }
     texts.push(text);
   }
-  return {
-    text: asCommand(withReferences(texts.join('\n'), command)),
-    command: command.kind === 'slash' ? command : {},
-    notFollowed: notFollowed(message, model),
-  };
+  return { does: 'prompt', text: asCommand(withReferences(texts.join('\n'), command)), command: undefined, overrides };
+}
+
+/** The result of a tool that the client ran by itself. */
+function toolResponse({ input, tool_call_id, tool_request }: ChatRequest): Chat {
+  const given = tool_call_id ?? recordOf(tool_request).callId;
+  if (typeof given !== 'string') return { does: 'refuse', why: 'A tool response needs its tool_call_id.', code: 'QWEN_INVALID_INPUT' };
+  const parts = Array.isArray(input.parts) ? input.parts : [];
+  const found = parts.map(recordOf).find((part) => isRecord(part.function_response) || isRecord(part.functionResponse));
+  const text = parts.map((part) => (typeof part === 'string' ? part : (partText(recordOf(part)) ?? ''))).join('');
+  const { response } = recordOf(found?.function_response ?? found?.functionResponse);
+  return { does: 'toolResponse', callId: given, response: response ?? { output: text } };
 }
 
 /** `?` is the other sign that a command begins with: alone it asks for help. */
@@ -54,7 +79,7 @@ function asCommand(text: string): string {
 /** A file is named in the text, for the model to read. */
 function partText(part: Line): string | undefined {
   if (typeof part.text === 'string') return part.text;
-  const { file_uri: snake, fileUri: camel } = record(part.file_data ?? part.fileData);
+  const { file_uri: snake, fileUri: camel } = recordOf(part.file_data ?? part.fileData);
   const uri = snake ?? camel;
   if (typeof uri !== 'string') return undefined;
   if (path.isAbsolute(uri)) return `@${uri.replaceAll(' ', '\\ ')}`;
@@ -66,20 +91,38 @@ function partText(part: Line): string | undefined {
 }
 
 /** References stand in the text as what they resolve to; one that is not in it is added. */
-function withReferences(text: string, { kind, references }: Line): string {
-  if (kind !== 'at' || !Array.isArray(references)) return text;
-  return references.reduce<string>((now, one) => {
-    const { original, resolved } = record(one);
-    if (typeof resolved !== 'string' || resolved === '') return now;
+function withReferences(text: string, command: ChatRequest['input']['command']): string {
+  if (command?.kind !== 'at' || !command.references) return text;
+  return command.references.reduce<string>((now, { original, resolved }) => {
+    if (!resolved) return now;
     const reference = `@${resolved.replace(/^@/, '')}`;
-    if (typeof original === 'string' && original !== '' && now.includes(original))
-      return original === reference ? now : now.split(original).join(reference);
+    if (original && now.includes(original)) return original === reference ? now : now.split(original).join(reference);
     return now.includes(reference) ? now : `${now}\n${reference}`;
   }, text);
 }
 
-function notFollowed(message: Line, model: string): readonly string[] {
-  const other = typeof message.model === 'string' && message.model !== '' && message.model !== model ? [`model "${message.model}"`] : [];
-  const options = Object.entries(record(message.options)).flatMap(([name, value]) => (value == null ? [] : [name]));
-  return [...other, ...options];
+function overridesOf({ model, options }: ChatRequest, lent: readonly string[]): Overrides {
+  const { tool_overrides: listed, model: optionModel, ...rest } = options ?? {};
+  const read = sampling.safeParse(rest);
+  const tools = listed?.map((word) => ({ word, tool: toolCalled(word, lent) }));
+  const known = read.success ? Object.keys(sampling.shape) : [];
+  return {
+    model: model || (typeof optionModel === 'string' ? optionModel : undefined) || undefined,
+    sampling: read.success ? samplingOf(read.data) : undefined,
+    tools: tools?.flatMap(({ tool }) => tool ?? []),
+    unknown: [
+      ...Object.entries(rest).flatMap(([name, value]) => (value == null || known.includes(name) ? [] : [name])),
+      ...(tools ?? []).flatMap(({ word, tool }) => (tool === undefined ? [`the tool "${word}"`] : [])),
+    ],
+  };
+}
+
+function samplingOf(read: Readonly<Record<string, number | string | string[] | null | undefined>>): Sampling | undefined {
+  const { temperature, top_p: topP, top_k: topK, max_tokens: maxOutputTokens, seed, stop } = read;
+  const { presence_penalty: presencePenalty, frequency_penalty: frequencyPenalty } = read;
+  const numbers = { temperature, topP, topK, maxOutputTokens, presencePenalty, frequencyPenalty, seed };
+  const set = Object.entries(numbers).filter(([, value]) => typeof value === 'number');
+  const stopSequences = typeof stop === 'string' ? [stop] : Array.isArray(stop) ? stop : undefined;
+  if (set.length === 0 && !stopSequences) return undefined;
+  return { ...Object.fromEntries(set), ...(stopSequences ? { stopSequences } : {}) };
 }

@@ -1,3 +1,5 @@
+import { promptName, readPromptName } from '../../../protocols/qwen/codec.ts';
+
 /** What a client calls the conversation and its prompts (docs/protocols/qwen.md §4.1). */
 export class ConversationNames {
   #session: string;
@@ -39,7 +41,7 @@ export class ConversationNames {
   /** A prompt is taken; one that the client has not named is counted. */
   take(given: unknown): void {
     this.#prompts += 1;
-    this.#prompt = typeof given === 'string' && given !== '' ? given : `${this.#session}########${this.#prompts}`;
+    this.#prompt = typeof given === 'string' && given !== '' ? given : promptName(this.#session, this.#prompts);
   }
 
   /** Whether a cancel of `given` is one of the newest prompt; a client may have named it before it knew the session. */
@@ -49,8 +51,8 @@ export class ConversationNames {
   }
 
   #known(prompt: string): string {
-    const [session, count] = prompt.split('########');
-    const ours = session === '_new' || session === this.#session || session === this.#alias;
-    return ours && count !== undefined ? `########${count}` : prompt;
+    const name = readPromptName(prompt);
+    const isOurs = name && (name.session === '_new' || name.session === this.#session || name.session === this.#alias);
+    return isOurs ? promptName('', name.count) : prompt;
   }
 }

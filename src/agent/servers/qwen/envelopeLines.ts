@@ -1,260 +1,387 @@
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { createTwoFilesPatch, structuredPatch } from 'diff';
+import {
+  type Annotation,
+  cancelResult,
+  commandResult,
+  completionLine,
+  type DisplayStatus,
+  type Line,
+  sessionEvent,
+  successLine,
+  terminalNote,
+  thoughtNote,
+  toolDisplay,
+} from '../../../protocols/qwen/codec.ts';
+import type { Display } from '../../../protocols/qwen/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
+import type { Client } from './client.ts';
+import type { ConversationNames } from './conversationNames.ts';
+import type { DialectLines, Permission, Policy } from './qwenFrontend.ts';
 import { inputOf, nameOf } from './toolWords.ts';
 
 export interface EnvelopeLinesOptions {
-  readonly write: (line: object) => void;
-  readonly model: string;
+  readonly write: (line: Line) => void;
   readonly chunks: boolean;
   readonly cwd: string;
-  readonly session: () => string;
-  /** What the client knows one of its own tools by. */
-  readonly clientName: (tool: string) => string | undefined;
+  readonly names: ConversationNames;
+  readonly client: Client;
+  readonly policy: Policy;
 }
-const FINAL: readonly string[] = ['Success', 'Error', 'Canceled'];
-type Annotation = { readonly type: string } & Readonly<Record<string, unknown>>;
+/** A call that the client was told of and that has not ended. */
+interface OpenCall {
+  readonly name: string;
+  readonly input: Line;
+  /** It waits to run, is asked about, was refused, or runs. */
+  state: 'waiting' | 'asked' | 'refused' | 'running';
+  /** What a sub-agent has done. */
+  readonly task: Map<string, TaskCall>;
+  /** The beginning of a colour sequence whose end has not been printed yet. */
+  held: string;
+}
+type TaskCall = NonNullable<NonNullable<Display['toolCalls']>>[number];
+/** What the model has said in this step and no line has told yet. */
+interface Round {
+  text: string;
+  thought: string;
+  calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[];
+  /** The role was told. */
+  spoke: boolean;
+}
+/** A command that may yet turn out to be answered by itself, with what it said. */
+interface Command {
+  readonly path: readonly string[];
+  readonly args: string;
+  text: string;
+}
+/** What the next line carries besides. */
+interface Luggage {
+  usage?: { readonly input: number; readonly output: number };
+  metadata?: Line;
+}
+const noRound = (): Round => ({ text: '', thought: '', calls: [], spoke: false });
+const HELD = /\u001b(?:\[[0-9;]*)?$/;
 
-/** What the loop says, as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
-export class EnvelopeLines {
+/** What happens in a turn, as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
+export class EnvelopeLines implements DialectLines {
   readonly #options: EnvelopeLinesOptions;
-  readonly #id = `chatcmpl-${randomUUID()}`;
-  #text = '';
-  #thought = '';
-  #calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[] =
-    [];
-  /** Calls that are asked about or run, and those that were not allowed. */
-  readonly #begun = new Set<string>();
-  readonly #refused = new Set<string>();
-  /** What sub-agents have done, by the call that began them. */
-  readonly #tasks = new Map<string, Task>();
-  /** Calls the client shows as not ended. */
-  readonly #shown = new Set<string>();
-  #usage: object | undefined;
-  #metadata: object | undefined;
-  #spoke = false;
+  readonly #calls = new Map<string, OpenCall>();
+  #round = noRound();
+  #luggage: Luggage = {};
+  #command: Command | undefined;
+  /** Tokens of the conversation, and what they were before it is shortened. */
+  #tokens: { now: number; before: number | undefined } = { now: 0, before: undefined };
+  #model: string;
 
-  constructor(options: EnvelopeLinesOptions) {
+  constructor(options: EnvelopeLinesOptions, model: string) {
     this.#options = options;
+    this.#model = model;
+  }
+
+  // --- a turn
+
+  /** A turn of this model; of a command, when it begins with one. */
+  begin(model: string, command: Omit<Command, 'text'> | undefined): void {
+    this.#model = model;
+    this.#command = command && { ...command, text: '' };
+  }
+
+  /** A command that answered by itself says so; anything else ends with a last line, behind which nothing comes. */
+  end(level: 'info' | 'error'): void {
+    const command = this.#command;
+    this.#command = undefined;
+    if (!command) return this.finish('stop');
+    this.#commandResult(command, { type: 'message', level, content: command.text });
+  }
+
+  fail(error: Line): void {
+    this.#command = undefined;
+    this.metadata({ error });
+    this.finish('stop');
+  }
+
+  finish(reason: string): void {
+    this.#flushThought();
+    const annotations = [sessionEvent('Finished')];
+    if (this.#options.chunks) this.#line({ annotations }, reason);
+    else this.#line({ content: this.#takeText(), annotations }, reason);
+    this.#calls.clear();
+  }
+
+  /** What a cancelled turn had not said yet is dropped; calls that were told of are shown as cancelled. */
+  drop(): void {
+    this.#command = undefined;
+    this.#round = noRound();
+    for (const id of this.#calls.keys()) this.#display(id, 'Canceled', null);
+    this.#calls.clear();
+  }
+
+  /** Confirms a cancel, behind everything that the turn still said. */
+  cancelled(prompt: string, requestId: string): void {
+    this.annotate(sessionEvent('USER_CANCELLED', 'The request was cancelled.'));
+    this.#cancelResult(prompt, requestId, 'ok');
+  }
+  nothingToCancel(prompt: string, requestId: string, why: string): void {
+    this.#cancelResult(prompt, requestId, 'noop', why);
   }
 
   /** Goes out with the next line: the handshake, or a fault. */
-  metadata(metadata: object): void {
-    this.#metadata = { ...this.#metadata, ...metadata };
+  metadata(metadata: Line): void {
+    this.#luggage.metadata = { ...this.#luggage.metadata, ...metadata };
   }
 
-  say(said: AgentEvent): void {
+  /** A line without content: it carries the metadata. */
+  receipt(): void {
+    this.#line(this.#options.chunks ? { role: 'assistant' } : { content: null }, null);
+  }
+
+  /** A prompt that is not taken, which ends with this line; what waits for the next line of the running one stays. */
+  refuse(metadata: Line): void {
+    const waiting = this.#luggage;
+    this.#luggage = { metadata };
+    this.#line(this.#options.chunks ? {} : { content: null }, 'stop');
+    this.#luggage = waiting;
+  }
+
+  /** An answer on the control channel that nobody waits for. */
+  controlError(error: Line): void {
+    const waiting = this.#luggage;
+    this.#luggage = { metadata: { control_errors: [error] } };
+    this.receipt();
+    this.#luggage = waiting;
+  }
+
+  /** What the program itself logs, in a line of its own. */
+  log(level: string, text: string): void {
+    const { write, names } = this.#options;
+    const scope = level === 'debug' ? 'debug' : 'system';
+    write(terminalNote({ channel: 'stderr', source: 'console', level, text, scope, prompt: names.prompt }));
+  }
+
+  annotate(annotation: Annotation): void {
+    if (!this.#options.chunks) this.#flushText();
+    this.#piece({ annotations: [annotation] });
+  }
+
+  // --- what happens in it
+
+  emit(said: AgentEvent): void {
     switch (said.type) {
       case 'step.began':
-        this.#spoke = false;
+        this.#becomesPrompt();
+        this.#flushThought();
+        this.#flushText();
+        this.#round = noRound();
         return;
       case 'step.retry':
-        this.#text = '';
-        return this.annotate({ type: 'x-qwen-session-event', event: 'Retry', message: `Trying again: ${said.reason}` });
+        this.#takeBack();
+        return this.annotate(sessionEvent('Retry', `Trying again: ${said.reason}`));
       case 'text':
-        this.#flushThought();
-        if (this.#options.chunks) return this.#piece({ content: said.text });
-        this.#text += said.text;
-        return;
+        return this.#text(said.text);
       case 'thought':
-        this.#thought += said.text;
+        this.#round.thought += said.text;
         return;
-      case 'call.ready': {
-        this.#flushThought();
-        const call = {
-          id: said.id,
-          type: 'function' as const,
-          function: {
-            name: this.#options.clientName(said.name) ?? nameOf(said.name),
-            arguments: JSON.stringify(inputOf(said.name, said.input)),
-          },
-        };
-        const index = this.#calls.push(call) - 1;
-        if (!this.#options.chunks) return;
-        this.#shown.add(said.id);
-        return this.#piece({ tool_calls: [{ index, ...call }] });
-      }
+      case 'call.ready':
+        return this.#call(said.id, said.name, said.input);
       case 'status':
-        if (said.usage) {
-          const { input, output } = said.usage;
-          this.#usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-        }
-        return this.#endRound();
+        return this.#status(said);
       case 'call.output':
-        return this.#runs(said.id);
-      case 'call.ended': {
-        this.#runs(said.id);
-        const status = this.#refused.has(said.id) ? 'Canceled' : said.outcome.isError ? 'Error' : 'Success';
-        const task = this.#tasks.get(said.id);
-        const result = displayOf(said.outcome, this.#options.cwd);
-        this.display(said.id, status, task ? taskDisplay(task, said.outcome) : result);
-        this.#begun.delete(said.id);
-        this.#refused.delete(said.id);
-        this.#tasks.delete(said.id);
-        return;
-      }
+        return this.#output(said.id, said.text);
+      case 'call.ended':
+        return this.#ended(said.id, said.outcome);
       case 'sub':
         return this.#sub(said);
+      case 'compaction.began':
+        this.#tokens.before = this.#tokens.now;
+        return;
       default:
         return;
     }
   }
 
-  /** A permission was asked for, and given or not. */
+  permission({ callId, name, input, reason, confirmation }: Permission): object {
+    const call = this.#calls.get(callId);
+    if (call) call.state = 'asked';
+    this.#display(callId, 'Confirming', null, confirmation);
+    return { tool: { name, arguments: input }, tool_call_id: callId, metadata: { reason } };
+  }
+
   decided(callId: string, allowed: boolean): void {
-    if (allowed) this.display(callId, 'Executing', null);
-    else this.#refused.add(callId);
+    const call = this.#calls.get(callId);
+    if (!allowed && call) call.state = 'refused';
+    if (allowed) this.#runs(callId);
   }
 
-  /** Told once, when a call begins to run: after it was allowed, or before its end. */
-  #runs(callId: string): void {
-    if (this.#begun.has(callId)) return;
-    this.#begun.add(callId);
-    this.display(callId, 'Executing', null);
-  }
-
-  /** What a sub-agent does is the display of its call. */
-  #sub({ callId, kind, said }: Extract<AgentEvent, { type: 'sub' }>): void {
-    const task = this.#tasks.get(callId) ?? { name: kind, calls: new Map() };
-    this.#tasks.set(callId, task);
-    if (said.type === 'call.ready') {
-      const args = inputOf(said.name, said.input);
-      task.calls.set(said.id, { callId: said.id, name: nameOf(said.name), status: 'executing', args });
-    } else if (said.type === 'call.ended') {
-      const call = task.calls.get(said.id);
-      if (!call) return;
-      const status = said.outcome.isError ? 'failed' : 'success';
-      task.calls.set(said.id, {
-        ...call,
-        status: status === 'failed' ? 'error' : status,
-        result: said.outcome.message || said.outcome.text,
-      });
-    } else return;
-    this.#begun.add(callId);
-    this.display(callId, 'Executing', taskDisplay(task));
-  }
-
-  display(callId: string, status: string, result: unknown, more: object = {}): void {
-    if (status === 'Confirming') this.#begun.add(callId);
-    if (FINAL.includes(status)) this.#shown.delete(callId);
-    else this.#shown.add(callId);
-    this.annotate({
-      type: 'x-qwen-tool-display',
-      tool_call_id: callId,
-      session_id: this.#options.session(),
-      status,
-      result_display: result,
-      pending: status === 'Pending' || status === 'Confirming',
-      timestamp: Date.now(),
-      ...more,
-    });
-  }
-
-  annotate(annotation: Annotation): void {
-    if (this.#options.chunks) return this.#piece({ annotations: [annotation] });
-    this.#flushText();
-    this.#message({ annotations: [annotation] }, null);
-  }
-
-  /** What was not said yet of a turn that was cancelled is not said any more; calls that were told of are shown as cancelled (docs/protocols/qwen.md §7). */
-  drop(): void {
-    this.#text = '';
-    this.#thought = '';
-    this.#calls = [];
-    for (const id of [...this.#shown]) this.display(id, 'Canceled', null);
-  }
-
-  /** The last line of a turn: nothing comes after the one that says how it ended. */
-  finish(reason: string): void {
+  #text(text: string): void {
+    if (this.#command) {
+      this.#command.text += text;
+      return;
+    }
     this.#flushThought();
-    const annotations = [{ type: 'x-qwen-session-event', event: 'Finished' }];
-    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: { annotations }, finish_reason: reason }], ...this.#takeUsage() });
-    else this.#message({ content: this.#take(), annotations }, reason);
+    if (this.#options.chunks) this.#piece({ content: text });
+    else this.#round.text += text;
   }
 
-  /** A line without content: it carries the metadata. */
-  receipt(): void {
-    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] });
-    else this.#message({ content: null }, null);
+  /** The step is tried again: its calls never run. */
+  #takeBack(): void {
+    const { calls } = this.#round;
+    this.#round = noRound();
+    for (const { id } of calls) {
+      if (this.#options.chunks) this.#display(id, 'Canceled', null);
+      this.#calls.delete(id);
+    }
   }
 
-  /** A prompt that was not taken; `finish` is null while another one runs, whose end that would be. What waits for the next line stays. */
-  refuse(metadata: object, finish: 'stop' | null): void {
-    const waiting = this.#metadata;
-    this.#metadata = metadata;
-    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
-    else this.#message({ content: null }, finish);
-    this.#metadata = waiting;
+  /** The command became a prompt: the model answers. */
+  #becomesPrompt(): void {
+    const command = this.#command;
+    this.#command = undefined;
+    if (command) this.#commandResult(command, { type: 'submit_prompt', content: [] });
+  }
+
+  #call(id: string, name: string, text: string): void {
+    this.#flushThought();
+    const input = inputOf(name, text);
+    const told = this.#options.client.fullName(name) ?? nameOf(name);
+    const call = { id, type: 'function' as const, function: { name: told, arguments: JSON.stringify(input) } };
+    const index = this.#round.calls.push(call) - 1;
+    this.#calls.set(id, { name, input, state: 'waiting', task: new Map(), held: '' });
+    if (this.#options.chunks) this.#piece({ tool_calls: [{ index, ...call }] });
+  }
+
+  #status({ contextTokens, usage }: Extract<AgentEvent, { type: 'status' }>): void {
+    const { before } = this.#tokens;
+    this.#tokens = { now: contextTokens, before: undefined };
+    if (usage) this.#luggage.usage = usage;
+    if (before !== undefined)
+      this.annotate(sessionEvent('ChatCompressed', 'The conversation was compressed.', { from: before, to: contextTokens }));
+    this.#endRound();
   }
 
   #endRound(): void {
     this.#flushThought();
-    const calls = this.#calls;
-    this.#calls = [];
+    const { calls } = this.#round;
     if (calls.length === 0) return;
-    if (this.#options.chunks) this.#line({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], ...this.#takeUsage() });
-    else this.#message({ content: this.#take(), tool_calls: calls }, 'tool_calls');
-    for (const call of calls) this.display(call.id, 'Pending', null);
+    if (this.#options.chunks) this.#line({}, 'tool_calls');
+    else this.#line({ content: this.#takeText(), tool_calls: calls }, 'tool_calls');
+    this.#round.calls = [];
+    for (const call of calls) this.#display(call.id, 'Pending', null);
+  }
+
+  /** Told once, when a call begins to run: after it was allowed, or before its end. */
+  #runs(callId: string): void {
+    const call = this.#calls.get(callId);
+    if (!call || call.state === 'running' || call.state === 'refused') return;
+    call.state = 'running';
+    this.#display(callId, 'Executing', null);
+  }
+
+  #output(callId: string, text: string): void {
+    this.#runs(callId);
+    const call = this.#calls.get(callId);
+    if (!call) return;
+    const whole = call.held + text;
+    call.held = HELD.exec(whole)?.[0] ?? '';
+    const printed = whole.slice(0, whole.length - call.held.length);
+    const { prompt } = this.#options.names;
+    if (printed !== '') this.annotate(terminalNote({ channel: 'stdout', source: 'tool', text: printed, scope: 'tool', prompt, callId }));
+  }
+
+  #ended(callId: string, outcome: Outcome): void {
+    const call = this.#calls.get(callId);
+    // One that was asked about in vain never ran.
+    if (call?.state !== 'asked') this.#runs(callId);
+    const status = call?.state === 'refused' ? 'Canceled' : outcome.isError ? 'Error' : 'Success';
+    this.#display(callId, status, resultOf(call, outcome, this.#options.cwd));
+    this.#calls.delete(callId);
+  }
+
+  /** What a sub-agent does is the display of its call. */
+  #sub({ callId, kind, said }: Extract<AgentEvent, { type: 'sub' }>): void {
+    const call = this.#calls.get(callId);
+    if (!call) return;
+    if (said.type === 'call.ready') {
+      call.task.set(said.id, { callId: said.id, name: nameOf(said.name), status: 'executing', args: inputOf(said.name, said.input) });
+    } else if (said.type === 'call.ended') {
+      const known = call.task.get(said.id);
+      const { isError, message, text } = said.outcome;
+      if (!known) return;
+      call.task.set(said.id, { ...known, status: isError ? 'error' : 'success', result: message || text });
+    } else return;
+    call.state = 'running';
+    this.#display(callId, 'Executing', taskDisplay(kind, call.task));
+  }
+
+  // --- lines
+
+  #display(callId: string, status: DisplayStatus, result: Display | null, confirmation?: Line): void {
+    const { session } = this.#options.names;
+    this.annotate(toolDisplay({ callId, session, status, result, at: Date.now(), ...(confirmation ? { confirmation } : {}) }));
+  }
+
+  /** Where nobody is asked before something happens, every command says so. */
+  #commandResult({ path: words, args, text }: Command, result: Line): void {
+    const { write, names, policy } = this.#options;
+    const message = `Approvals are off (${policy.mode}): the client cannot look at calls before they run.`;
+    const audit = policy.mode === 'yolo' || policy.mode === 'auto-edit' ? { audit: { enabled: false, message } } : undefined;
+    if (result.type === 'submit_prompt' && text !== '') this.#line({ content: text }, this.#options.chunks ? null : 'stop');
+    write(commandResult(names, { path: words, args }, result, audit));
+  }
+
+  #cancelResult(prompt: string, requestId: string, status: 'ok' | 'noop', why?: string): void {
+    const { write, names } = this.#options;
+    write(cancelResult({ session: names.session, prompt }, status, why));
+    write(successLine('envelope', requestId, { cancelled: status === 'ok', ...(why === undefined ? {} : { message: why }) }));
   }
 
   #flushThought(): void {
-    const text = this.#thought.trim();
-    this.#thought = '';
-    if (text !== '') this.annotate({ type: 'x-qwen-thought', subject: '', description: text });
+    const text = this.#round.thought.trim();
+    this.#round.thought = '';
+    if (text !== '') this.annotate(thoughtNote(text));
   }
 
   #flushText(): void {
-    if (this.#text !== '') this.#message({ content: this.#take() }, 'stop');
+    if (this.#round.text !== '') this.#line({ content: this.#takeText() }, 'stop');
   }
 
-  #take(): string {
-    const text = this.#text;
-    this.#text = '';
+  #takeText(): string {
+    const { text } = this.#round;
+    this.#round.text = '';
     return text;
   }
 
-  #piece(delta: object): void {
-    const role = this.#spoke ? {} : { role: 'assistant' };
-    this.#spoke = true;
-    this.#line({ choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason: null }] });
+  #piece(said: Line): void {
+    const role = this.#options.chunks && !this.#round.spoke ? { role: 'assistant' } : {};
+    this.#round.spoke = true;
+    this.#line({ ...role, ...said }, null);
   }
 
-  #message(message: object, finish: string | null): void {
-    this.#line({ choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }], ...this.#takeUsage() });
-  }
-
-  #takeUsage(): object {
-    const usage = this.#usage;
-    this.#usage = undefined;
-    return usage ? { usage } : {};
-  }
-
-  #line(line: object): void {
-    const metadata = this.#metadata;
-    this.#metadata = undefined;
-    this.#options.write({
-      object: this.#options.chunks ? 'chat.completion.chunk' : 'chat.completion',
-      id: this.#id,
-      created: Math.floor(Date.now() / 1000),
-      model: this.#options.model,
-      ...line,
-      ...(metadata ? { metadata } : {}),
-    });
+  #line(said: Line, finish: string | null): void {
+    const { write, chunks, names } = this.#options;
+    const { usage, metadata } = this.#luggage;
+    // The role alone tells nothing that usage could be about.
+    const carriesUsage = finish !== null;
+    this.#luggage = carriesUsage || !usage ? {} : { usage };
+    const created = Math.floor(Date.now() / 1000);
+    const told = carriesUsage ? usage : undefined;
+    write(completionLine({ chunks, id: `chatcmpl-${names.session}`, created, model: this.#model, said, finish, usage: told, metadata }));
   }
 }
 
 /** What came of a call, as its display. */
-function displayOf(outcome: Outcome, cwd: string): unknown {
+function resultOf(call: OpenCall | undefined, outcome: Outcome, cwd: string): Display {
+  if (call?.name === 'Agent') return taskDisplay(String(call.input.subagent_type ?? call.input.kind ?? 'agent'), call.task, outcome);
+  if (call?.name === 'ExitPlanMode' && typeof call.input.plan === 'string')
+    return { kind: 'plan_summary', message: outcome.message, plan_markdown: call.input.plan };
   for (const shown of outcome.shown) {
     const display = shownDisplay(shown, cwd);
     if (display) return display;
   }
-  return { kind: 'string', text: [outcome.message, outcome.text].filter((part) => part !== '').join('\n\n') };
+  return { kind: 'string', text: textOf(outcome) };
 }
 
-function shownDisplay(shown: Shown, cwd: string): object | undefined {
+function shownDisplay(shown: Shown, cwd: string): Display | undefined {
   if (shown.type === 'todo') {
     const todos = shown.items.map(({ title, status }, at) => ({
       id: String(at + 1),
@@ -277,12 +404,12 @@ function shownDisplay(shown: Shown, cwd: string): object | undefined {
   return { kind: 'file_diff', file_name: name, diff, original: shown.before, modified: shown.after, stat };
 }
 
-interface Task {
-  readonly name: string;
-  readonly calls: Map<string, object>;
-}
-function taskDisplay({ name, calls }: Task, outcome?: Outcome): object {
+function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome?: Outcome): Display {
   const status = outcome === undefined ? 'running' : outcome.isError ? 'failed' : 'completed';
-  const result = outcome === undefined ? {} : { result: [outcome.message, outcome.text].filter((part) => part !== '').join('\n\n') };
+  const result = outcome === undefined ? {} : { result: textOf(outcome) };
   return { kind: 'task_execution', subagentName: name, status, toolCalls: [...calls.values()], ...result };
+}
+
+function textOf({ message, text }: Outcome): string {
+  return [message, text].filter((part) => part !== '').join('\n\n');
 }

@@ -1,98 +1,64 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../../base/log.ts';
+import { errorLine, type Line, recordOf, successLine } from '../../../protocols/qwen/codec.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import { textOf, type UserPart } from '../../models/model.ts';
 import { VERSION } from '../../version.ts';
-import { ClientTools } from './clientTools.ts';
-import { Control, type Envelope, errorText, record } from './control.ts';
+import { Client } from './client.ts';
 import { MessageLines } from './messageLines.ts';
-import { QwenFrontend } from './qwenFrontend.ts';
+import { MODES, type Policy, QwenFrontend } from './qwenFrontend.ts';
 import type { QwenServer, QwenServerOptions } from './server.ts';
+import { toolNames } from './toolWords.ts';
 
-const MODES: readonly string[] = ['plan', 'default', 'auto-edit', 'yolo'];
 /** Milliseconds a user has for an approval, unless the client asks for more (docs/protocols/qwen.md §3.3). */
 const APPROVAL_LIMIT = 60_000;
 const LONGEST_APPROVAL = 600_000;
 
-const nested: Envelope = {
-  wrap: (id, subtype, payload) => ({ type: 'control_request', request_id: id, request: { subtype, ...payload } }),
-  open: (message) => {
-    const response = record(message.response);
-    const { request_id: id, subtype } = response;
-    if (message.type !== 'control_response' || typeof id !== 'string') return undefined;
-    return { id, ok: subtype === 'success', payload: response.response, error: errorText(response.error) };
-  },
-};
-
 /** The message dialect, as the shipped program serves it (docs/protocols/qwen.md §3). */
 export class MessageServer implements QwenServer {
   readonly #options: QwenServerOptions;
-  readonly #control: Control;
-  readonly #tools: ClientTools;
+  readonly #client: Client;
   readonly #lines: MessageLines;
   readonly #frontend: QwenFrontend;
   readonly #conversation: Conversation;
+  readonly #policy: Policy;
   readonly #queue: (readonly UserPart[])[] = [];
-  #session: string;
-  #mode: string;
-  #limit = APPROVAL_LIMIT;
   #turn: Promise<void> | undefined;
 
   constructor(options: QwenServerOptions) {
+    const { write, model, workspace, store, mode, session, partials } = options;
     this.#options = options;
-    this.#session = options.session;
-    this.#mode = MODES.includes(options.mode) ? options.mode : 'default';
-    this.#control = new Control(options.write, nested);
-    this.#tools = new ClientTools(this.#control);
-    this.#lines = new MessageLines({
-      write: options.write,
-      session: () => this.#session,
-      model: options.model.name,
-      partials: options.partials,
-      clientName: (tool) => this.#tools.fullName(tool),
-    });
-    this.#frontend = new QwenFrontend({
-      control: this.#control,
-      tools: this.#tools,
-      say: (said) => this.#lines.say(said),
-      permission: (tool_use_id, tool_name, input) => ({
-        tool_name,
-        tool_use_id,
-        input,
-        permission_suggestions: [
-          { type: 'allow', label: 'Allow', description: tool_name },
-          { type: 'deny', label: 'Deny', description: tool_name },
-        ],
-        blocked_path: null,
-      }),
-      limit: () => this.#limit,
-      free: (action) => this.#mode === 'yolo' || (this.#mode === 'auto-edit' && action === 'edit file'),
-    });
-    const { model, workspace, store } = options;
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store });
-    this.#setMode(this.#mode);
+    this.#policy = { mode, limit: APPROVAL_LIMIT };
+    this.#client = new Client('message', write);
+    this.#lines = new MessageLines({ write, model: model.name, partials, client: this.#client }, session);
+    this.#frontend = new QwenFrontend(this.#client, this.#lines, this.#policy);
+    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store, plan: mode === 'plan' });
   }
 
-  take(message: Readonly<Record<string, unknown>>): void {
-    if (typeof message.type !== 'string') return this.#die('Missing required "type" field');
-    if (message.type === 'control_request') return void this.#answer(message);
-    if (message.type === 'control_response') return void this.#control.take(message);
-    if (message.type !== 'user') return;
-    const parts = partsOf(record(message.message).content);
+  take(line: Line): void {
+    if (typeof line.type !== 'string') return this.#die('Missing required "type" field');
+    if (line.type === 'control_request') return this.#answer(line);
+    if (line.type === 'control_response') return void this.#client.take(line);
+    if (line.type !== 'user') return;
+    const parts = partsOf(recordOf(line.message).content);
     // An empty prompt has no result (docs/protocols/qwen.md §3.1).
     if (textOf(parts).trim() === '') return;
     this.#queue.push(parts);
     if (!this.#turn) this.#turn = this.#work();
   }
 
+  log(_level: string, text: string): void {
+    process.stderr.write(`parley-agent: ${text}\n`);
+  }
+
   async end(): Promise<void> {
-    this.#control.end();
+    this.#client.end();
     await this.#turn;
   }
 
   /** Whoever sends such a line is no client of this dialect (docs/protocols/qwen.md §1.5). */
   #die(why: string): void {
-    process.stderr.write(`parley-agent: ${why}\n`);
+    this.log('error', why);
     this.#options.exit(1);
   }
 
@@ -104,98 +70,79 @@ export class MessageServer implements QwenServer {
 
   async #runOne(parts: readonly UserPart[]): Promise<void> {
     const began = performance.now();
-    this.#init();
-    this.#lines.result = '';
+    this.#lines.begin({
+      cwd: this.#options.workspace.cwd,
+      tools: [...toolNames, ...this.#client.offers.map(({ name }) => this.#client.fullName(name) ?? name)],
+      mcp_servers: this.#client.servers.map((name) => ({ name, status: 'connected' })),
+      permission_mode: this.#policy.mode,
+      slash_commands: this.#commandNames(),
+      agents: [],
+      qwen_code_version: VERSION,
+    });
     let problem: string | undefined;
     try {
       await this.#conversation.prompt(parts);
     } catch (error) {
       problem = error instanceof Cancelled ? 'Operation cancelled.' : messageOf(error);
-      if (!(error instanceof Cancelled)) this.#lines.say({ type: 'text', text: `[API Error: ${problem}]` });
-      this.#lines.say({ type: 'turn.ended' });
+      if (!(error instanceof Cancelled)) this.#lines.emit({ type: 'text', text: `[API Error: ${problem}]` });
+      this.#lines.emit({ type: 'turn.ended' });
     }
-    if (/^\/(clear|reset)\b/.test(textOf(parts).trim())) this.#session = randomUUID();
-    const duration = Math.max(1, Math.round(performance.now() - began));
-    this.#options.write({
-      type: 'result',
-      subtype: problem === undefined ? 'success' : 'error_during_execution',
-      uuid: randomUUID(),
-      session_id: this.#session,
-      is_error: problem !== undefined,
-      duration_ms: duration,
-      duration_api_ms: duration,
-      num_turns: this.#lines.takeSteps(),
-      usage: { ...this.#lines.total },
-      permission_denials: [],
-      ...(problem === undefined ? { result: this.#lines.result } : { error: { message: problem } }),
-    });
-  }
-
-  #init(): void {
-    const { workspace, model } = this.#options;
-    this.#options.write({
-      type: 'system',
-      subtype: 'init',
-      uuid: this.#session,
-      session_id: this.#session,
-      cwd: workspace.cwd,
-      tools: this.#tools.offers.map((offer) => offer.name),
-      mcp_servers: [],
-      model: model.name,
-      permission_mode: this.#mode,
-      slash_commands: this.#commandNames(),
-      agents: [],
-      qwen_code_version: VERSION,
-    });
+    if (/^\/(clear|reset)\b/.test(textOf(parts).trim())) this.#lines.session = randomUUID();
+    this.#lines.result(Math.max(1, Math.round(performance.now() - began)), problem);
   }
 
   #commandNames(): readonly string[] {
     return this.#conversation.commands.all.map((command) => command.name);
   }
 
-  #setMode(mode: string): void {
-    this.#mode = mode;
-    if (this.#conversation.planMode !== (mode === 'plan')) this.#conversation.setPlanMode(mode === 'plan');
+  #answer(line: Line): void {
+    const { request_id: id } = line;
+    if (typeof id !== 'string') return this.log('error', 'a control request has no id');
+    const answer = this.#answerTo(recordOf(line.request));
+    this.#options.write('error' in answer ? errorLine('message', id, answer.error, true) : successLine('message', id, answer.ok));
+    if (recordOf(line.request).subtype === 'initialize') void this.#connect(recordOf(recordOf(line.request).sdkMcpServers));
   }
 
-  #answer(message: Readonly<Record<string, unknown>>): void {
-    const request = record(message.request);
-    const respond = (response: object) =>
-      this.#options.write({ type: 'control_response', response: { request_id: message.request_id, ...response } });
-    const succeed = (response: object) => respond({ subtype: 'success', response });
-    const fail = (error: string) => respond({ subtype: 'error', error });
+  #answerTo(request: Line): { readonly ok: Line } | { readonly error: string } {
+    const { model } = this.#options;
     switch (request.subtype) {
       case 'initialize': {
-        const { canUseTool } = record(request.timeout);
-        if (typeof canUseTool === 'number' && canUseTool > 0 && canUseTool <= LONGEST_APPROVAL) this.#limit = canUseTool;
+        const { canUseTool } = recordOf(request.timeout);
+        if (typeof canUseTool === 'number' && canUseTool > 0 && canUseTool <= LONGEST_APPROVAL) this.#policy.limit = canUseTool;
         this.#frontend.asksQuestions = true;
-        succeed({ subtype: 'initialize', session_id: this.#session, capabilities });
-        for (const server of Object.keys(record(request.sdkMcpServers))) void this.#tools.connect(server);
-        return;
+        return { ok: { subtype: 'initialize', session_id: this.#lines.session, capabilities } };
       }
       case 'interrupt':
         this.#conversation.cancel();
-        return succeed({ subtype: 'interrupt' });
-      case 'set_permission_mode': {
-        const mode = String(request.mode);
-        if (!MODES.includes(mode)) return fail(`Invalid permission mode: ${mode}. Valid modes are: ${MODES.join(', ')}`);
-        this.#setMode(mode);
-        return succeed({ status: 'updated', mode });
-      }
+        return { ok: { subtype: 'interrupt' } };
+      case 'set_permission_mode':
+        return this.#setMode(String(request.mode));
       case 'set_model':
-        if (request.model !== this.#options.model.name) return fail('The model is chosen in the settings of the editor.');
-        return succeed({ subtype: 'set_model', model: request.model });
+        if (request.model !== model.name) return { error: 'The model is chosen in the settings of the editor.' };
+        return { ok: { subtype: 'set_model', model: request.model } };
       case 'supported_commands':
-        return succeed({ subtype: 'supported_commands', commands: this.#commandNames() });
-      case 'get_context_usage': {
-        const { model } = this.#options;
-        const totalTokens = this.#conversation.history.tokens;
-        return succeed({ modelName: model.name, totalTokens, contextWindowSize: model.contextSize });
-      }
+        return { ok: { subtype: 'supported_commands', commands: this.#commandNames() } };
+      case 'get_context_usage':
+        return { ok: { modelName: model.name, totalTokens: this.#conversation.history.tokens, contextWindowSize: model.contextSize } };
       case 'get_available_models':
-        return succeed({ models: [{ id: this.#options.model.name, label: this.#options.model.name }] });
+        return { ok: { models: [{ id: model.name, label: model.name }] } };
       default:
-        return fail(`Unknown control request subtype: ${String(request.subtype)}`);
+        return { error: `Unknown control request subtype: ${String(request.subtype)}` };
+    }
+  }
+
+  #setMode(wanted: string): { readonly ok: Line } | { readonly error: string } {
+    const mode = MODES.find((one) => one === wanted);
+    if (!mode) return { error: `Invalid permission mode: ${wanted}. Valid modes are: ${MODES.join(', ')}` };
+    if (this.#conversation.planMode !== (mode === 'plan')) this.#conversation.setPlanMode(mode === 'plan');
+    this.#policy.mode = mode;
+    return { ok: { status: 'updated', mode } };
+  }
+
+  async #connect(servers: Line): Promise<void> {
+    for (const server of Object.keys(servers)) {
+      const problem = await this.#client.connect(server);
+      if (problem !== undefined) this.log('warn', problem);
     }
   }
 }
@@ -215,7 +162,7 @@ const capabilities = {
 function partsOf(content: unknown): readonly UserPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return (Array.isArray(content) ? content : []).map((one) => {
-    const { text } = record(one);
+    const { text } = recordOf(one);
     return { type: 'text', text: typeof text === 'string' ? text : JSON.stringify(one) };
   });
 }

@@ -1,54 +1,62 @@
+import { readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../frontend.ts';
 import { Settled } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { Outcome } from '../../tools/tool.ts';
-import type { ClientTools } from './clientTools.ts';
-import { type Control, record } from './control.ts';
-import { approvalInput } from './toolWords.ts';
+import type { Client } from './client.ts';
+import { type Proposal, proposalOf } from './toolWords.ts';
 
-export interface QwenFrontendDeps {
-  readonly control: Control;
-  readonly tools: ClientTools;
-  readonly say: (said: AgentEvent) => void;
-  /** How the dialect asks about a tool. */
-  readonly permission: (callId: string, name: string, input: object, reason: string) => object;
-  /** What became of a permission that was asked for. */
-  readonly decided?: (callId: string, allowed: boolean) => void;
+export const MODES = ['plan', 'default', 'auto-edit', 'yolo'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** How approvals go at the moment. */
+export interface Policy {
+  mode: Mode;
   /** Milliseconds a user has. */
-  readonly limit: () => number;
-  /** Nobody is asked about this in the present mode. */
-  readonly free: (action: string) => boolean;
+  limit: number;
+}
+/** A permission that is asked for. */
+export interface Permission extends Proposal {
+  readonly callId: string;
+  readonly reason: string;
+}
+/** What a dialect's lines do with what happens. */
+export interface DialectLines {
+  emit(said: AgentEvent): void;
+  /** Shows that a call waits, where the dialect shows it; gives the members of the request. */
+  permission(asked: Permission): object;
+  /** A permission was given or not. */
+  decided(callId: string, allowed: boolean): void;
 }
 
-/** What both dialects share: approvals, questions and the client's tools go over the control channel. */
+/** What both dialects share: approvals, plans, questions and the client's tools go over the control channel. */
 export class QwenFrontend implements Frontend {
-  readonly hasPlanMode = false;
+  readonly hasPlanMode = true;
+  readonly approvesPlans = true;
   asksQuestions = false;
-  readonly #deps: QwenFrontendDeps;
+  readonly #client: Client;
+  readonly #lines: DialectLines;
+  readonly #policy: Policy;
 
-  constructor(deps: QwenFrontendDeps) {
-    this.#deps = deps;
+  constructor(client: Client, lines: DialectLines, policy: Policy) {
+    this.#client = client;
+    this.#lines = lines;
+    this.#policy = policy;
   }
 
   emit(said: AgentEvent): void {
-    this.#deps.say(said);
+    if (said.type === 'planMode') this.#planMode(said.on);
+    this.#lines.emit(said);
   }
 
   clientTools(): readonly ToolOffer[] {
-    return this.#deps.tools.offers;
+    return this.#client.offers;
   }
 
-  /** Everything but a clear yes is a no. */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const { name, input } = approvalInput(request);
-    if (this.#deps.free(request.action)) return { allow: true, forSession: false };
+    if (this.#isFree(request.action)) return { allow: true, forSession: false };
     try {
-      const asked = this.#deps.permission(request.callId, name, input, request.description);
-      const { behavior, message } = record(await this.#deps.control.ask('can_use_tool', asked, { signal, limit: this.#deps.limit() }));
-      const verb = String(behavior).toLowerCase();
-      this.#deps.decided?.(request.callId, verb === 'allow' || verb === 'approve');
-      if (verb === 'allow' || verb === 'approve') return { allow: true, forSession: false };
-      return { allow: false, ...(typeof message === 'string' && message !== '' ? { feedback: message } : {}) };
+      return await this.#ask({ ...proposalOf(request), callId: request.callId, reason: request.description }, signal);
     } catch (error) {
       if (signal.aborted && signal.reason instanceof Settled) return signal.reason.answer;
       signal.throwIfAborted();
@@ -56,20 +64,26 @@ export class QwenFrontend implements Frontend {
     }
   }
 
-  async question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
-    const questions = request.questions.map((one) => ({
-      question: one.question,
-      header: one.header ?? '',
-      multiSelect: one.many ?? false,
-      options: one.options.map(({ label, description }) => ({ label, description: description ?? '' })),
-    }));
-    const asked = this.#deps.permission(request.callId, 'ask_user_question', { questions }, 'A question');
+  async question({ callId, questions, plan }: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
+    const [first] = questions;
     try {
-      const { behavior, updatedInput } = record(await this.#deps.control.ask('can_use_tool', asked, { signal, limit: this.#deps.limit() }));
-      if (String(behavior).toLowerCase() !== 'allow') return undefined;
-      const given = Object.entries(record(record(updatedInput).answers));
+      if (plan && first) {
+        const given = await this.#ask(planProposal(callId, plan.text), signal);
+        return { [first.question]: given.allow ? plan.yes : given.feedback || plan.no };
+      }
+      const input = {
+        questions: questions.map((one) => ({
+          question: one.question,
+          header: one.header ?? '',
+          multiSelect: one.many ?? false,
+          options: one.options.map(({ label, description }) => ({ label, description: description ?? '' })),
+        })),
+      };
+      const asked = { callId, name: 'ask_user_question', input, confirmation: {}, reason: 'A question' };
+      const decision = await this.#decision(asked, signal);
+      const given = decision.allow ? Object.entries(recordOf(recordOf(decision.input).answers)) : [];
       const answers = given.flatMap(([key, value]) => {
-        const question = request.questions[Number(key)]?.question ?? key;
+        const question = questions[Number(key)]?.question ?? key;
         return typeof value === 'string' ? [[question, value] as const] : [];
       });
       return answers.length === 0 ? undefined : Object.fromEntries(answers);
@@ -80,10 +94,40 @@ export class QwenFrontend implements Frontend {
   }
 
   callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome> {
-    return this.#deps.tools.call(call.name, call.input, signal);
+    return this.#client.call(call, signal);
   }
 
   async hook(): Promise<undefined> {
     return undefined;
   }
+
+  async #ask(asked: Permission, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const decision = await this.#decision(asked, signal);
+    if (decision.allow) return { allow: true, forSession: false };
+    return { allow: false, ...(decision.message === '' ? {} : { feedback: decision.message }) };
+  }
+
+  async #decision(asked: Permission, signal: AbortSignal) {
+    const payload = await this.#client.ask('can_use_tool', this.#lines.permission(asked), { signal, limit: this.#policy.limit });
+    const decision = readDecision(this.#client.dialect, payload);
+    this.#lines.decided(asked.callId, decision.allow);
+    return decision;
+  }
+
+  #isFree(action: string): boolean {
+    const { mode } = this.#policy;
+    return mode === 'yolo' || (mode === 'auto-edit' && action === 'edit file');
+  }
+
+  /** Plan mode ends with an approved plan; what stands behind it asks. */
+  #planMode(on: boolean): void {
+    if (on) this.#policy.mode = 'plan';
+    else if (this.#policy.mode === 'plan') this.#policy.mode = 'default';
+  }
+}
+
+function planProposal(callId: string, plan: string | null): Permission {
+  if (plan === null)
+    return { callId, name: 'enter_plan_mode', input: {}, confirmation: { type: 'info', title: 'Plan mode' }, reason: 'enter_plan_mode' };
+  return { callId, name: 'exit_plan_mode', input: { plan }, confirmation: { type: 'plan', title: 'Plan', plan }, reason: 'exit_plan_mode' };
 }

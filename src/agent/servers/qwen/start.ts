@@ -7,6 +7,7 @@ import { toLine } from '../../../transport/lines.ts';
 import type { Model } from '../../models/model.ts';
 import { SessionStore } from '../../sessionStore.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import { MODES, type Mode } from './qwenFrontend.ts';
 import { answerOnce, type Serving, serveQwen } from './serve.ts';
 import { answerText } from './textMode.ts';
 
@@ -19,7 +20,7 @@ export interface QwenOptions {
   readonly input: (typeof INPUTS)[number];
   readonly output: (typeof OUTPUTS)[number];
   readonly partials: boolean;
-  readonly mode: string;
+  readonly mode: Mode;
   readonly dialect: 'auto' | 'message' | 'envelope';
   readonly session: string;
   /** The session has to exist. */
@@ -70,12 +71,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     input,
     output,
     partials: values['include-partial-messages'] ?? false,
-    mode: oneOf(
-      'approval-mode',
-      ['plan', 'default', 'auto-edit', 'yolo'],
-      values['approval-mode'],
-      values.yolo ? 'yolo' : values.plan ? 'plan' : 'default',
-    ),
+    mode: oneOf('approval-mode', MODES, values['approval-mode'], values.yolo ? 'yolo' : values.plan ? 'plan' : 'default'),
     dialect: oneOf('dialect', ['auto', 'message', 'envelope'], values.dialect, 'auto'),
     session: values.resume ?? values.session ?? named ?? randomUUID(),
     resumes: values.resume !== undefined,
@@ -89,6 +85,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
 export interface QwenStart {
   readonly options: QwenOptions;
   readonly model: Model;
+  readonly modelFor: Serving['modelFor'];
   readonly workspace: Workspace;
   readonly home: string;
   /** Our input and output as lines. */
@@ -103,7 +100,7 @@ export interface QwenStart {
  * Serves the protocol, or answers one prompt when the input is plain text. Undefined when nothing can be served; the reason is on stderr then.
  */
 export function startQwen(start: QwenStart): { readonly channel?: Channel; end(): Promise<void> } | undefined {
-  const { options, model, workspace, home, exit } = start;
+  const { options, model, modelFor, workspace, home, exit } = start;
   const session = options.goesOn
     ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
     : options.session;
@@ -116,7 +113,7 @@ export function startQwen(start: QwenStart): { readonly channel?: Channel; end()
   const inputFormat = options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
   const { partials, mode, dialect } = options;
-  const serving = { exit, session, mode, partials, inputFormat, format, dialect, model, workspace, store, storeOf } as const;
+  const serving = { exit, session, mode, partials, inputFormat, format, dialect, model, modelFor, workspace, store, storeOf } as const;
   if (options.input !== 'text') {
     const channel = start.channel();
     return { channel, ...serveQwen(channel, serving, (message) => start.print(`${toLine(message)}\n`)) };

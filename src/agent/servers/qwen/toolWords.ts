@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
+import { createTwoFilesPatch } from 'diff';
+import { type Line, recordOf } from '../../../protocols/qwen/codec.ts';
 import type { ApprovalRequest } from '../../frontend.ts';
-import { record } from './control.ts';
 
 /** Our tools by the names clients of this protocol know. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -17,26 +19,29 @@ const NAMES: Readonly<Record<string, string>> = {
   ExitPlanMode: 'exit_plan_mode',
 };
 
+/** The names of all our tools, as clients know them. */
+export const toolNames: readonly string[] = Object.values(NAMES);
+
 export function nameOf(tool: string): string {
   return NAMES[tool] ?? tool;
 }
 
 /** A call's input in the members clients know. */
-export function inputOf(tool: string, text: string): Readonly<Record<string, unknown>> {
+export function inputOf(tool: string, text: string): Line {
   // A tool of the client: its input is the client's own.
-  if (!Object.hasOwn(NAMES, tool)) return record(parse(text));
-  const { path, ...rest } = record(parse(text));
+  if (!Object.hasOwn(NAMES, tool)) return recordOf(parse(text));
+  const { path, ...rest } = recordOf(parse(text));
   const input = path === undefined ? rest : { file_path: path, ...rest };
   if (tool === 'SetTodoList' && Array.isArray(rest.todos)) {
     const todos = rest.todos.map((one, at) => {
-      const { title, status } = record(one);
+      const { title, status } = recordOf(one);
       return { id: String(at + 1), content: title, status: status === 'done' ? 'completed' : status };
     });
     return { todos };
   }
   if (tool === 'StrReplaceFile') {
     const edits = (Array.isArray(rest.edit) ? rest.edit : [rest.edit]).map((one) => {
-      const { old, new: now, replace_all: all } = record(one);
+      const { old, new: now, replace_all: all } = recordOf(one);
       return { old_string: old, new_string: now, ...(all === true ? { replace_all: true } : {}) };
     });
     return edits.length === 1 ? { file_path: path, ...edits[0] } : { file_path: path, edits };
@@ -44,15 +49,46 @@ export function inputOf(tool: string, text: string): Readonly<Record<string, unk
   return input;
 }
 
-/** What is to be approved: a change as the whole new text, which is exact; a command as it stands. */
-export function approvalInput(request: ApprovalRequest): { readonly name: string; readonly input: Readonly<Record<string, unknown>> } {
+/** What is to be approved, and how a display shows what waits. */
+export interface Proposal {
+  readonly name: string;
+  readonly input: Line;
+  readonly confirmation: Line;
+}
+/** A change as the whole new text, which is exact; a command as it stands. */
+export function proposalOf(request: ApprovalRequest): Proposal {
+  const title = request.description;
   for (const shown of request.shown) {
-    if (shown.type === 'command') return { name: 'run_shell_command', input: { command: shown.command, description: request.description } };
+    if (shown.type === 'command') {
+      const { command } = shown;
+      return { name: 'run_shell_command', input: { command, description: title }, confirmation: { type: 'exec', title, command } };
+    }
     if (shown.type !== 'diff') continue;
-    if (shown.before === null || shown.before === '') return { name: 'write_file', input: { file_path: shown.path, content: shown.after } };
-    return { name: 'edit', input: { file_path: shown.path, old_string: shown.before, new_string: shown.after } };
+    const { path: file, before, after } = shown;
+    const fileDiff = createTwoFilesPatch(file, file, before ?? '', after, 'Current', 'Proposed', { context: 3 });
+    const confirmation = {
+      type: 'edit',
+      title,
+      fileName: basename(file),
+      filePath: file,
+      fileDiff,
+      originalContent: before,
+      newContent: after,
+    };
+    if (before === null || before === '') return { name: 'write_file', input: { file_path: file, content: after }, confirmation };
+    return { name: 'edit', input: { file_path: file, old_string: before, new_string: after }, confirmation };
   }
-  return { name: nameOf(request.tool), input: { description: request.description } };
+  return { name: nameOf(request.tool), input: { description: title }, confirmation: { type: 'info', title } };
+}
+
+/** Names that other programs of this protocol give to our tools. */
+const ALIASES: Readonly<Record<string, string>> = { ls: 'ListDirectory', ripgrep: 'Grep', search: 'Grep', task: 'Agent', bash: 'Shell' };
+const bare = (word: string): string => word.toLowerCase().replaceAll(/[_-]|tool$/g, '');
+
+/** Our tool of a name on a client's list: `EditTool`, `edit`, `run_shell_command`, or its own; a client's tool by either of its names. */
+export function toolCalled(word: string, lent: readonly string[]): string | undefined {
+  const known = Object.keys(NAMES).find((name) => bare(name) === bare(word) || bare(nameOf(name)) === bare(word));
+  return known ?? ALIASES[bare(word)] ?? lent.find((name) => name === word || word.endsWith(`__${name}`));
 }
 
 function parse(text: string): unknown {
