@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Log, messageOf } from './base/log.ts';
 import { bundledAgent } from './headless/bundled.ts';
-import { diskFiles } from './headless/diskFiles.ts';
+import { diskFiles } from './live/diskFiles.ts';
 import { openRecording, replay } from './headless/recording.ts';
 import { runSteps } from './headless/run.ts';
 import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';

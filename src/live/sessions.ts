@@ -90,8 +90,7 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
-  open(profile: Profile, cwd: string, past?: Past & { readonly copyOf?: string }): SessionId {
-    const id = this.#deps.newId();
+  open(profile: Profile, cwd: string, past?: Past & { readonly copyOf?: string }, id = this.#deps.newId()): SessionId {
     const agent = { protocol: profile.protocol, name: profile.name };
     const writer = this.#deps.journal.create({ id, profile: profile.id, agent, cwd, at: this.#deps.now() });
     const session = this.#add(newSession(id, agent, cwd), profile, writer);

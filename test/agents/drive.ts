@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { diskFiles } from '../../src/headless/diskFiles.ts';
+import { diskFiles } from '../../src/live/diskFiles.ts';
 import { headlessTools } from '../../src/headless/tools.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { diskFiles } from '../../src/headless/diskFiles.ts';
+import { diskFiles } from '../../src/live/diskFiles.ts';
 import { realPathNow } from '../../src/protocols/paths.ts';
 import { openReal, overwriteReal, readRealNow, writeReal } from '../../src/transport/realFiles.ts';
 

@@ -1,0 +1,157 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import * as z from 'zod/mini';
+import { type Log, messageOf } from './base/log.ts';
+import { childTerminals } from './live/childTerminals.ts';
+import { diskFiles } from './live/diskFiles.ts';
+import { Journal } from './live/journal/journal.ts';
+import { FileLock } from './live/journal/lock.ts';
+import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
+import { Sessions } from './live/sessions.ts';
+import { protocols } from './protocols/registry.ts';
+import { agentHost } from './serve/host.ts';
+import { isLoopback, listen, type Place } from './serve/listen.ts';
+
+/** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
+
+const USAGE = `usage: parley serve [--port N | --socket PATH] [--host ADDRESS] [--profile FILE] [--data DIR]
+Serves agent sessions over the Agent Host Protocol. --profile names a JSON file with a list like the setting "parley.agents";
+without it the bundled agent is served. The token is made for each start, or taken from PARLEY_HOST_TOKEN.`;
+
+interface Options {
+  readonly place: Place;
+  readonly profiles: readonly Profile[];
+  readonly data: string;
+  readonly token: string;
+}
+
+const say = (level: string) => (message: string, cause?: unknown) =>
+  void process.stderr.write(`[${level}] ${message}${cause === undefined ? '' : `: ${messageOf(cause)}`}\n`);
+const log: Log = { trace: () => {}, info: say('info'), warn: say('warn'), error: say('error') };
+const HERE = typeof __dirname === 'string' ? __dirname : path.resolve('dist');
+
+/** Throws with a sentence for the user when the arguments are off. */
+function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
+  const [command, ...rest] = argv;
+  if (command !== 'serve') throw new Error(command === undefined ? 'say what to do' : `unknown command "${command}"`);
+  const { values } = parseArgs({
+    args: rest,
+    strict: true,
+    options: {
+      port: { type: 'string' },
+      socket: { type: 'string' },
+      host: { type: 'string' },
+      profile: { type: 'string' },
+      data: { type: 'string' },
+    },
+  });
+  const { port = '0', socket, host = '127.0.0.1', profile, data } = values;
+  if (socket !== undefined && (values.port !== undefined || values.host !== undefined)) throw new Error('give either --socket or a port');
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error('--port takes a number up to 65535');
+  const token = env.PARLEY_HOST_TOKEN ?? randomBytes(32).toString('base64url');
+  if (token.length < 16) throw new Error('PARLEY_HOST_TOKEN needs at least 16 characters');
+  return {
+    place: socket === undefined ? { kind: 'port', host, port: Number(port) } : { kind: 'socket', path: socket },
+    profiles: profile === undefined ? [bundled()] : profilesOf(profile),
+    data: path.resolve(data ?? path.join(homedir(), '.parley', 'host')),
+    token,
+  };
+}
+
+function bundled(): Profile {
+  const command = process.execPath;
+  return {
+    id: 'parley-agent',
+    name: 'Parley Agent',
+    protocol: 'kimi-wire',
+    command,
+    args: [path.join(HERE, 'parley-agent.js'), '--wire'],
+    env: {},
+    headers: {},
+  };
+}
+
+function profilesOf(file: string): readonly Profile[] {
+  const { profiles, problems } = readProfiles(JSON.parse(readFileSync(file, 'utf8')), protocols);
+  for (const problem of problems) log.warn(problem.replace('parley.agents', path.basename(file)));
+  if (profiles.length === 0) throw new Error(`${file} names no agent`);
+  return profiles;
+}
+
+/** How other programs of the same user find this host; readable by nobody else. */
+export const hostFile = z.object({ pid: z.number(), address: z.string(), token: z.string() });
+
+async function main(): Promise<number> {
+  let options: Options;
+  try {
+    options = readOptions(process.argv.slice(2), process.env);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
+    return 2;
+  }
+  const { data, place, token, profiles } = options;
+  // Nobody below inherits what opens this host.
+  delete process.env.PARLEY_HOST_TOKEN;
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  const lock = FileLock.take(path.join(data, 'host.lock'));
+  if (!(lock instanceof FileLock)) {
+    log.error(`Another host uses ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
+    return 1;
+  }
+  const version = versionOf();
+  const journal = new Journal(path.join(data, 'sessions'), log);
+  const find = (id: string) => profiles.find((one) => one.id === id);
+  const sessions = new Sessions({
+    protocols,
+    profile: find,
+    launch: async (profile, { cwd }) => launchOf(profile, profile.cwd ?? cwd),
+    ports: ({ cwd }) => ({
+      tools: [],
+      files: diskFiles,
+      terminals: childTerminals({ cwd }),
+    }),
+    rules: () => [],
+    client: { name: 'Parley', version },
+    log,
+    trace: () => {},
+    now: Date.now,
+    newId: randomUUID,
+    journal,
+    windowKey: 'host',
+  });
+  const host = agentHost({ sessions, journal, profiles, log, now: Date.now, version });
+  await host.restore();
+  const listening = await listen(host, place, token, log).catch((error: unknown) => messageOf(error));
+  if (typeof listening === 'string') {
+    log.error(`The host cannot listen: ${listening}`);
+    lock.dispose();
+    return 1;
+  }
+  const { place: at } = listening;
+  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+  if (at.kind === 'port' && !isLoopback(at.host))
+    log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
+  const file = path.join(data, 'host.json');
+  writeFileSync(file, JSON.stringify({ pid: process.pid, address, token }), { mode: 0o600 });
+  process.stdout.write(`${JSON.stringify({ address, token })}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+  await listening.close();
+  host.dispose();
+  sessions.dispose();
+  await sessions.gone();
+  rmSync(file, { force: true });
+  lock.dispose();
+  return 0;
+}
+
+function versionOf(): string {
+  const { version } = z.looseObject({ version: z.string() }).parse(JSON.parse(readFileSync(path.join(HERE, '..', 'package.json'), 'utf8')));
+  return version;
+}
+
+void main().then((code) => process.exit(code));

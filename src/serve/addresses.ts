@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** Which side of which diff of an ask or call. */
+export interface ContentPlace {
+  readonly sessionId: string;
+  /** The ask or the call. */
+  readonly owner: string;
+  readonly at: number;
+  readonly side: 'before' | 'after';
+}
+
+const SCHEME = 'parley-content:/';
+
+/** The address a client reads one side of a diff by. It ends with the file's name: a client calls the diff by it (ahp.md §6). */
+export function contentUri({ sessionId, owner, at, side }: ContentPlace, file: string): string {
+  const name = file.split(/[\\/]/).at(-1) || 'file';
+  return SCHEME + [sessionId, owner, String(at), side, name].map(encodeURIComponent).join('/');
+}
+
+export function contentPlace(uri: string): ContentPlace | undefined {
+  if (!uri.startsWith(SCHEME)) return undefined;
+  try {
+    const [sessionId, owner, at, side] = uri.slice(SCHEME.length).split('/').map(decodeURIComponent);
+    if (sessionId === undefined || owner === undefined || (side !== 'before' && side !== 'after')) return undefined;
+    return { sessionId, owner, at: Number(at), side };
+  } catch {
+    return undefined;
+  }
+}
+
+export function fileUri(file: string): string {
+  return path.isAbsolute(file) ? pathToFileURL(file).href : `file:///${file.split(/[\\/]/).map(encodeURIComponent).join('/')}`;
+}
+
+/** The path of a file or folder here. Attachments come with the address of the window's remote, whose path is one of ours (ahp.md §4). */
+export function pathOfUri(uri: string): string | undefined {
+  try {
+    const { protocol, pathname } = new URL(uri);
+    if (protocol !== 'file:' && protocol !== 'vscode-remote:') return undefined;
+    const decoded = decodeURIComponent(pathname);
+    return process.platform === 'win32' ? path.normalize(decoded.replace(/^\/(?=[A-Za-z]:)/, '')) : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A profile's id as the scheme of its sessions: lower case, digits and dashes, beginning with a letter. */
+export function providerOf(profileId: string): string {
+  const plain = profileId
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .slice(0, 60);
+  return /^[a-z]/.test(plain) ? plain : `agent-${plain}`;
+}
+
+export const ROOT = 'ahp-root://';
+/** Clients write it in three ways. */
+export function isRoot(channel: string): boolean {
+  return /^ahp-root:\/{0,2}$/.test(channel);
+}
+
+export function chatUri(sessionId: string): string {
+  return `ahp-chat:/${sessionId}`;
+}

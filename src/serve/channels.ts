@@ -1,0 +1,118 @@
+import { isRoot, ROOT } from './addresses.ts';
+
+/** What one client may follow at once. */
+const MOST_SUBSCRIPTIONS = 1000;
+/** Past actions that are kept for clients that come back, and how many UTF-16 units they may take together. */
+const MOST_KEPT = 20_000;
+const MOST_KEPT_TEXT = 16 * 1024 * 1024;
+
+/** The writing end of one connection. */
+export interface Peer {
+  send(text: string): void;
+}
+export interface Client {
+  readonly peer: Peer;
+  readonly subscriptions: Set<string>;
+  /** Absent until it has said who it is. */
+  name?: { readonly id: string; readonly shown: string };
+}
+/** Whose action it was. */
+export interface Origin {
+  readonly clientId: string;
+  readonly clientSeq: number;
+}
+interface Kept {
+  readonly channel: string;
+  readonly serverSeq: number;
+  readonly text: string;
+}
+
+/** Clients, what they follow, and the numbered actions they are told (docs/protocols/ahp.md §1). One number for the whole host. */
+export class Channels {
+  readonly #clients = new Set<Client>();
+  #seq = 0;
+  #kept: Kept[] = [];
+  #keptText = 0;
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  get clients(): number {
+    return this.#clients.size;
+  }
+
+  add(peer: Peer): Client {
+    const client: Client = { peer, subscriptions: new Set() };
+    this.#clients.add(client);
+    return client;
+  }
+
+  remove(client: Client): void {
+    this.#clients.delete(client);
+  }
+
+  /** False when the client follows too much already. */
+  follow(client: Client, channel: string): boolean {
+    const key = keyOf(channel);
+    if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(key)) return false;
+    client.subscriptions.add(key);
+    return true;
+  }
+
+  unfollow(client: Client, channel: string): void {
+    client.subscriptions.delete(keyOf(channel));
+  }
+
+  isFollowed(channel: string): boolean {
+    const key = keyOf(channel);
+    for (const { subscriptions } of this.#clients) if (subscriptions.has(key)) return true;
+    return false;
+  }
+
+  /** Tells all who follow the channel, the one who did it included. */
+  publish(channel: string, action: object, origin?: Origin): void {
+    this.#seq += 1;
+    const params = { channel, action, serverSeq: this.#seq, ...(origin ? { origin } : {}) };
+    const text = JSON.stringify({ jsonrpc: '2.0', method: 'action', params });
+    this.#keep({ channel: keyOf(channel), serverSeq: this.#seq, text });
+    this.#send(channel, text);
+  }
+
+  /** Tells the client alone that its action does not count. */
+  refuse(client: Client, channel: string, action: object, origin: Origin, rejectionReason: string): void {
+    const params = { channel, action, serverSeq: this.#seq, origin, rejectionReason };
+    client.peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'action', params }));
+  }
+
+  /** For all who follow the root; not numbered and not told again. */
+  notify(method: string, params: object): void {
+    this.#send(ROOT, JSON.stringify({ jsonrpc: '2.0', method, params: { channel: ROOT, ...params } }));
+  }
+
+  /** What was told on these channels after that number; undefined when not all of it is known any more. */
+  since(seq: number, channels: readonly string[]): readonly unknown[] | undefined {
+    const first = this.#kept[0]?.serverSeq ?? this.#seq + 1;
+    if (seq > this.#seq || seq < first - 1) return undefined;
+    const wanted = new Set(channels.map(keyOf));
+    return this.#kept.filter((one) => one.serverSeq > seq && wanted.has(one.channel)).map((one) => JSON.parse(one.text).params);
+  }
+
+  #send(channel: string, text: string): void {
+    const key = keyOf(channel);
+    for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.send(text);
+  }
+
+  #keep(one: Kept): void {
+    this.#kept.push(one);
+    this.#keptText += one.text.length;
+    if (this.#kept.length <= MOST_KEPT && this.#keptText <= MOST_KEPT_TEXT) return;
+    const half = this.#kept.slice(Math.ceil(this.#kept.length / 2));
+    this.#kept = half;
+    this.#keptText = half.reduce((sum, { text }) => sum + text.length, 0);
+  }
+}
+
+function keyOf(channel: string): string {
+  return isRoot(channel) ? ROOT : channel;
+}

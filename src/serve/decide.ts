@@ -1,0 +1,357 @@
+import * as z from 'zod/mini';
+import type { Answer, Intent } from '../session/intents.ts';
+import type { Approval, Ask, Content, Field, Question, Session } from '../session/model.ts';
+import { pathOfUri } from './addresses.ts';
+import type { ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from './state.ts';
+import { APPROVAL_QUESTION, MODE, sideOf } from './translate.ts';
+
+/*
+ * What a client's action does. It counts only while it fits what the host holds: clients act on what they saw some time ago, and one that stops a turn
+ * sends an approval right behind it (ahp.md §6).
+ */
+
+export type Decision =
+  /** Why not, for the user. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** What becomes of the state, and what the session is asked. `starts`: it needs its agent. */
+  | { readonly kind: 'taken'; readonly apply: ChatAction | SessionAction; readonly intents: readonly Intent[]; readonly starts?: true }
+  /** Nothing changes and nobody is told. */
+  | { readonly kind: 'ignored' };
+
+const text = z.string();
+const attachment = z.looseObject({
+  type: z.optional(text),
+  uri: z.optional(text),
+  label: z.optional(text),
+  data: z.optional(text),
+  contentType: z.optional(text),
+  modelRepresentation: z.optional(text),
+});
+const message = z.looseObject({
+  text,
+  attachments: z.optional(z.array(attachment)),
+  model: z.optional(z.looseObject({ id: text })),
+});
+const answer = z.looseObject({
+  state: z.optional(text),
+  value: z.optional(
+    z.looseObject({
+      value: z.optional(z.union([text, z.number(), z.boolean(), z.array(text)])),
+      freeformValues: z.optional(z.array(text)),
+    }),
+  ),
+});
+const chatAction = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('chat/turnStarted'), turnId: text, message, queuedMessageId: z.optional(text) }),
+  z.looseObject({ type: z.literal('chat/turnCancelled'), turnId: text, duration: z.optional(z.number()) }),
+  z.looseObject({ type: z.literal('chat/turnResume'), turnId: z.optional(text) }),
+  z.looseObject({ type: z.literal('chat/truncated'), turnId: z.optional(text) }),
+  z.looseObject({
+    type: z.literal('chat/toolCallConfirmed'),
+    turnId: text,
+    toolCallId: text,
+    approved: z.boolean(),
+    selectedOptionId: z.optional(text),
+    editedToolInput: z.optional(text),
+    userSuggestion: z.optional(z.looseObject({ text })),
+  }),
+  z.looseObject({
+    type: z.literal('chat/inputCompleted'),
+    requestId: text,
+    response: z.enum(['accept', 'decline', 'cancel']),
+    answers: z.optional(z.record(text, answer)),
+  }),
+  z.looseObject({ type: z.literal('chat/inputAnswerChanged') }),
+  z.looseObject({ type: z.literal('chat/pendingMessageSet'), kind: z.enum(['queued', 'steering']), id: text, message }),
+  z.looseObject({ type: z.literal('chat/pendingMessageRemoved'), kind: z.enum(['queued', 'steering']), id: text }),
+  z.looseObject({ type: z.literal('chat/draftChanged'), draft: z.optional(z.unknown()) }),
+]);
+const sessionAction = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('session/isReadChanged'), isRead: z.boolean() }),
+  z.looseObject({ type: z.literal('session/isArchivedChanged'), isArchived: z.boolean() }),
+  z.looseObject({ type: z.literal('session/titleChanged'), title: text }),
+  z.looseObject({ type: z.literal('session/configChanged'), config: z.record(text, z.unknown()) }),
+  z.looseObject({
+    type: z.literal('session/activeClientSet'),
+    activeClient: z.looseObject({
+      clientId: text,
+      displayName: z.optional(text),
+      tools: z.optional(
+        z.array(z.looseObject({ name: text, description: z.optional(text), inputSchema: z.optional(z.record(text, z.unknown())) })),
+      ),
+    }),
+  }),
+  z.looseObject({ type: z.literal('session/activeClientRemoved'), clientId: text }),
+]);
+type ClientChatAction = z.infer<typeof chatAction>;
+type TurnStarted = Extract<ClientChatAction, { type: 'chat/turnStarted' }>;
+type Confirmed = Extract<ClientChatAction, { type: 'chat/toolCallConfirmed' }>;
+type Completed = Extract<ClientChatAction, { type: 'chat/inputCompleted' }>;
+
+const refused = (why: string): Decision => ({ kind: 'refused', why });
+const IGNORED: Decision = { kind: 'ignored' };
+
+/** What the host holds of a chat when an action comes for it. */
+export interface Held {
+  readonly chat: ChatState;
+  /** Absent as long as no agent was started for it. */
+  readonly session?: Session;
+  /** Who sends it, for others to see. */
+  readonly sender: string;
+  readonly now: number;
+}
+
+export function decideChat(said: unknown, held: Held): Decision {
+  const parsed = chatAction.safeParse(said);
+  if (!parsed.success) return refused('Parley does not know this action.');
+  const action = parsed.data;
+  const { chat } = held;
+  switch (action.type) {
+    case 'chat/turnStarted':
+      return turnStarted(action, held);
+    case 'chat/turnCancelled': {
+      const { turnId, duration = 0 } = action;
+      if (chat.activeTurn?.id !== turnId) return refused('This turn is over.');
+      const isWaiting = held.session?.queue.some((prompt) => prompt.turnId === turnId);
+      const intents: readonly Intent[] = isWaiting ? [{ type: 'unqueue', turnId }, { type: 'cancel' }] : [{ type: 'cancel' }];
+      return { kind: 'taken', apply: { type: 'chat/turnCancelled', turnId, duration: Math.max(0, duration) }, intents };
+    }
+    case 'chat/toolCallConfirmed':
+      return confirmed(action, held);
+    case 'chat/inputCompleted':
+      return completed(action, held);
+    case 'chat/pendingMessageSet': {
+      const { kind, id } = action;
+      if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
+      const content = contentOf(action.message);
+      const intent: Intent =
+        kind === 'steering' && isHeard(held) ? { type: 'steer', turnId: id, content } : { type: 'prompt', turnId: id, content };
+      const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
+      return { kind: 'taken', apply, intents: [intent], starts: true };
+    }
+    case 'chat/pendingMessageRemoved': {
+      const { kind, id } = action;
+      const isHere = kind === 'queued' ? chat.queuedMessages?.some((one) => one.id === id) : chat.steeringMessage?.id === id;
+      if (!isHere) return refused('This message is not waiting any more.');
+      if (kind === 'steering') return refused('The agent already has this message.');
+      return { kind: 'taken', apply: { type: action.type, kind, id }, intents: [{ type: 'unqueue', turnId: id }] };
+    }
+    case 'chat/draftChanged':
+      return { kind: 'taken', apply: { type: action.type, draft: action.draft }, intents: [] };
+    case 'chat/inputAnswerChanged':
+      return IGNORED;
+    case 'chat/turnResume':
+      return resumed(action.turnId, held);
+    case 'chat/truncated':
+      return refused('Parley cannot take turns back from here.');
+  }
+}
+
+/** The agent has begun with the turn that is open here. */
+function isHeard({ chat, session }: Held): boolean {
+  return session?.turns.some((turn) => turn.id === chat.activeTurn?.id && turn.status === 'running') ?? false;
+}
+
+function turnStarted(action: TurnStarted, held: Held): Decision {
+  const { chat, session } = held;
+  const { turnId } = action;
+  if (chat.activeTurn) return refused('Another turn is running.');
+  if (chat.turns.some((turn) => turn.id === turnId) || session?.turns.some((turn) => turn.id === turnId))
+    return refused('This turn is over.');
+  const content = contentOf(action.message);
+  if (content.length === 0) return refused('The prompt is empty.');
+  const { queuedMessageId } = action;
+  const apply: ChatAction = {
+    type: 'chat/turnStarted',
+    turnId,
+    startedAt: new Date(held.now).toISOString(),
+    message: plainMessage(action.message, held.sender),
+    ...(queuedMessageId === undefined ? {} : { queuedMessageId }),
+  };
+  const model = modelIntent(action.message.model?.id, session);
+  const unqueued: readonly Intent[] = queuedMessageId === undefined ? [] : [{ type: 'unqueue', turnId: queuedMessageId }];
+  return { kind: 'taken', apply, intents: [...unqueued, ...model, { type: 'prompt', turnId, content }], starts: true };
+}
+
+function resumed(turnId: string | undefined, { chat, session, now, sender }: Held): Decision {
+  const last = session?.turns.at(-1);
+  if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
+    return refused('Only a failed turn can be tried again.');
+  const again = `${last.id}~${now.toString(36)}`;
+  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, _meta: { client: sender } };
+  const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
+  return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
+}
+
+/** An allowance counts for the call that waits for it now, in a turn that is not being stopped, and takes the option that was named or the narrowest. */
+function confirmed(action: Confirmed, { chat, session }: Held): Decision {
+  const { turnId, toolCallId, approved, selectedOptionId } = action;
+  const over = refused('This call is not waiting for an answer.');
+  const part = chat.activeTurn?.id === turnId ? chat.activeTurn.responseParts.find((one) => isPendingCall(one, toolCallId)) : undefined;
+  const turn = session?.turns.find((one) => one.id === turnId);
+  const ask = session?.asks.find((one): one is Approval => one.kind === 'approval' && one.callId === toolCallId && !one.decision);
+  if (!part || !ask || !turn || turn.stopping || turn.status !== 'running') return over;
+  const side = approved ? 'approve' : 'deny';
+  const options = ask.options.filter((option) => sideOf(option) === side);
+  const chosen =
+    selectedOptionId === undefined
+      ? (options.find((option) => option.effect.endsWith('_once')) ?? (approved ? undefined : options[0]))
+      : options.find((option) => option.id === selectedOptionId);
+  if (selectedOptionId !== undefined && !chosen) return refused('The agent does not offer this answer.');
+  if (approved && !chosen) return refused('The agent offers no way to allow this once. Answer in Parley.');
+  if (approved && action.editedToolInput !== undefined && action.editedToolInput !== plainInput(part))
+    return refused('The input of this call cannot be changed here.');
+  const feedback = action.userSuggestion?.text;
+  const reply: Answer = chosen
+    ? { kind: 'option', optionId: chosen.id, ...(feedback === undefined || approved ? {} : { feedback }) }
+    : { kind: 'cancelled' };
+  const apply: ChatAction = {
+    type: 'chat/toolCallConfirmed',
+    turnId,
+    toolCallId,
+    approved,
+    ...(approved ? { confirmed: 'user-action' } : { reason: 'denied' }),
+    ...(chosen && selectedOptionId !== undefined ? { selectedOptionId } : {}),
+  };
+  return { kind: 'taken', apply, intents: [{ type: 'answer', askId: ask.id, answer: reply }] };
+}
+
+type Part = NonNullable<ChatState['activeTurn']>['responseParts'][number];
+
+function isPendingCall(part: Part, toolCallId: string): boolean {
+  return part.kind === 'toolCall' && part.toolCall.toolCallId === toolCallId && part.toolCall.status === 'pending-confirmation';
+}
+
+function plainInput(part: Part): string | undefined {
+  return part.kind === 'toolCall' && part.toolCall.status === 'pending-confirmation' ? part.toolCall.toolInput : undefined;
+}
+
+function completed(action: Completed, { chat, session }: Held): Decision {
+  const { requestId, response, answers = {} } = action;
+  const isOpen = chat.activeTurn?.responseParts.some(
+    (part) => part.kind === 'inputRequest' && part.response === undefined && part.request.id === requestId,
+  );
+  const ask = session?.asks.find((one) => one.id === requestId && !one.decision);
+  const turn = session?.turns.find((one) => one.id === ask?.turnId);
+  if (!isOpen || !ask || turn?.stopping) return refused('This question is not open any more.');
+  const reply = replyTo(ask, response, answers);
+  if (!reply) return refused('The agent does not offer this answer.');
+  const apply: ChatAction = { type: action.type, requestId, response, ...(response === 'accept' ? { answers } : {}) };
+  return { kind: 'taken', apply, intents: [{ type: 'answer', askId: ask.id, answer: reply }] };
+}
+
+function replyTo(ask: Ask, response: Completed['response'], answers: NonNullable<Completed['answers']>): Answer | undefined {
+  if (ask.kind === 'approval') {
+    const [chosen] = valuesOf(answers[APPROVAL_QUESTION]);
+    const option = ask.options.find((one) => one.id === chosen && sideOf(one) !== undefined);
+    if (response === 'accept') return option && { kind: 'option', optionId: option.id };
+    return { kind: 'cancelled' };
+  }
+  if (response === 'accept') return { kind: 'fields', values: fieldValues(ask, answers) };
+  if (response === 'decline' && ask.refusal !== undefined) return { kind: 'option', optionId: ask.refusal };
+  return { kind: 'cancelled' };
+}
+
+function fieldValues({ fields }: Question, answers: NonNullable<Completed['answers']>): Readonly<Record<string, readonly string[]>> {
+  const entries = fields.flatMap((field: Field) => {
+    const values = valuesOf(answers[field.id]);
+    return values.length > 0 ? [[field.id, values] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function valuesOf(given: z.infer<typeof answer> | undefined): readonly string[] {
+  if (!given || given.state === 'skipped') return [];
+  const { value, freeformValues = [] } = given.value ?? {};
+  const chosen = value === undefined ? [] : Array.isArray(value) ? value : [String(value)];
+  return [...chosen.filter((one) => one !== ''), ...freeformValues.filter((one) => one.trim() !== '')];
+}
+
+/** Files are named, not read: the agent reads what it needs. */
+function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): readonly Content[] {
+  const others = attachments.flatMap((one): readonly Content[] => {
+    if (one.type === 'embeddedResource' && one.data !== undefined) {
+      const mime = one.contentType ?? '';
+      if (mime.startsWith('image/')) return [{ type: 'image', mime, data: one.data }];
+      if (mime.startsWith('text/')) return [{ type: 'text', text: Buffer.from(one.data, 'base64').toString('utf8') }];
+    }
+    if (one.uri !== undefined) {
+      const path = pathOfUri(one.uri);
+      return [
+        path === undefined
+          ? { type: 'link', uri: one.uri, ...(one.label === undefined ? {} : { title: one.label }) }
+          : { type: 'file', path },
+      ];
+    }
+    return one.modelRepresentation === undefined ? [] : [{ type: 'text', text: one.modelRepresentation }];
+  });
+  return said.trim() === '' ? others : [{ type: 'text', text: said }, ...others];
+}
+
+/** Everybody who follows the chat sees who said it. */
+function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string) {
+  return {
+    text: said,
+    origin: { kind: 'user' },
+    ...(attachments ? { attachments } : {}),
+    ...(model ? { model: { id: model.id } } : {}),
+    _meta: { client: sender },
+  };
+}
+
+/** A model that the agent offers and does not use now. */
+function modelIntent(wanted: string | undefined, session: Session | undefined): readonly Intent[] {
+  const option = session?.options?.find((one) => one.about === 'model');
+  if (wanted === undefined || option?.kind !== 'choice' || option.current === wanted) return [];
+  return option.choices.some((choice) => choice.value === wanted) ? [{ type: 'setOption', optionId: option.id, value: wanted }] : [];
+}
+
+export function decideSession(said: unknown, state: SessionState, session: Session | undefined): Decision {
+  const parsed = sessionAction.safeParse(said);
+  if (!parsed.success) return refused('Parley does not know this action.');
+  const action = parsed.data;
+  switch (action.type) {
+    case 'session/isReadChanged':
+      return { kind: 'taken', apply: { type: action.type, isRead: action.isRead }, intents: [] };
+    case 'session/isArchivedChanged':
+      return { kind: 'taken', apply: { type: action.type, isArchived: action.isArchived }, intents: [] };
+    case 'session/titleChanged':
+      return { kind: 'taken', apply: { type: action.type, title: action.title.slice(0, 200) }, intents: [] };
+    case 'session/activeClientRemoved':
+      return { kind: 'taken', apply: { type: action.type, clientId: action.clientId }, intents: [] };
+    case 'session/activeClientSet': {
+      const { clientId, displayName, tools = [] } = action.activeClient;
+      const plain = tools.map(({ name, description, inputSchema }) => ({
+        name,
+        ...(description === undefined ? {} : { description }),
+        ...(inputSchema === undefined ? {} : { inputSchema }),
+      }));
+      const activeClient = { clientId, ...(displayName === undefined ? {} : { displayName }), tools: plain };
+      const known = state.activeClients.find((one) => one.clientId === clientId);
+      if (known && JSON.stringify(known) === JSON.stringify(activeClient)) return IGNORED;
+      return { kind: 'taken', apply: { type: action.type, activeClient }, intents: [] };
+    }
+    case 'session/configChanged':
+      return configChanged(action.config, state, session);
+  }
+}
+
+/** Values that the agent does not offer are none of ours: clients send keys of their own (ahp.md §4). */
+function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): Decision {
+  const properties: SessionConfig['schema']['properties'] = state.config?.schema.properties ?? {};
+  const taken: Record<string, string | boolean> = {};
+  const intents: Intent[] = [];
+  for (const [key, value] of Object.entries(config)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (property?.type === 'boolean' && typeof value === 'boolean') {
+      taken[key] = value;
+      intents.push({ type: 'setOption', optionId: key, value });
+    } else if (typeof value === 'string' && property?.enum?.includes(value)) {
+      taken[key] = value;
+      const isMode = key === MODE && session?.mode !== undefined;
+      intents.push(isMode ? { type: 'setMode', modeId: value } : { type: 'setOption', optionId: key, value });
+    }
+  }
+  if (intents.length === 0) return refused('The agent does not offer this answer.');
+  return { kind: 'taken', apply: { type: 'session/configChanged', config: taken }, intents };
+}

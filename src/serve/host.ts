@@ -1,0 +1,333 @@
+import * as z from 'zod/mini';
+import { parseJson } from '../base/json.ts';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { messageOf } from '../base/log.ts';
+import type { SessionEvent } from '../session/events.ts';
+import { contentPlace, isRoot, pathOfUri } from './addresses.ts';
+import { Channels, type Client, type Peer } from './channels.ts';
+import { decideChat, decideSession } from './decide.ts';
+import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
+import type { RootState } from './state.ts';
+import { diffsUnder } from './translate.ts';
+
+/** Milliseconds for which changes are gathered before clients are told. */
+const GATHER = 16;
+/** Sessions on one page of a list. */
+const PAGE = 200;
+/** Versions whose shapes are these. */
+const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
+
+/** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
+const CODES = {
+  parse: -32700,
+  request: -32600,
+  method: -32601,
+  params: -32602,
+  noSession: -32001,
+  noProvider: -32002,
+  exists: -32003,
+  version: -32005,
+  notFound: -32008,
+} as const;
+
+/** A request that is answered by an error. */
+class Refusal extends Error {
+  readonly code: number;
+  readonly data: object | undefined;
+
+  constructor(code: keyof typeof CODES, message: string, data?: object) {
+    super(message);
+    this.code = CODES[code];
+    this.data = data;
+  }
+}
+
+export interface HostDeps extends Omit<HostedDeps, 'channels'> {
+  readonly version: string;
+}
+
+const inbound = z.looseObject({
+  id: z.optional(z.union([z.number(), z.string()])),
+  method: z.string(),
+  params: z.optional(z.record(z.string(), z.unknown())),
+});
+type Inbound = z.infer<typeof inbound>;
+const shapes = {
+  dispatch: z.looseObject({ channel: z.string(), clientSeq: z.number(), action: z.looseObject({ type: z.string() }) }),
+  initialize: z.looseObject({
+    protocolVersions: z.array(z.string()),
+    clientId: z.string(),
+    clientInfo: z.optional(z.looseObject({ name: z.optional(z.string()), title: z.optional(z.string()) })),
+    initialSubscriptions: z.optional(z.array(z.string())),
+  }),
+  reconnect: z.looseObject({ clientId: z.string(), lastSeenServerSeq: z.number(), subscriptions: z.array(z.string()) }),
+  channel: z.looseObject({ channel: z.string() }),
+  create: z.looseObject({ channel: z.string(), provider: z.string(), workingDirectories: z.optional(z.array(z.string())) }),
+  provider: z.looseObject({ provider: z.string() }),
+  read: z.looseObject({ uri: z.string(), encoding: z.optional(z.string()) }),
+  completions: z.looseObject({ channel: z.string(), text: z.string(), offset: z.number() }),
+  list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
+};
+
+/** One connection of a client, from its first message to its end. */
+export interface Connection {
+  /** Resolves when the message has been dealt with. Never rejects. */
+  receive(text: string): Promise<void>;
+  closed(): void;
+}
+
+export interface AgentHost extends Disposable {
+  connect(peer: Peer): Connection;
+  readonly clients: () => number;
+  /** Brings back what earlier runs have stored. */
+  restore(): Promise<void>;
+}
+
+/** The sessions of this process for clients of the Agent Host Protocol (docs/protocols/ahp.md): a surface, as the chat view is one. */
+export function agentHost(deps: HostDeps): AgentHost {
+  const channels = new Channels();
+  const hosted = new HostedSessions({ ...deps, channels });
+  const life = new Lifetime();
+  let timer: NodeJS.Timeout | undefined;
+  life.own(
+    deps.sessions.onChange((id, { event }) => {
+      const isFirst = hosted.changed(id);
+      if (!isUrgent(event)) {
+        if (isFirst) timer = setTimeout(() => hosted.flush(), GATHER);
+        return;
+      }
+      clearTimeout(timer);
+      hosted.flush();
+    }),
+  );
+  life.own({ dispose: () => clearTimeout(timer) });
+  return {
+    connect: (peer) => {
+      const client = channels.add(peer);
+      const served = new Served(deps, channels, hosted, client);
+      return { receive: (text) => served.receive(text), closed: () => channels.remove(client) };
+    },
+    clients: () => channels.clients,
+    restore: () => hosted.restore(),
+    dispose: () => life.dispose(),
+  };
+}
+
+/** Clients wait for these; the others come in great numbers. */
+function isUrgent({ type }: SessionEvent): boolean {
+  return /^(?:turn\.(?:started|ended)|ask\.|link\.)/.test(type);
+}
+
+/** What one client asks for. */
+class Served {
+  readonly #deps: HostDeps;
+  readonly #channels: Channels;
+  readonly #hosted: HostedSessions;
+  readonly #client: Client;
+
+  constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, client: Client) {
+    this.#deps = deps;
+    this.#channels = channels;
+    this.#hosted = hosted;
+    this.#client = client;
+  }
+
+  async receive(text: string): Promise<void> {
+    let id: number | string | undefined;
+    try {
+      const parsed = inbound.safeParse(parsedJson(text));
+      if (!parsed.success) throw new Refusal('request', 'This is no request.');
+      id = parsed.data.id;
+      const result = await this.#answer(parsed.data);
+      if (id !== undefined) this.#reply({ id, result: result ?? null });
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#deps.log.error('A request of a client failed', error);
+      const { code, data } = error instanceof Refusal ? error : { code: -32603, data: undefined };
+      this.#reply({ id: id ?? null, error: { code, message: messageOf(error), ...(data ? { data } : {}) } });
+    }
+  }
+
+  #reply(message: object): void {
+    this.#client.peer.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+
+  async #answer({ method, params = {}, id }: Inbound): Promise<unknown> {
+    if (method === 'ping') return null;
+    if (method === 'initialize') return this.#initialize(decoded(shapes.initialize, params));
+    if (method === 'reconnect') return this.#reconnect(decoded(shapes.reconnect, params));
+    if (!this.#client.name) throw new Refusal('request', 'Say "initialize" first.');
+    switch (method) {
+      case 'dispatchAction':
+        return this.#dispatch(decoded(shapes.dispatch, params));
+      case 'subscribe':
+        return { snapshot: await this.#subscribe(decoded(shapes.channel, params).channel) };
+      case 'unsubscribe':
+        this.#channels.unfollow(this.#client, decoded(shapes.channel, params).channel);
+        return null;
+      case 'listSessions':
+        return this.#list(decoded(shapes.list, params));
+      case 'resolveSessionConfig':
+        // What an agent offers is known once one has run, and this must not start one.
+        return this.#config(decoded(shapes.provider, params).provider);
+      case 'createSession':
+        return this.#create(decoded(shapes.create, params));
+      case 'disposeSession':
+        await this.#hosted.remove(this.#known(decoded(shapes.channel, params).channel));
+        return null;
+      case 'resourceRead':
+        return this.#read(decoded(shapes.read, params));
+      case 'completions':
+        return this.#completions(decoded(shapes.completions, params));
+      case 'authenticate':
+      case 'fetchTurns':
+        return {};
+      default:
+        if (id === undefined) return null;
+        throw new Refusal('method', `Parley does not serve "${method}".`);
+    }
+  }
+
+  async #initialize({ protocolVersions, clientId, clientInfo, initialSubscriptions = [] }: z.infer<typeof shapes.initialize>) {
+    const protocolVersion = highest(protocolVersions);
+    if (protocolVersion === undefined)
+      throw new Refusal('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
+    this.#client.name = { id: clientId, shown: clientInfo?.title ?? clientInfo?.name ?? clientId };
+    return {
+      protocolVersion,
+      serverSeq: this.#channels.seq,
+      serverInfo: { name: 'Parley', version: this.#deps.version },
+      snapshots: await this.#snapshots(initialSubscriptions),
+      completionTriggerCharacters: ['/', '@'],
+    };
+  }
+
+  /** After a restart of the host its numbers begin anew, and what the client has seen is of another run. */
+  async #reconnect({ clientId, lastSeenServerSeq, subscriptions }: z.infer<typeof shapes.reconnect>) {
+    this.#client.name ??= { id: clientId, shown: clientId };
+    const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
+    const known = subscriptions.filter((channel) => isRoot(channel) || this.#hosted.find(channel));
+    if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known) };
+    for (const channel of known) this.#channels.follow(this.#client, channel);
+    return { type: 'replay', actions, missing: subscriptions.filter((channel) => !known.includes(channel)) };
+  }
+
+  async #snapshots(channels: readonly string[]): Promise<readonly object[]> {
+    const snapshots: object[] = [];
+    for (const channel of channels) snapshots.push(await this.#subscribe(channel));
+    return snapshots;
+  }
+
+  async #subscribe(channel: string) {
+    const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
+    if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', 'You follow too many channels.');
+    const root: RootState = { agents: this.#hosted.agents() };
+    const state = hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root;
+    return { resource: channel, state, fromSeq: this.#channels.seq };
+  }
+
+  #known(channel: string): Hosted {
+    const hosted = this.#hosted.find(channel);
+    if (!hosted) throw new Refusal('noSession', 'There is no such session.');
+    return hosted;
+  }
+
+  #list({ limit = PAGE, cursor = '0' }: z.infer<typeof shapes.list>) {
+    const from = Math.max(0, Math.trunc(Number(cursor)) || 0);
+    const all = this.#hosted.list();
+    const to = from + Math.min(PAGE, Math.max(1, Math.trunc(limit)));
+    return { items: all.slice(from, to), ...(to < all.length ? { nextCursor: String(to) } : {}) };
+  }
+
+  #config(provider: string) {
+    const profile = this.#hosted.profileOf(provider);
+    if (!profile) throw new Refusal('noProvider', `There is no agent "${provider}".`);
+    return this.#hosted.config(profile);
+  }
+
+  #create({ channel, provider, workingDirectories = [] }: z.infer<typeof shapes.create>): null {
+    const profile = this.#hosted.profileOf(provider);
+    if (!profile) throw new Refusal('noProvider', `There is no agent "${provider}".`);
+    if (this.#hosted.find(channel)) throw new Refusal('exists', 'There is such a session already.');
+    if (channel.length > 500) throw new Refusal('params', 'The name is too long.');
+    const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
+    if (cwd === undefined) throw new Refusal('params', 'A session needs a folder of this computer.');
+    this.#hosted.create(channel, profile, cwd);
+    return null;
+  }
+
+  #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): null {
+    const clientId = this.#client.name?.id ?? '';
+    const origin = { clientId, clientSeq };
+    // Settings of the client's own, such as what it would approve by itself: Parley's rules decide.
+    if (isRoot(channel)) return null;
+    const hosted = this.#hosted.find(channel);
+    if (!hosted) {
+      this.#channels.refuse(this.#client, channel, action, origin, 'There is no such session.');
+      return null;
+    }
+    const session = this.#hosted.session(hosted);
+    const isChat = action.type.startsWith('chat/');
+    const sender = this.#client.name?.shown ?? '';
+    const held = { chat: hosted.chat, sender, now: this.#deps.now(), ...(session ? { session } : {}) };
+    const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
+    if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
+    else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
+    return null;
+  }
+
+  /** Only what a session shows: this is no way to the files of the computer. */
+  async #read({ uri, encoding }: z.infer<typeof shapes.read>) {
+    const place = contentPlace(uri);
+    const session = place && (this.#deps.sessions.get(place.sessionId)?.store.now ?? (await this.#hosted.stored(place.sessionId)));
+    const diff = place && session && diffsUnder(session, place.owner)[place.at];
+    const text = diff?.[place?.side ?? 'after'];
+    if (typeof text !== 'string') throw new Refusal('notFound', 'There is no such content.');
+    const isBase64 = encoding === 'base64';
+    return {
+      data: isBase64 ? Buffer.from(text).toString('base64') : text,
+      encoding: isBase64 ? 'base64' : 'utf-8',
+      contentType: 'text/plain',
+    };
+  }
+
+  async #completions({ channel, text, offset }: z.infer<typeof shapes.completions>) {
+    const live = this.#deps.sessions.get(this.#known(channel).id);
+    if (!live) return { items: [] };
+    const typed = text.slice(0, offset);
+    const commands = /^\/[^\s]*$/.test(typed) ? live.store.now.commands.filter(({ name }) => `/${name}`.startsWith(typed)) : [];
+    const named = commands.map(({ name, description }) => ({
+      insertText: `/${name} `,
+      rangeStart: 0,
+      rangeEnd: offset,
+      attachment: { type: 'simple', label: `/${name}`, _meta: { description } },
+    }));
+    return { items: named };
+  }
+}
+
+function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T> {
+  const found = shape.safeParse(params);
+  if (found.success) return found.data;
+  const [issue] = found.error.issues;
+  throw new Refusal('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new Refusal('parse', 'This is no JSON.');
+  }
+}
+
+/** The highest version that both speak. */
+function highest(offered: readonly string[]): string | undefined {
+  const numbers = (version: string) => version.split(/[.-]/, 3).map(Number);
+  const [best] = offered
+    .filter((version) => SPOKEN.test(version))
+    .toSorted((a, b) => {
+      const [one, other] = [numbers(a), numbers(b)];
+      return (other[0] ?? 0) - (one[0] ?? 0) || (other[1] ?? 0) - (one[1] ?? 0) || (other[2] ?? 0) - (one[2] ?? 0);
+    });
+  return best;
+}

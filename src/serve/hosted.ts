@@ -1,0 +1,356 @@
+import { type Log, messageOf } from '../base/log.ts';
+import type { Journal } from '../live/journal/journal.ts';
+import type { Profile } from '../live/profiles.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { Intent } from '../session/intents.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import { reduce } from '../session/reduce.ts';
+import { chatUri, fileUri, providerOf, ROOT } from './addresses.ts';
+import type { Channels, Origin } from './channels.ts';
+import type { Decision } from './decide.ts';
+import { needsInput, reduceChat, reduceSession } from './reduce.ts';
+import {
+  type AgentInfo,
+  type ChatAction,
+  type ChatState,
+  type ChatSummary,
+  type InputNeeded,
+  type SessionAction,
+  type SessionConfig,
+  type SessionState,
+  type SessionSummary,
+  STATUS,
+} from './state.ts';
+import { chatActions, chatTitle, configOf, failure } from './translate.ts';
+
+/** A session as clients know it. Its agent is started by the first thing that is asked of it. */
+export interface Hosted {
+  readonly uri: string;
+  readonly id: SessionId;
+  readonly profile: Profile;
+  readonly cwd: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  modifiedAt: number;
+  chat: ChatState;
+  state: SessionState;
+  agent: AgentStart;
+}
+export type AgentStart =
+  /** `stored`: the journal has what was said; it is read when somebody wants to see it. */
+  | { readonly kind: 'none'; readonly stored?: 'unread' | 'read' }
+  /** `done` tells why it did not work. */
+  | { readonly kind: 'starting'; readonly done: Promise<string | undefined> }
+  | { readonly kind: 'live' };
+
+export interface HostedDeps {
+  readonly sessions: Sessions;
+  readonly journal: Journal;
+  readonly profiles: readonly Profile[];
+  readonly channels: Channels;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** All sessions of the host, and their state as clients hold it. */
+export class HostedSessions {
+  readonly #deps: HostedDeps;
+  readonly #byUri = new Map<string, Hosted>();
+  /** What agents said they offer when they ran last, by profile: nobody knows before an agent runs. */
+  readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
+  readonly #dirty = new Set<SessionId>();
+
+  constructor(deps: HostedDeps) {
+    this.#deps = deps;
+  }
+
+  /** What was said in earlier runs. */
+  async restore(): Promise<void> {
+    for (const { head, title, at } of await this.#deps.journal.list()) {
+      const profile = this.#deps.profiles.find((one) => one.id === head.profile);
+      if (!profile) continue;
+      const hosted = this.#add(`${providerOf(profile.id)}:/${head.id}`, head.id, profile, head.cwd, head.at, {
+        kind: 'none',
+        stored: 'unread',
+      });
+      hosted.modifiedAt = at;
+      hosted.state = { ...hosted.state, title, lifecycle: 'ready' };
+      hosted.chat = { ...hosted.chat, title };
+    }
+  }
+
+  agents(): readonly AgentInfo[] {
+    return this.#deps.profiles.map((profile) => {
+      const provider = providerOf(profile.id);
+      const known = this.#offers.get(profile.id)?.models ?? [];
+      const models = known.length > 0 ? known : [{ id: 'default', provider, name: 'Default' }];
+      return {
+        provider,
+        displayName: profile.name,
+        description: profile.command ?? profile.url ?? profile.protocol,
+        models,
+        capabilities: {},
+      };
+    });
+  }
+
+  profileOf(provider: string): Profile | undefined {
+    return this.#deps.profiles.find((profile) => providerOf(profile.id) === provider);
+  }
+
+  /** By the session's address or its chat's. */
+  find(uri: string): Hosted | undefined {
+    const known = this.#byUri.get(uri);
+    if (known) return known;
+    for (const hosted of this.#byUri.values()) if (hosted.chat.resource === uri) return hosted;
+    return undefined;
+  }
+
+  session({ id }: Hosted): Session | undefined {
+    return this.#deps.sessions.get(id)?.store.now;
+  }
+
+  /** Newest first. */
+  list(): readonly SessionSummary[] {
+    return [...this.#byUri.values()].toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
+  }
+
+  create(uri: string, profile: Profile, cwd: string): Hosted {
+    const name = uri.slice(uri.lastIndexOf('/') + 1);
+    // The name becomes one of a file.
+    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.#hasId(name);
+    const id = isPlain ? name : crypto.randomUUID();
+    const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' });
+    this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
+    // Nothing has to be waited for: the agent starts with the first prompt.
+    this.#tellSession(hosted, { type: 'session/ready' });
+    return hosted;
+  }
+
+  async remove(hosted: Hosted): Promise<void> {
+    this.#byUri.delete(hosted.uri);
+    this.#deps.channels.notify('root/sessionRemoved', { session: hosted.uri });
+    await this.#deps.sessions.forget(hosted.id);
+  }
+
+  /** For a client that wants to see it: the state with what the journal has. */
+  async shown(hosted: Hosted): Promise<Hosted> {
+    if (hosted.agent.kind === 'none' && hosted.agent.stored === 'unread') {
+      hosted.agent = { kind: 'none', stored: 'read' };
+      const session = await this.stored(hosted.id);
+      if (session) for (const action of chatActions(hosted.chat, session)) hosted.chat = reduceChat(hosted.chat, action);
+    }
+    this.sync(hosted);
+    return hosted;
+  }
+
+  /** What the journal has of a session. What was under way when it was written is over. */
+  async stored(id: SessionId): Promise<Session | undefined> {
+    const found = await this.#deps.journal.read(id);
+    return found && reduce(found.session, { type: 'link.closed', reason: 'Interrupted.', at: this.#deps.now() });
+  }
+
+  /** Does what was decided. The agent is started where that needs it. */
+  take(hosted: Hosted, { apply, intents, starts }: Extract<Decision, { kind: 'taken' }>, origin: Origin): void {
+    if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
+    else this.#tellSession(hosted, apply as SessionAction, origin);
+    this.#summaryChanged(hosted);
+    if (intents.length === 0) return;
+    if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
+    if (starts) void this.#start(hosted, intents);
+    else if (hosted.agent.kind === 'starting')
+      void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+  }
+
+  /** A session has changed; clients are told with `flush`. True for the first change since. */
+  changed(id: SessionId): boolean {
+    const isFirst = this.#dirty.size === 0;
+    this.#dirty.add(id);
+    return isFirst;
+  }
+
+  flush(): void {
+    const ids = [...this.#dirty];
+    this.#dirty.clear();
+    for (const hosted of this.#byUri.values()) if (ids.includes(hosted.id)) this.sync(hosted);
+  }
+
+  /** Tells what the session has become. */
+  sync(hosted: Hosted): void {
+    const session = this.session(hosted);
+    if (!session || hosted.agent.kind !== 'live') return;
+    const actions = chatActions(hosted.chat, session);
+    for (const action of actions) this.#tellChat(hosted, action);
+    // A prompt whose turn is over for everybody must not start with the agent's next.
+    for (const { turnId } of session.queue)
+      if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
+    const config = configOf(session);
+    // No action changes what can be chosen: who follows already learns the values.
+    if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
+      hosted.state = { ...hosted.state, config: { ...config, values: hosted.state.config?.values ?? {} } };
+    for (const action of sessionActions(hosted, session)) this.#tellSession(hosted, action);
+    this.#learn(hosted.profile, session);
+    if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
+  }
+
+  async #start(hosted: Hosted, intents: readonly Intent[]): Promise<void> {
+    if (hosted.agent.kind !== 'starting') {
+      const { agent } = hosted;
+      const done = agent.kind === 'none' && agent.stored ? this.#reopen(hosted) : Promise.resolve(this.#open(hosted));
+      hosted.agent = { kind: 'starting', done };
+    }
+    if (hosted.agent.kind !== 'starting') return;
+    const why = await hosted.agent.done;
+    if (why === undefined) {
+      hosted.agent = { kind: 'live' };
+      this.#send(hosted, intents);
+      this.sync(hosted);
+    } else {
+      hosted.agent = { kind: 'none', stored: 'read' };
+      const { activeTurn } = hosted.chat;
+      if (activeTurn) this.#tellChat(hosted, failure(activeTurn.id, 0, why));
+    }
+  }
+
+  #open({ id, profile, cwd }: Hosted): string | undefined {
+    this.#deps.sessions.open(profile, cwd, undefined, id);
+    return undefined;
+  }
+
+  async #reopen({ id }: Hosted): Promise<string | undefined> {
+    try {
+      const how = await this.#deps.sessions.reopen(id);
+      if (how === 'elsewhere') return 'This conversation is open in another window.';
+      return how === 'gone' ? 'This conversation cannot be read any more.' : undefined;
+    } catch (error) {
+      this.#deps.log.error('A session could not be opened', error);
+      return messageOf(error);
+    }
+  }
+
+  #send({ id }: Hosted, intents: readonly Intent[]): void {
+    for (const intent of intents) this.#deps.sessions.get(id)?.send(intent);
+  }
+
+  #tellChat(hosted: Hosted, action: ChatAction, origin?: Origin): void {
+    const before = hosted.chat;
+    const next = reduceChat(before, action);
+    if (next === before) return;
+    hosted.modifiedAt = this.#deps.now();
+    hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
+    this.#deps.channels.publish(before.resource, action, origin);
+    for (const told of neededActions(hosted)) this.#tellSession(hosted, told);
+  }
+
+  #tellSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
+    const next = reduceSession(hosted.state, action);
+    if (next === hosted.state) return;
+    hosted.state = next;
+    this.#deps.channels.publish(hosted.uri, action, origin);
+  }
+
+  #summaryChanged(hosted: Hosted): void {
+    const { title, status, modifiedAt } = hosted.chat;
+    const changes = { title, status: statusOf(hosted), modifiedAt };
+    const [told] = hosted.state.chats;
+    if (told && told.title === title && told.status === status && told.modifiedAt === modifiedAt) return;
+    const isNews = told?.title !== title || told.status !== status;
+    this.#tellSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes: { title, status, modifiedAt } });
+    hosted.state = { ...hosted.state, status: statusOf(hosted) };
+    if (isNews) this.#deps.channels.notify('root/sessionSummaryChanged', { session: hosted.uri, changes });
+  }
+
+  #learn(profile: Profile, session: Session): void {
+    if (session.link.state !== 'ready') return;
+    const option = session.options?.find((one) => one.about === 'model');
+    const provider = providerOf(profile.id);
+    const models = option?.kind === 'choice' ? option.choices.map(({ value, name }) => ({ id: value, provider, name })) : [];
+    const before = this.#offers.get(profile.id)?.models ?? [];
+    this.#offers.set(profile.id, { models, config: configOf(session) });
+    if (JSON.stringify(models) !== JSON.stringify(before))
+      this.#deps.channels.publish(ROOT, { type: 'root/agentsChanged', agents: this.agents() });
+  }
+
+  /** What can be chosen for a session of this agent, as far as it is known. */
+  config({ id }: Profile): SessionConfig {
+    return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
+  }
+
+  #hasId(id: SessionId): boolean {
+    for (const hosted of this.#byUri.values()) if (hosted.id === id) return true;
+    return false;
+  }
+
+  #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart): Hosted {
+    const provider = providerOf(profile.id);
+    const chat: ChatState = { ...summaryOfChat(id, profile.name, createdAt), turns: [] };
+    const state: SessionState = {
+      provider,
+      title: profile.name,
+      status: STATUS.idle,
+      lifecycle: 'creating',
+      workingDirectories: [fileUri(cwd)],
+      activeClients: [],
+      chats: [summaryOfChat(id, profile.name, createdAt)],
+      defaultChat: chat.resource,
+      config: this.config(profile),
+    };
+    const hosted: Hosted = { uri, id, profile, cwd, createdAt, modifiedAt: createdAt, chat, state, agent };
+    this.#byUri.set(uri, hosted);
+    return hosted;
+  }
+}
+
+function summaryOfChat(id: SessionId, title: string, at: number): ChatSummary {
+  return { resource: chatUri(id), title, status: STATUS.idle, modifiedAt: new Date(at).toISOString(), origin: { kind: 'user' } };
+}
+
+function statusOf({ chat, state }: Hosted): number {
+  return (chat.status & STATUS.activity) | (state.status & (STATUS.read | STATUS.archived));
+}
+
+function summaryOf(hosted: Hosted): SessionSummary {
+  const { uri, state, createdAt, modifiedAt } = hosted;
+  const { provider, title, workingDirectories } = state;
+  return {
+    resource: uri,
+    provider,
+    title,
+    status: statusOf(hosted),
+    createdAt: new Date(createdAt).toISOString(),
+    modifiedAt: new Date(modifiedAt).toISOString(),
+    workingDirectories,
+  };
+}
+
+/** What of the session itself has changed. A start that failed is told where it was asked for: in the turn. */
+function sessionActions({ state, chat }: Hosted, session: Session): readonly SessionAction[] {
+  const actions: SessionAction[] = [];
+  const title = chatTitle(session);
+  if (title !== state.title) actions.push({ type: 'session/titleChanged', title });
+  const activity = session.turns.at(-1)?.activity;
+  if (activity !== state.activity) actions.push({ type: 'session/activityChanged', ...(activity === undefined ? {} : { activity }) });
+  const config = configOf(session);
+  if (JSON.stringify(config.values) !== JSON.stringify(state.config?.values))
+    actions.push({ type: 'session/configChanged', config: config.values, replace: true });
+  return chat.resource === state.defaultChat ? actions : [];
+}
+
+/** What the session waits for, as its chat has it. */
+function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
+  const told = state.inputNeeded ?? [];
+  const turn = chat.activeTurn;
+  const wanted = (turn?.responseParts ?? []).filter(needsInput).flatMap((part): readonly InputNeeded[] => {
+    if (part.kind === 'toolCall')
+      return [
+        { id: part.toolCall.toolCallId, chat: chat.resource, kind: 'toolConfirmation', turnId: turn?.id ?? '', toolCall: part.toolCall },
+      ];
+    return part.kind === 'inputRequest' ? [{ id: part.request.id, chat: chat.resource, kind: 'chatInput', request: part.request }] : [];
+  });
+  const gone = told.filter((one) => !wanted.some((other) => other.id === one.id));
+  const fresh = wanted.filter((one) => JSON.stringify(one) !== JSON.stringify(told.find((other) => other.id === one.id)));
+  return [
+    ...gone.map(({ id }): SessionAction => ({ type: 'session/inputNeededRemoved', id })),
+    ...fresh.map((request): SessionAction => ({ type: 'session/inputNeededSet', request })),
+  ];
+}

@@ -1,0 +1,105 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import http, { type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Log } from '../base/log.ts';
+import type { AgentHost } from './host.ts';
+
+/** UTF-16 units of one message of a client. */
+const LONGEST_MESSAGE = 32 * 1024 * 1024;
+const MOST_CONNECTIONS = 64;
+/** Bytes that wait for a client that does not read. */
+const MOST_WAITING = 32 * 1024 * 1024;
+/** Why a connection is closed by us, as codes of the WebSocket protocol (RFC 6455 §7.4). */
+const GOING_AWAY = 1001;
+const TOO_SLOW = 1013;
+
+export type Place =
+  | { readonly kind: 'port'; readonly host: string; readonly port: number }
+  | { readonly kind: 'socket'; readonly path: string };
+export interface Listening {
+  readonly place: Place;
+  /** Tells the clients and takes no more. */
+  close(): Promise<void>;
+}
+
+/** Serves the host over WebSockets. Only who knows the token gets in, and no web page does: pages of the editor are told by their origin. */
+export async function listen(host: AgentHost, place: Place, token: string, log: Log): Promise<Listening> {
+  const server = http.createServer((_request, response) => {
+    response.writeHead(426, { 'content-type': 'text/plain' });
+    response.end('This is for WebSockets.\n');
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false });
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    const why = refusal(request, place, token);
+    if (why === undefined) sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
+    else {
+      log.warn(`A connection was refused: ${why}`);
+      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    }
+  });
+  if (place.kind === 'port') server.listen(place.port, place.host);
+  else server.listen({ path: place.path, readableAll: false, writableAll: false });
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', reject);
+  });
+  const port = place.kind === 'port' ? (server.address() as AddressInfo).port : 0;
+  return {
+    place: place.kind === 'port' ? { ...place, port } : place,
+    close: async () => {
+      for (const one of sockets.clients) one.close(GOING_AWAY, 'The host ends.');
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      setTimeout(() => {
+        for (const one of sockets.clients) one.terminate();
+        server.closeAllConnections();
+      }, 500).unref();
+      await closed;
+      if (place.kind === 'socket' && process.platform !== 'win32') rmSync(place.path, { force: true });
+    },
+  };
+}
+
+/** Why a request for a connection does not get one. */
+function refusal({ headers, url = '/' }: IncomingMessage, place: Place, token: string): string | undefined {
+  const { origin, host = '' } = headers;
+  if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin)) return `the origin ${origin.slice(0, 200)}`;
+  // A page in a browser reaches the port by a name of its own.
+  const isOwnName = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i.test(host);
+  if (place.kind === 'port' && isLoopback(place.host) && !isOwnName) return 'the host name';
+  const query = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
+  const given = query.get('tkn') ?? headers.authorization?.replace(/^Bearer /, '') ?? '';
+  return isSame(given, token) ? undefined : 'the token';
+}
+
+export function isLoopback(host: string): boolean {
+  return /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/i.test(host);
+}
+
+/** Takes as long for a wrong token as for a right one, whatever its length. */
+function isSame(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+/** Messages of one client are dealt with one after the other. */
+function serve(host: AgentHost, socket: WebSocket, log: Log): void {
+  let last = Promise.resolve();
+  const connection = host.connect({
+    send: (text) => {
+      if (socket.readyState !== socket.OPEN) return;
+      if (socket.bufferedAmount > MOST_WAITING) return socket.close(TOO_SLOW, 'You do not read.');
+      socket.send(text);
+    },
+  });
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) return;
+    last = last.then(() => connection.receive(String(data)));
+  });
+  socket.on('error', (error) => log.warn(`A connection failed: ${error.message}`));
+  socket.on('close', () => connection.closed());
+}

@@ -1,0 +1,260 @@
+import {
+  type ActiveTurn,
+  type ChatAction,
+  type ChatState,
+  type EndedTurn,
+  type InputRequest,
+  type PendingMessage,
+  type ResponsePart,
+  type SessionAction,
+  type SessionState,
+  STATUS,
+  type ToolCallState,
+} from './state.ts';
+
+/**
+ * The functions by which both ends follow a chat and a session (docs/protocols/ahp.md §5, §6). An action that does not apply returns the same object.
+ * `modifiedAt` is set by the host.
+ */
+export function reduceChat(state: ChatState, action: ChatAction): ChatState {
+  const next = changeChat(state, action);
+  if (next === state || !SETS_ACTIVITY.test(action.type)) return next;
+  const status = (next.status & ~STATUS.activity) | activityOf(next, action.type === 'chat/error');
+  return status === next.status ? next : { ...next, status };
+}
+
+const SETS_ACTIVITY = /^chat\/(?:turn|error|truncated|toolCall|input)/;
+
+function changeChat(state: ChatState, action: ChatAction): ChatState {
+  switch (action.type) {
+    case 'chat/turnStarted': {
+      const { turnId: id, startedAt, message, queuedMessageId } = action;
+      const started: ChatState = {
+        ...state,
+        status: state.status & ~STATUS.read,
+        activeTurn: { id, startedAt, message, responseParts: [] },
+      };
+      return queuedMessageId === undefined
+        ? started
+        : withoutPending(withoutPending(started, 'queued', queuedMessageId), 'steering', queuedMessageId);
+    }
+    case 'chat/responsePart':
+      return inTurn(state, action.turnId, (turn) => ({ ...turn, responseParts: [...turn.responseParts, action.part] }));
+    case 'chat/delta':
+    case 'chat/reasoning': {
+      const kind = action.type === 'chat/delta' ? 'markdown' : 'reasoning';
+      return inParts(state, action.turnId, (part) =>
+        part.kind === kind && part.id === action.partId ? { ...part, content: part.content + action.content } : part,
+      );
+    }
+    case 'chat/usage':
+      return inTurn(state, action.turnId, (turn) => ({ ...turn, usage: action.usage }));
+    case 'chat/turnComplete':
+      return ended(state, action.turnId, 'complete', action.duration);
+    case 'chat/turnCancelled':
+      return ended(state, action.turnId, 'cancelled', action.duration);
+    case 'chat/error':
+      return ended(state, action.turnId, 'error', action.duration, action.part);
+    case 'chat/truncated': {
+      const at = state.turns.findIndex((turn) => turn.id === action.turnId);
+      if (action.turnId !== undefined && at < 0) return state;
+      const { activeTurn: _dropped, ...rest } = state;
+      return { ...rest, turns: action.turnId === undefined ? [] : state.turns.slice(0, at + 1) };
+    }
+    case 'chat/toolCallStart': {
+      const { type: _type, turnId, ...name } = action;
+      return inTurn(state, turnId, (turn) => ({
+        ...turn,
+        responseParts: [...turn.responseParts, { kind: 'toolCall', toolCall: { ...name, status: 'streaming' } }],
+      }));
+    }
+    case 'chat/toolCallDelta':
+    case 'chat/toolCallReady':
+    case 'chat/toolCallConfirmed':
+    case 'chat/toolCallContentChanged':
+    case 'chat/toolCallComplete':
+      return inParts(state, action.turnId, (part) => {
+        if (part.kind !== 'toolCall' || part.toolCall.toolCallId !== action.toolCallId) return part;
+        const toolCall = changeCall(part.toolCall, action);
+        return toolCall === part.toolCall ? part : { ...part, toolCall };
+      });
+    case 'chat/inputRequested':
+      return requested(state, action.request);
+    case 'chat/inputCompleted':
+      return inParts(state, state.activeTurn?.id ?? '', (part) =>
+        part.kind === 'inputRequest' && part.response === undefined && part.request.id === action.requestId
+          ? { ...part, request: { ...part.request, ...(action.answers ? { answers: action.answers } : {}) }, response: action.response }
+          : part,
+      );
+    case 'chat/pendingMessageSet':
+      return withPending(state, action.kind, { id: action.id, message: action.message });
+    case 'chat/pendingMessageRemoved':
+      return withoutPending(state, action.kind, action.id);
+    case 'chat/draftChanged':
+      return { ...state, draft: action.draft };
+  }
+}
+
+type CallAction = Extract<ChatAction, { readonly toolCallId: string }>;
+
+function changeCall(call: ToolCallState, action: CallAction): ToolCallState {
+  const { toolCallId, toolName, displayName, contributor } = call;
+  const name = { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}) };
+  switch (action.type) {
+    case 'chat/toolCallStart':
+      return call;
+    case 'chat/toolCallDelta':
+      return call.status === 'streaming' ? { ...call, partialInput: (call.partialInput ?? '') + action.content } : call;
+    case 'chat/toolCallReady': {
+      if (call.status === 'completed' || call.status === 'cancelled') return call;
+      const { type: _type, turnId: _turnId, ...ready } = action;
+      if (ready.confirmed !== undefined) return { ...name, status: 'running', ...ready };
+      return { ...(call.status === 'pending-confirmation' ? call : {}), ...name, status: 'pending-confirmation', ...ready };
+    }
+    case 'chat/toolCallConfirmed': {
+      if (call.status !== 'pending-confirmation') return call;
+      const { invocationMessage, toolInput } = call;
+      const input = { invocationMessage, ...(toolInput === undefined ? {} : { toolInput }) };
+      const chosen = call.options?.find((option) => option.id === action.selectedOptionId);
+      const selected = chosen ? { selectedOption: chosen } : {};
+      if (action.approved) return { ...name, status: 'running', ...input, confirmed: action.confirmed ?? 'user-action', ...selected };
+      return { ...name, status: 'cancelled', ...input, reason: action.reason ?? 'denied', ...selected };
+    }
+    case 'chat/toolCallContentChanged':
+      return call.status === 'running' ? { ...call, content: action.content } : call;
+    case 'chat/toolCallComplete': {
+      if (call.status !== 'running' && call.status !== 'pending-confirmation') return call;
+      const { invocationMessage, toolInput } = call;
+      const running = call.status === 'running' ? call : undefined;
+      return {
+        ...name,
+        status: 'completed',
+        invocationMessage,
+        ...(toolInput === undefined ? {} : { toolInput }),
+        confirmed: running?.confirmed ?? 'not-needed',
+        ...(running?.selectedOption ? { selectedOption: running.selectedOption } : {}),
+        ...action.result,
+      };
+    }
+  }
+}
+
+/** Calls that are not over count as skipped. */
+function ended(state: ChatState, turnId: string, how: EndedTurn['state'], duration: number, last?: ResponsePart): ChatState {
+  const { activeTurn: active, ...rest } = state;
+  if (active?.id !== turnId) return state;
+  const settled = active.responseParts.map((part): ResponsePart => {
+    if (part.kind !== 'toolCall') return part;
+    const { toolCall: call } = part;
+    if (call.status === 'completed' || call.status === 'cancelled') return part;
+    const { toolCallId, toolName, displayName, contributor } = call;
+    const said = call.status === 'streaming' ? { invocationMessage: '' } : inputOf(call);
+    const name = { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}) };
+    return { kind: 'toolCall', toolCall: { ...name, status: 'cancelled', ...said, reason: 'skipped' } };
+  });
+  const responseParts = last ? [...settled, last] : settled;
+  return { ...rest, turns: [...state.turns, { ...active, responseParts, duration: Math.max(0, duration), state: how }] };
+}
+
+function inputOf({ invocationMessage, toolInput }: Exclude<ToolCallState, { status: 'streaming' | 'cancelled' }>) {
+  return { invocationMessage, ...(toolInput === undefined ? {} : { toolInput }) };
+}
+
+function requested(state: ChatState, request: InputRequest): ChatState {
+  const { activeTurn } = state;
+  if (!activeTurn) return state;
+  const isOpen = (part: ResponsePart) => part.kind === 'inputRequest' && part.response === undefined && part.request.id === request.id;
+  const part: ResponsePart = { kind: 'inputRequest', request };
+  const { responseParts: parts } = activeTurn;
+  const responseParts = parts.some(isOpen) ? parts.map((one) => (isOpen(one) ? part : one)) : [...parts, part];
+  return { ...state, status: state.status & ~STATUS.read, activeTurn: { ...activeTurn, responseParts } };
+}
+
+function activityOf(state: ChatState, failed: boolean): number {
+  if (failed) return STATUS.error;
+  if (!state.activeTurn) return STATUS.idle;
+  return state.activeTurn.responseParts.some(needsInput) ? STATUS.inputNeeded : STATUS.inProgress;
+}
+
+export function needsInput(part: ResponsePart): boolean {
+  if (part.kind === 'toolCall') return part.toolCall.status === 'pending-confirmation';
+  return part.kind === 'inputRequest' && part.response === undefined;
+}
+
+function inTurn(state: ChatState, turnId: string, change: (turn: ActiveTurn) => ActiveTurn): ChatState {
+  if (state.activeTurn?.id !== turnId) return state;
+  return { ...state, activeTurn: change(state.activeTurn) };
+}
+
+function inParts(state: ChatState, turnId: string, change: (part: ResponsePart) => ResponsePart): ChatState {
+  const turn = state.activeTurn;
+  if (turn?.id !== turnId) return state;
+  const responseParts = turn.responseParts.map(change);
+  if (responseParts.every((part, at) => part === turn.responseParts[at])) return state;
+  return { ...state, activeTurn: { ...turn, responseParts } };
+}
+
+function withPending(state: ChatState, kind: 'queued' | 'steering', entry: PendingMessage): ChatState {
+  if (kind === 'steering') return { ...state, steeringMessage: entry };
+  const queue = state.queuedMessages ?? [];
+  const isKnown = queue.some((one) => one.id === entry.id);
+  return { ...state, queuedMessages: isKnown ? queue.map((one) => (one.id === entry.id ? entry : one)) : [...queue, entry] };
+}
+
+function withoutPending(state: ChatState, kind: 'queued' | 'steering', id: string): ChatState {
+  if (kind === 'steering') {
+    if (state.steeringMessage?.id !== id) return state;
+    const { steeringMessage: _taken, ...rest } = state;
+    return rest;
+  }
+  const { queuedMessages, ...rest } = state;
+  const left = queuedMessages?.filter((one) => one.id !== id) ?? [];
+  if (left.length === (queuedMessages?.length ?? 0)) return state;
+  return left.length > 0 ? { ...rest, queuedMessages: left } : rest;
+}
+
+export function reduceSession(state: SessionState, action: SessionAction): SessionState {
+  switch (action.type) {
+    case 'session/ready': {
+      const { creationError: _over, ...rest } = state;
+      return { ...rest, lifecycle: 'ready' };
+    }
+    case 'session/creationFailed':
+      return { ...state, lifecycle: 'failed', creationError: action.error };
+    case 'session/titleChanged':
+      return action.title === state.title ? state : { ...state, title: action.title };
+    case 'session/activityChanged': {
+      const { activity: _before, ...rest } = state;
+      return action.activity === undefined ? rest : { ...rest, activity: action.activity };
+    }
+    case 'session/configChanged':
+      if (!state.config) return state;
+      return {
+        ...state,
+        config: { ...state.config, values: action.replace ? action.config : { ...state.config.values, ...action.config } },
+      };
+    case 'session/chatUpdated':
+      return { ...state, chats: state.chats.map((chat) => (chat.resource === action.chat ? { ...chat, ...action.changes } : chat)) };
+    case 'session/inputNeededSet':
+      return { ...state, inputNeeded: replacing(state.inputNeeded ?? [], action.request, (one) => one.id) };
+    case 'session/inputNeededRemoved':
+      return { ...state, inputNeeded: (state.inputNeeded ?? []).filter((one) => one.id !== action.id) };
+    case 'session/isReadChanged':
+      return withBit(state, STATUS.read, action.isRead);
+    case 'session/isArchivedChanged':
+      return withBit(state, STATUS.archived, action.isArchived);
+    case 'session/activeClientSet':
+      return { ...state, activeClients: replacing(state.activeClients, action.activeClient, (one) => one.clientId) };
+    case 'session/activeClientRemoved':
+      return { ...state, activeClients: state.activeClients.filter((one) => one.clientId !== action.clientId) };
+  }
+}
+
+function withBit(state: SessionState, bit: number, on: boolean): SessionState {
+  const status = on ? state.status | bit : state.status & ~bit;
+  return status === state.status ? state : { ...state, status };
+}
+
+function replacing<T>(list: readonly T[], entry: T, key: (one: T) => string): readonly T[] {
+  return list.some((one) => key(one) === key(entry)) ? list.map((one) => (key(one) === key(entry) ? entry : one)) : [...list, entry];
+}

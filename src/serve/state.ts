@@ -1,0 +1,312 @@
+/**
+ * The state that an agent host shares with its clients, and the actions that change it (docs/protocols/ahp.md). Only what Parley sends is typed: a client
+ * ignores what it does not know, and so do we. Texts are plain or markdown; times are ISO 8601, durations milliseconds.
+ */
+
+export type Text = string | { readonly markdown: string };
+
+export interface ErrorInfo {
+  readonly errorType: string;
+  readonly message: string;
+}
+
+export interface Message {
+  readonly text: string;
+  readonly origin: { readonly kind: string };
+  readonly attachments?: readonly unknown[];
+  readonly model?: { readonly id: string };
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** `edits` name contents that are read by `resourceRead`. */
+export interface FileSide {
+  readonly uri: string;
+  readonly content: { readonly uri: string };
+}
+export interface FileEdit {
+  readonly before?: FileSide;
+  readonly after?: FileSide;
+  readonly diff: { readonly added: number; readonly removed: number };
+}
+export type ResultContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'embeddedResource'; readonly data: string; readonly contentType: string }
+  | ({ readonly type: 'fileEdit' } & FileEdit);
+
+export interface ConfirmationOption {
+  readonly id: string;
+  readonly label: string;
+  readonly kind: 'approve' | 'deny';
+  readonly group?: number;
+}
+export type Confirmed = 'not-needed' | 'user-action' | 'setting';
+
+/** What a call asks for, while it waits for the user. */
+export interface Confirmation {
+  readonly confirmationTitle: Text;
+  readonly options?: readonly ConfirmationOption[];
+  readonly edits?: { readonly items: readonly FileEdit[] };
+}
+export interface CallResult {
+  readonly success: boolean;
+  readonly pastTenseMessage: Text;
+  readonly content?: readonly ResultContent[];
+  readonly error?: { readonly message: string };
+}
+
+interface CallName {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly displayName: string;
+  /** The client that runs it. */
+  readonly contributor?: { readonly kind: 'client'; readonly clientId: string };
+}
+interface CallInput {
+  readonly invocationMessage: Text;
+  readonly toolInput?: string;
+}
+export type ToolCallState =
+  | (CallName & { readonly status: 'streaming'; readonly partialInput?: string })
+  | (CallName & CallInput & Confirmation & { readonly status: 'pending-confirmation' })
+  | (CallName &
+      CallInput & {
+        readonly status: 'running';
+        readonly confirmed: Confirmed;
+        readonly selectedOption?: ConfirmationOption;
+        readonly content?: readonly ResultContent[];
+      })
+  | (CallName &
+      CallInput &
+      CallResult & { readonly status: 'completed'; readonly confirmed: Confirmed; readonly selectedOption?: ConfirmationOption })
+  | (CallName &
+      Partial<CallInput> & {
+        readonly status: 'cancelled';
+        readonly reason: 'denied' | 'skipped';
+        readonly selectedOption?: ConfirmationOption;
+      });
+
+export type Question = {
+  readonly id: string;
+  readonly title?: string;
+  readonly message: string;
+  readonly required?: boolean;
+} & (
+  | { readonly kind: 'text'; readonly format?: string; readonly min?: number; readonly max?: number; readonly defaultValue?: string }
+  | { readonly kind: 'number' | 'integer'; readonly min?: number; readonly max?: number; readonly defaultValue?: number }
+  | { readonly kind: 'boolean'; readonly defaultValue?: boolean }
+  | {
+      readonly kind: 'single-select' | 'multi-select';
+      readonly options: readonly {
+        readonly id: string;
+        readonly label: string;
+        readonly description?: string;
+        readonly recommended?: boolean;
+      }[];
+      readonly allowFreeformInput?: boolean;
+      readonly min?: number;
+      readonly max?: number;
+    }
+);
+export interface InputRequest {
+  readonly id: string;
+  readonly message: string;
+  readonly questions: readonly Question[];
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+export type InputResponse = 'accept' | 'decline' | 'cancel';
+
+export type ResponsePart =
+  | { readonly kind: 'markdown' | 'reasoning'; readonly id: string; readonly content: string }
+  | { readonly kind: 'toolCall'; readonly toolCall: ToolCallState }
+  | { readonly kind: 'inputRequest'; readonly request: InputRequest; readonly response?: InputResponse }
+  | { readonly kind: 'systemNotification'; readonly content: Text; readonly _meta?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'error'; readonly error: ErrorInfo };
+
+/** Tokens of one turn. */
+export interface TurnUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly model?: string;
+}
+export interface ActiveTurn {
+  readonly id: string;
+  readonly startedAt: string;
+  readonly message: Message;
+  readonly responseParts: readonly ResponsePart[];
+  readonly usage?: TurnUsage;
+}
+export interface EndedTurn extends ActiveTurn {
+  readonly duration: number;
+  readonly state: 'complete' | 'cancelled' | 'error';
+}
+export interface PendingMessage {
+  readonly id: string;
+  readonly message: Message;
+}
+
+/** Bits: what goes on, and what a client noted. */
+export const STATUS = { idle: 1, error: 2, inProgress: 8, inputNeeded: 24, activity: 31, read: 32, archived: 64 } as const;
+
+export interface ChatSummary {
+  readonly resource: string;
+  readonly title: string;
+  readonly status: number;
+  readonly modifiedAt: string;
+  readonly origin: { readonly kind: 'user' };
+}
+export interface ChatState extends ChatSummary {
+  readonly turns: readonly EndedTurn[];
+  readonly activeTurn?: ActiveTurn;
+  readonly steeringMessage?: PendingMessage;
+  readonly queuedMessages?: readonly PendingMessage[];
+  readonly draft?: unknown;
+}
+
+export type ChatAction =
+  | {
+      readonly type: 'chat/turnStarted';
+      readonly turnId: string;
+      readonly startedAt: string;
+      readonly message: Message;
+      readonly queuedMessageId?: string;
+    }
+  | { readonly type: 'chat/responsePart'; readonly turnId: string; readonly part: ResponsePart }
+  | { readonly type: 'chat/delta' | 'chat/reasoning'; readonly turnId: string; readonly partId: string; readonly content: string }
+  | { readonly type: 'chat/usage'; readonly turnId: string; readonly usage: TurnUsage }
+  | { readonly type: 'chat/turnComplete' | 'chat/turnCancelled'; readonly turnId: string; readonly duration: number }
+  | {
+      readonly type: 'chat/error';
+      readonly turnId: string;
+      readonly duration: number;
+      readonly part: { readonly kind: 'error'; readonly error: ErrorInfo };
+      /** The same for clients that know no part for it. */
+      readonly error: ErrorInfo;
+    }
+  | { readonly type: 'chat/truncated'; readonly turnId?: string }
+  | ({ readonly type: 'chat/toolCallStart'; readonly turnId: string } & CallName)
+  | { readonly type: 'chat/toolCallDelta'; readonly turnId: string; readonly toolCallId: string; readonly content: string }
+  | ({ readonly type: 'chat/toolCallReady'; readonly turnId: string; readonly toolCallId: string } & CallInput &
+      (({ readonly confirmed?: never } & Confirmation) | { readonly confirmed: Confirmed }))
+  | {
+      readonly type: 'chat/toolCallConfirmed';
+      readonly turnId: string;
+      readonly toolCallId: string;
+      readonly approved: boolean;
+      readonly confirmed?: Confirmed;
+      readonly reason?: 'denied' | 'skipped';
+      readonly selectedOptionId?: string;
+    }
+  | {
+      readonly type: 'chat/toolCallContentChanged';
+      readonly turnId: string;
+      readonly toolCallId: string;
+      readonly content: readonly ResultContent[];
+    }
+  | { readonly type: 'chat/toolCallComplete'; readonly turnId: string; readonly toolCallId: string; readonly result: CallResult }
+  | { readonly type: 'chat/inputRequested'; readonly turnId: string; readonly request: InputRequest }
+  | {
+      readonly type: 'chat/inputCompleted';
+      readonly requestId: string;
+      readonly response: InputResponse;
+      readonly answers?: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly type: 'chat/pendingMessageSet';
+      readonly kind: 'queued' | 'steering';
+      readonly id: string;
+      readonly message: Message;
+    }
+  | { readonly type: 'chat/pendingMessageRemoved'; readonly kind: 'queued' | 'steering'; readonly id: string }
+  | { readonly type: 'chat/draftChanged'; readonly draft?: unknown };
+
+export interface ConfigProperty {
+  readonly type: 'string' | 'boolean';
+  readonly title: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly enumLabels?: readonly string[];
+  readonly enumDescriptions?: readonly string[];
+  readonly sessionMutable: true;
+}
+export interface SessionConfig {
+  readonly schema: { readonly type: 'object'; readonly properties: Readonly<Record<string, ConfigProperty>> };
+  readonly values: Readonly<Record<string, string | boolean>>;
+}
+export interface ActiveClient {
+  readonly clientId: string;
+  readonly displayName?: string;
+  readonly tools: readonly ClientTool[];
+}
+export interface ClientTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
+}
+/** What a session waits for, for clients that do not follow its chat. */
+export type InputNeeded =
+  | {
+      readonly id: string;
+      readonly chat: string;
+      readonly kind: 'toolConfirmation';
+      readonly turnId: string;
+      readonly toolCall: ToolCallState;
+    }
+  | { readonly id: string; readonly chat: string; readonly kind: 'chatInput'; readonly request: InputRequest }
+  | {
+      readonly id: string;
+      readonly chat: string;
+      readonly kind: 'toolClientExecution';
+      readonly turnId: string;
+      readonly clientId: string;
+      readonly toolCall: ToolCallState;
+    };
+
+export interface SessionState {
+  readonly provider: string;
+  readonly title: string;
+  readonly status: number;
+  readonly lifecycle: 'creating' | 'ready' | 'failed';
+  readonly creationError?: ErrorInfo;
+  readonly workingDirectories: readonly string[];
+  readonly activeClients: readonly ActiveClient[];
+  readonly chats: readonly ChatSummary[];
+  readonly defaultChat: string;
+  readonly config?: SessionConfig;
+  readonly inputNeeded?: readonly InputNeeded[];
+  readonly activity?: string;
+}
+export type SessionAction =
+  | { readonly type: 'session/ready' }
+  | { readonly type: 'session/creationFailed'; readonly error: ErrorInfo }
+  | { readonly type: 'session/titleChanged'; readonly title: string }
+  | { readonly type: 'session/activityChanged'; readonly activity?: string }
+  | { readonly type: 'session/configChanged'; readonly config: Readonly<Record<string, string | boolean>>; readonly replace?: true }
+  | { readonly type: 'session/chatUpdated'; readonly chat: string; readonly changes: Partial<ChatSummary> }
+  | { readonly type: 'session/inputNeededSet'; readonly request: InputNeeded }
+  | { readonly type: 'session/inputNeededRemoved'; readonly id: string }
+  | { readonly type: 'session/isReadChanged'; readonly isRead: boolean }
+  | { readonly type: 'session/isArchivedChanged'; readonly isArchived: boolean }
+  | { readonly type: 'session/activeClientSet'; readonly activeClient: ActiveClient }
+  | { readonly type: 'session/activeClientRemoved'; readonly clientId: string };
+
+export interface AgentInfo {
+  readonly provider: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly models: readonly { readonly id: string; readonly provider: string; readonly name: string }[];
+  readonly capabilities: Readonly<Record<string, never>>;
+}
+export interface RootState {
+  readonly agents: readonly AgentInfo[];
+}
+export type RootAction = { readonly type: 'root/agentsChanged'; readonly agents: readonly AgentInfo[] };
+
+export interface SessionSummary {
+  readonly resource: string;
+  readonly provider: string;
+  readonly title: string;
+  readonly status: number;
+  readonly createdAt: string;
+  readonly modifiedAt: string;
+  readonly workingDirectories: readonly string[];
+}

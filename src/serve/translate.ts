@@ -1,0 +1,542 @@
+import { callWords } from '../session/callWords.ts';
+import { hunksOf } from '../session/hunks.ts';
+import type { Approval, Ask, Content, Diff, Field, Notice, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
+import { askTitle, findTerminal, titleOf } from '../session/select.ts';
+import { contentUri, fileUri } from './addresses.ts';
+import { reduceChat } from './reduce.ts';
+import type {
+  CallResult,
+  ChatAction,
+  ChatState,
+  ConfigProperty,
+  Confirmation,
+  ConfirmationOption,
+  Confirmed,
+  EndedTurn,
+  FileEdit,
+  InputRequest,
+  Message,
+  Question,
+  ResultContent,
+  SessionConfig,
+  ToolCallState,
+  TurnUsage,
+} from './state.ts';
+
+/*
+ * What a client is told so that its chat says what a session says. Only the difference between the two is told, whatever happened in between: the state
+ * that a new client is given and the actions that others have had cannot drift apart.
+ */
+
+/** Output of a command that runs, in UTF-16 units from its end. */
+const LIVE_TAIL = 4000;
+/** One text of a result, in UTF-16 units. */
+const LONGEST_TEXT = 64 * 1024;
+
+/** The actions that bring a chat to what its session is now. */
+export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
+  const told = new Telling(chat, session);
+  told.removedTurns();
+  for (const turn of told.untoldTurns()) told.turn(turn);
+  told.waiting();
+  return told.actions;
+}
+
+/** Follows its own actions, as a client does. */
+class Telling {
+  readonly actions: ChatAction[] = [];
+  readonly #session: Session;
+  #chat: ChatState;
+
+  constructor(chat: ChatState, session: Session) {
+    this.#chat = chat;
+    this.#session = session;
+  }
+
+  #tell(action: ChatAction): void {
+    this.actions.push(action);
+    this.#chat = reduceChat(this.#chat, action);
+  }
+
+  /** A turn that has ended here and is gone there was taken back, with all after it. */
+  removedTurns(): void {
+    const there = new Set(this.#session.turns.map((turn) => turn.id));
+    const at = this.#chat.turns.findIndex((turn) => !there.has(turn.id) && !isUnheard(turn));
+    if (at < 0) return;
+    const last = this.#chat.turns[at - 1];
+    this.#tell({ type: 'chat/truncated', ...(last ? { turnId: last.id } : {}) });
+  }
+
+  /** All turns after the last that is over here. What was stopped here may still run there. */
+  untoldTurns(): readonly Turn[] {
+    const told = new Set(this.#chat.turns.map((turn) => turn.id));
+    return this.#session.turns.slice(this.#session.turns.findLastIndex((turn) => told.has(turn.id)) + 1);
+  }
+
+  turn(turn: Turn): void {
+    const { activeTurn } = this.#chat;
+    if (activeTurn?.id !== turn.id) {
+      // A turn that begins while another is open here: the client's own waits in the queue.
+      if (activeTurn) this.#tell({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
+      const isQueued = this.#chat.queuedMessages?.some((one) => one.id === turn.id) ?? false;
+      const message = messageOf(turn.prompt);
+      this.#tell({
+        type: 'chat/turnStarted',
+        turnId: turn.id,
+        startedAt: iso(turn.startedAt),
+        message,
+        ...(isQueued ? { queuedMessageId: turn.id } : {}),
+      });
+    }
+    for (const part of turn.parts) this.#part(turn, part);
+    this.#questions(turn);
+    this.#usage(turn);
+    if (turn.status !== 'running') this.#end(turn);
+  }
+
+  #part(turn: Turn, part: Part): void {
+    const turnId = turn.id;
+    switch (part.kind) {
+      case 'text':
+      case 'thought':
+        // What a sub-agent says ends in the result of its call.
+        if (part.parent === undefined) this.#text(turnId, part.kind === 'text' ? 'markdown' : 'reasoning', part.id, part.text);
+        return;
+      case 'content':
+        return this.#text(turnId, 'markdown', part.id, contentText(part.content));
+      case 'call':
+        return this.#call(turnId, part.call);
+      case 'notice':
+        return this.#notification(turnId, part.id, part.notice);
+      case 'prompt':
+        if (!part.pending) this.#systemText(turnId, part.id, messageOf(part.content).text);
+        return;
+    }
+  }
+
+  /** A text that was said anew, instead of growing, becomes another part. */
+  #text(turnId: string, kind: 'markdown' | 'reasoning', id: string, text: string): void {
+    const parts = (this.#chat.activeTurn?.responseParts ?? []).flatMap((part) =>
+      part.kind === kind && (part.id === id || part.id.startsWith(`${id}~`)) ? [part] : [],
+    );
+    const last = parts.at(-1);
+    if (last?.content === text) return;
+    if (last && text.startsWith(last.content)) {
+      const type = kind === 'markdown' ? 'chat/delta' : 'chat/reasoning';
+      return this.#tell({ type, turnId, partId: last.id, content: text.slice(last.content.length) });
+    }
+    const partId = last ? `${id}~${parts.length}` : id;
+    this.#tell({ type: 'chat/responsePart', turnId, part: { kind, id: partId, content: text } });
+  }
+
+  #notification(turnId: string, id: string, notice: Notice): void {
+    this.#systemText(turnId, id, notice.text);
+  }
+
+  #systemText(turnId: string, id: string, content: string): void {
+    const isTold = this.#chat.activeTurn?.responseParts.some((part) => part.kind === 'systemNotification' && part._meta?.id === id);
+    if (!isTold) this.#tell({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
+  }
+
+  #call(turnId: string, call: ToolCall): void {
+    let known = this.#known(call.id);
+    const toolCallId = call.id;
+    if (!known) {
+      const displayName = call.title || call.name;
+      this.#tell({ type: 'chat/toolCallStart', turnId, toolCallId, toolName: call.name, displayName });
+      known = this.#known(call.id);
+    }
+    if (!known || known.status === 'completed' || known.status === 'cancelled') return;
+    const ask = this.#session.asks.find((one): one is Approval => one.kind === 'approval' && one.callId === call.id && !one.decision);
+    if (ask) return this.#confirmation(turnId, call, known, ask);
+    switch (call.status) {
+      case 'pending':
+        if (known.status === 'streaming') this.#input(turnId, call, known.partialInput ?? '');
+        return;
+      case 'waiting':
+        // The answer is on its way, or the call asks a question of its own.
+        if (known.status === 'pending-confirmation') return;
+        return this.#running(turnId, call, known);
+      case 'running':
+        return this.#running(turnId, call, known);
+      case 'rejected':
+        if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
+        return this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'denied' });
+      case 'cancelled':
+        if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
+        return this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'skipped' });
+      case 'done':
+      case 'ended':
+      case 'failed':
+        if (known.status !== 'running') this.#running(turnId, call, known);
+        return this.#tell({ type: 'chat/toolCallComplete', turnId, toolCallId, result: this.#result(call) });
+    }
+  }
+
+  #known(callId: string): ToolCallState | undefined {
+    for (const part of this.#chat.activeTurn?.responseParts ?? [])
+      if (part.kind === 'toolCall' && part.toolCall.toolCallId === callId) return part.toolCall;
+    return undefined;
+  }
+
+  #input(turnId: string, call: ToolCall, told: string): void {
+    const { inputText } = call;
+    if (inputText.length > told.length && inputText.startsWith(told))
+      this.#tell({ type: 'chat/toolCallDelta', turnId, toolCallId: call.id, content: inputText.slice(told.length) });
+  }
+
+  #confirmation(turnId: string, call: ToolCall, known: ToolCallState, ask: Approval): void {
+    const wanted = confirmationOf(ask, this.#session);
+    const same =
+      known.status === 'pending-confirmation' &&
+      JSON.stringify([known.confirmationTitle, known.options, known.edits]) ===
+        JSON.stringify([wanted.confirmationTitle, wanted.options, wanted.edits]);
+    if (!same) this.#ready(turnId, call, wanted, ask);
+  }
+
+  #ready(turnId: string, call: ToolCall, confirmation: Confirmation, ask?: Approval): void {
+    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : inputOf(call);
+    this.#tell({
+      type: 'chat/toolCallReady',
+      turnId,
+      toolCallId: call.id,
+      invocationMessage: this.#words(call, 'running'),
+      ...(toolInput === undefined ? {} : { toolInput }),
+      ...confirmation,
+    });
+  }
+
+  #running(turnId: string, call: ToolCall, known: ToolCallState): void {
+    const toolCallId = call.id;
+    const toolInput = inputOf(call);
+    const invocationMessage = this.#words(call, 'running');
+    if (known.status === 'pending-confirmation')
+      this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: true, confirmed: confirmedBy(call) });
+    else if (
+      known.status !== 'running' ||
+      known.toolInput !== toolInput ||
+      JSON.stringify(known.invocationMessage) !== JSON.stringify(invocationMessage)
+    ) {
+      const confirmed = known.status === 'running' ? known.confirmed : confirmedBy(call);
+      const input = toolInput === undefined ? {} : { toolInput };
+      this.#tell({ type: 'chat/toolCallReady', turnId, toolCallId, invocationMessage, ...input, confirmed });
+    }
+    const content = this.#content(call, LIVE_TAIL);
+    const now = this.#known(call.id);
+    if (now?.status === 'running' && JSON.stringify(content) !== JSON.stringify(now.content ?? []))
+      this.#tell({ type: 'chat/toolCallContentChanged', turnId, toolCallId, content });
+  }
+
+  #result(call: ToolCall): CallResult {
+    const content = this.#content(call, LONGEST_TEXT);
+    const error = call.status === 'failed' ? { error: { message: call.error?.message ?? 'The call failed.' } } : {};
+    return {
+      success: call.status !== 'failed',
+      pastTenseMessage: this.#words(call, call.status),
+      ...(content.length > 0 ? { content } : {}),
+      ...error,
+    };
+  }
+
+  #words(call: ToolCall, status: ToolCall['status']) {
+    const { verb, thing, code, place, problem } = callWords({ ...call, status }, this.#session);
+    const named = thing === undefined ? '' : code ? ` ${asCode(thing)}` : ` ${escaped(thing)}`;
+    return { markdown: `${escaped(verb)}${named}${place ? ` ${escaped(place)}` : ''}${problem ? ` · ${escaped(problem)}` : ''}` };
+  }
+
+  #content(call: ToolCall, longest: number): readonly ResultContent[] {
+    return call.output.flatMap((output, at): readonly ResultContent[] => {
+      const found = this.#output(call, output, at, longest);
+      return found ? [found] : [];
+    });
+  }
+
+  #output(call: ToolCall, output: Output, at: number, longest: number): ResultContent | undefined {
+    switch (output.kind) {
+      case 'diff':
+        return { type: 'fileEdit', ...fileEdit(output.diff, this.#session.id, call.id, at) };
+      case 'terminal': {
+        const terminal = findTerminal(this.#session, output.terminalId);
+        const text = terminal?.tail.slice(-longest) ?? '';
+        return text === '' ? undefined : { type: 'text', text };
+      }
+      case 'json':
+        return { type: 'text', text: JSON.stringify(output.value, undefined, 2).slice(0, LONGEST_TEXT) };
+      case 'content': {
+        const { content } = output;
+        if (content.type === 'image') return { type: 'embeddedResource', data: content.data, contentType: content.mime };
+        return { type: 'text', text: contentText(content).slice(0, LONGEST_TEXT) };
+      }
+    }
+  }
+
+  /** Questions, and approvals that belong to no call. */
+  #questions(turn: Turn): void {
+    const asks = this.#session.asks.filter((ask) => ask.turnId === turn.id && !ask.decision && !this.#isCallAsk(ask));
+    for (const ask of asks) {
+      const request = requestOf(ask, this.#session);
+      const open = this.#openRequest(ask.id);
+      if (JSON.stringify(open) !== JSON.stringify(request)) this.#tell({ type: 'chat/inputRequested', turnId: turn.id, request });
+    }
+    for (const part of this.#chat.activeTurn?.responseParts ?? []) {
+      if (part.kind !== 'inputRequest' || part.response !== undefined || asks.some((ask) => ask.id === part.request.id)) continue;
+      this.#tell({ type: 'chat/inputCompleted', requestId: part.request.id, response: 'cancel' });
+    }
+  }
+
+  #isCallAsk(ask: Ask): boolean {
+    return ask.kind === 'approval' && ask.callId !== undefined && this.#known(ask.callId) !== undefined;
+  }
+
+  #openRequest(id: string): InputRequest | undefined {
+    for (const part of this.#chat.activeTurn?.responseParts ?? []) {
+      if (part.kind !== 'inputRequest' || part.response !== undefined || part.request.id !== id) continue;
+      const { answers: _drafts, ...request } = part.request;
+      return request;
+    }
+    return undefined;
+  }
+
+  /** What is known of tokens is known of the conversation; the newest turn shows it. */
+  #usage(turn: Turn): void {
+    const { usage } = this.#session;
+    if (!usage || turn.status !== 'running') return;
+    const input = usage.input ?? usage.used;
+    const model = this.#session.options?.find((option) => option.about === 'model' && option.kind === 'choice');
+    const wanted: TurnUsage = {
+      ...(input === undefined ? {} : { inputTokens: input }),
+      ...(usage.output === undefined ? {} : { outputTokens: usage.output }),
+      ...(model?.kind === 'choice' ? { model: model.current } : {}),
+    };
+    const told = this.#chat.activeTurn?.usage;
+    if (JSON.stringify(told) !== JSON.stringify(wanted)) this.#tell({ type: 'chat/usage', turnId: turn.id, usage: wanted });
+  }
+
+  #end(turn: Turn): void {
+    const turnId = turn.id;
+    const duration = Math.max(0, (turn.endedAt ?? turn.startedAt) - turn.startedAt);
+    if (turn.status === 'done') return this.#tell({ type: 'chat/turnComplete', turnId, duration });
+    if (turn.status === 'cancelled') return this.#tell({ type: 'chat/turnCancelled', turnId, duration });
+    this.#tell(failure(turnId, duration, turn.error?.message ?? turn.stop ?? 'The turn failed.', turn.error?.code));
+  }
+
+  /** What waits for the turn to end, or for the agent to take it up. */
+  waiting(): void {
+    const { activeTurn } = this.#chat;
+    const running = this.#session.turns.findLast((turn) => turn.status === 'running');
+    const steering = running?.parts.findLast((part) => part.kind === 'prompt' && part.pending === true);
+    const told = this.#chat.steeringMessage;
+    if (told && told.id !== steering?.id) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
+    if (steering?.kind === 'prompt' && told?.id !== steering.id)
+      this.#tell({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: messageOf(steering.content) });
+    // The prompt of the turn that is open here waits there for its agent.
+    const queue = this.#session.queue.filter((prompt) => prompt.turnId !== activeTurn?.id);
+    for (const one of this.#chat.queuedMessages ?? [])
+      if (!queue.some((prompt) => prompt.turnId === one.id)) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
+    for (const prompt of queue)
+      if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
+        this.#tell({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: messageOf(prompt.content) });
+    // A prompt that nobody has taken up, with an agent that is gone, ends here.
+    const { link } = this.#session;
+    if (activeTurn && link.state === 'closed' && !this.#session.turns.some((turn) => turn.id === activeTurn.id))
+      this.#tell(failure(activeTurn.id, 0, link.detail ? `${link.reason}\n${link.detail}` : link.reason));
+  }
+}
+
+/** A prompt that ended before an agent heard of it stands in no session. */
+function isUnheard({ responseParts }: EndedTurn): boolean {
+  return responseParts.every((part) => part.kind === 'error');
+}
+
+export function failure(turnId: string, duration: number, message: string, code = 'agent'): ChatAction {
+  const error = { errorType: code, message };
+  return { type: 'chat/error', turnId, duration, part: { kind: 'error', error }, error };
+}
+
+function confirmedBy({ decision }: ToolCall): Confirmed {
+  if (decision?.kind !== 'approval') return 'not-needed';
+  return decision.by === 'rule' ? 'setting' : 'user-action';
+}
+
+/** A command as it is run; other input as JSON. */
+function inputOf(call: ToolCall): string | undefined {
+  if (call.input === undefined) return undefined;
+  const { command } = (call.input ?? {}) as { readonly command?: unknown };
+  const text = call.kind === 'execute' && typeof command === 'string' ? command : JSON.stringify(call.input, undefined, 2);
+  return text?.slice(0, LONGEST_TEXT);
+}
+
+function confirmationOf(ask: Approval, session: Session): Confirmation {
+  const title = askTitle(ask, session, 'Run in terminal');
+  const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
+    const kind = sideOf(option);
+    return kind === undefined ? [] : [{ id: option.id, label: option.label || option.id, kind, group: kind === 'approve' ? 0 : 1 }];
+  });
+  const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
+  const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));
+  return {
+    confirmationTitle: title,
+    ...(options.length > 0 ? { options } : {}),
+    ...(items.length > 0 ? { edits: { items } } : {}),
+  };
+}
+
+/** What an option of unknown meaning does nobody can say: it is not offered. */
+export function sideOf({ effect }: Option): 'approve' | 'deny' | undefined {
+  if (effect === 'allow_once' || effect === 'allow_always') return 'approve';
+  return effect === 'reject_once' || effect === 'reject_always' ? 'deny' : undefined;
+}
+
+function fileEdit(diff: Diff, sessionId: string, owner: string, at: number): FileEdit {
+  const uri = fileUri(diff.path);
+  const side = (which: 'before' | 'after') => ({ uri, content: { uri: contentUri({ sessionId, owner, at, side: which }, diff.path) } });
+  const { added, removed } = hunksOf(diff);
+  return {
+    ...(diff.before === null ? {} : { before: side('before') }),
+    ...(diff.after === null ? {} : { after: side('after') }),
+    diff: { added, removed },
+  };
+}
+
+/** The diffs that the addresses of one ask or call count. */
+export function diffsUnder(session: Session, owner: string): readonly (Diff | undefined)[] {
+  const ask = session.asks.find((one) => one.id === owner);
+  if (ask?.kind === 'approval' && ask.detail.type === 'edit') return ask.detail.diffs;
+  for (const turn of session.turns.toReversed())
+    for (const part of turn.parts)
+      if (part.kind === 'call' && part.call.id === owner)
+        return part.call.output.map((output) => (output.kind === 'diff' ? output.diff : undefined));
+  return [];
+}
+
+/** The id of the question that an approval without a call becomes. */
+export const APPROVAL_QUESTION = 'answer';
+
+function requestOf(ask: Ask, session: Session): InputRequest {
+  if (ask.kind === 'question') return { id: ask.id, message: ask.title, questions: ask.fields.map(questionOf) };
+  const { detail } = ask;
+  const about = detail.type === 'command' ? asCode(detail.command) : detail.type === 'text' ? detail.text : '';
+  const title = askTitle(ask, session, 'Run in terminal');
+  const options = ask.options.filter(sideOf).map(({ id, label }) => ({ id, label: label || id }));
+  return {
+    id: ask.id,
+    message: about === '' ? title : `${title}\n\n${about}`,
+    questions: [{ id: APPROVAL_QUESTION, kind: 'single-select', message: title, required: true, options }],
+  };
+}
+
+function questionOf(field: Field): Question {
+  const base = {
+    id: field.id,
+    title: field.label,
+    message: field.body ?? field.label,
+    ...(field.required ? { required: true } : {}),
+  };
+  const bounds = { ...(field.min === undefined ? {} : { min: field.min }), ...(field.max === undefined ? {} : { max: field.max }) };
+  const [initial] = field.initial ?? [];
+  if (field.choices?.length) {
+    const options = field.choices.map(({ label, description }) => ({
+      id: label,
+      label,
+      ...(description === undefined ? {} : { description }),
+      ...(field.initial?.includes(label) ? { recommended: true } : {}),
+    }));
+    const kind = field.many ? 'multi-select' : 'single-select';
+    return { ...base, kind, options, ...(field.free ? { allowFreeformInput: true } : {}), ...(field.many ? bounds : {}) };
+  }
+  switch (field.kind) {
+    case 'number':
+    case 'integer':
+      return { ...base, kind: field.kind, ...bounds, ...(initial === undefined ? {} : { defaultValue: Number(initial) }) };
+    case 'boolean':
+      return { ...base, kind: 'boolean', ...(initial === undefined ? {} : { defaultValue: initial === 'true' }) };
+    default: {
+      const format = field.kind === undefined || field.kind === 'text' ? {} : { format: field.kind };
+      return { ...base, kind: 'text', ...format, ...bounds, ...(initial === undefined ? {} : { defaultValue: initial }) };
+    }
+  }
+}
+
+/** Mode and options, as far as they can be chosen. */
+export function configOf({ mode, options = [] }: Session): SessionConfig {
+  const properties: Record<string, ConfigProperty> = {};
+  const values: Record<string, string | boolean> = {};
+  const choice = (
+    id: string,
+    title: string,
+    all: readonly { readonly value: string; readonly name: string; readonly description?: string }[],
+    current: string,
+  ) => {
+    properties[id] = {
+      type: 'string',
+      title,
+      enum: all.map((one) => one.value),
+      enumLabels: all.map((one) => one.name),
+      enumDescriptions: all.map((one) => one.description ?? ''),
+      sessionMutable: true,
+    };
+    values[id] = current;
+  };
+  for (const option of options) {
+    if (option.kind === 'choice') choice(option.id, option.name, option.choices, option.current);
+    else {
+      properties[option.id] = { type: 'boolean', title: option.name, sessionMutable: true };
+      values[option.id] = option.on;
+    }
+  }
+  if (mode)
+    choice(
+      MODE,
+      'Mode',
+      mode.all.map((one) => ({ ...one, value: one.id })),
+      mode.current,
+    );
+  return { schema: { type: 'object', properties }, values };
+}
+export const MODE = 'mode';
+
+/** A chat without a title is listed by a number that means nothing. */
+export function chatTitle(session: Session): string {
+  return titleOf(session) || session.agent.name;
+}
+
+export function messageOf(content: readonly Content[]): Message {
+  const text = content
+    .map((one) => contentText(one))
+    .filter(Boolean)
+    .join('\n\n');
+  return { text, origin: { kind: 'user' } };
+}
+
+function contentText(content: Content): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'file':
+      return `[${escaped(content.path)}](${fileUri(content.path)})`;
+    case 'link':
+      return `[${escaped(content.title ?? content.uri)}](${content.uri})`;
+    case 'image':
+    case 'audio':
+      return `(${content.mime})`;
+    case 'raw':
+      return content.label;
+  }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** As code, however many backquotes are in it. */
+function asCode(text: string): string {
+  const line = text.replace(/\s+/g, ' ').slice(0, 500);
+  let longest = 0;
+  for (const [run] of line.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  const fence = '`'.repeat(longest + 1);
+  return longest === 0 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+function escaped(text: string): string {
+  return text.slice(0, 500).replace(/[\\`*_{}[\]<>()#!|~]/g, '\\$&');
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import type { AgentHost, Connection } from '../../src/serve/host.ts';
+import { reduceChat, reduceSession } from '../../src/serve/reduce.ts';
+import type { ChatAction, ChatState, SessionAction, SessionState } from '../../src/serve/state.ts';
+
+interface Envelope {
+  readonly channel: string;
+  readonly action: { readonly type: string };
+  readonly serverSeq: number;
+  readonly origin?: { readonly clientId: string; readonly clientSeq: number };
+  readonly rejectionReason?: string;
+}
+interface Snapshot {
+  readonly resource: string;
+  readonly state: unknown;
+  readonly fromSeq: number;
+}
+type Message = {
+  readonly id?: number | null;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+};
+
+/** A client that holds what it was told: a snapshot, and the actions after it, in their order. */
+export class AhpClient {
+  readonly chats = new Map<string, ChatState>();
+  readonly sessions = new Map<string, SessionState>();
+  readonly refusals: string[] = [];
+  readonly notified: { readonly method: string; readonly params: Record<string, unknown> }[] = [];
+  readonly envelopes: Envelope[] = [];
+  readonly #host: AgentHost;
+  readonly #replies = new Map<number, (message: Message) => void>();
+  #connection: Connection | undefined;
+  #id = 0;
+  #clientSeq = 0;
+  seen = 0;
+
+  constructor(host: AgentHost) {
+    this.#host = host;
+  }
+
+  connect(): void {
+    this.#connection = this.#host.connect({ send: (text) => this.#receive(JSON.parse(text) as Message) });
+  }
+
+  disconnect(): void {
+    this.#connection?.closed();
+    this.#connection = undefined;
+  }
+
+  async open(clientId = 'window-1'): Promise<void> {
+    this.connect();
+    const params = { protocolVersions: ['0.9.0', '0.7.0'], clientId, clientInfo: { name: 'Test' }, initialSubscriptions: ['ahp-root://'] };
+    const { serverSeq } = (await this.ask('initialize', params)) as { serverSeq: number };
+    this.seen = serverSeq;
+  }
+
+  /** Rejects with the error's code and words. */
+  async ask(method: string, params: object = {}): Promise<unknown> {
+    this.#id += 1;
+    const id = this.#id;
+    const reply = new Promise<Message>((resolve) => this.#replies.set(id, resolve));
+    await this.raw(JSON.stringify({ jsonrpc: '2.0', id, method, params: { channel: 'ahp-root://', ...params } }));
+    const { result, error } = await reply;
+    if (error) throw Object.assign(new Error(`${error.code} ${error.message}`), { data: error.data });
+    return result;
+  }
+
+  async raw(text: string): Promise<void> {
+    await this.#connection?.receive(text);
+  }
+
+  async subscribe(channel: string): Promise<void> {
+    const { snapshot } = (await this.ask('subscribe', { channel })) as { snapshot: Snapshot };
+    this.#take(snapshot);
+  }
+
+  /** Comes back with what it has seen. True when the missed actions were told, false for new snapshots. */
+  async reconnect(): Promise<boolean> {
+    this.connect();
+    const subscriptions = ['ahp-root://', ...this.sessions.keys(), ...this.chats.keys()];
+    const found = (await this.ask('reconnect', { clientId: 'window-1', lastSeenServerSeq: this.seen, subscriptions })) as {
+      type: string;
+      actions?: readonly Envelope[];
+      snapshots?: readonly Snapshot[];
+    };
+    for (const envelope of found.actions ?? []) this.#apply(envelope);
+    for (const snapshot of found.snapshots ?? []) this.#take(snapshot);
+    return found.type === 'replay';
+  }
+
+  async dispatch(channel: string, action: object): Promise<void> {
+    this.#clientSeq += 1;
+    const params = { channel, clientSeq: this.#clientSeq, action };
+    await this.raw(JSON.stringify({ jsonrpc: '2.0', method: 'dispatchAction', params }));
+  }
+
+  #receive(message: Message): void {
+    if (message.method === 'action') return this.#apply(message.params as Envelope);
+    if (message.method !== undefined)
+      return void this.notified.push({ method: message.method, params: message.params as Record<string, unknown> });
+    this.#replies.get(message.id ?? -1)?.(message);
+  }
+
+  #take({ resource, state, fromSeq }: Snapshot): void {
+    this.seen = Math.max(this.seen, fromSeq);
+    if (resource.startsWith('ahp-chat:')) this.chats.set(resource, state as ChatState);
+    else if (!resource.startsWith('ahp-root')) this.sessions.set(resource, state as SessionState);
+  }
+
+  #apply(envelope: Envelope): void {
+    const { channel, action, serverSeq, rejectionReason } = envelope;
+    if (rejectionReason !== undefined) return void this.refusals.push(rejectionReason);
+    this.envelopes.push(envelope);
+    assert.ok(serverSeq > this.seen, `${serverSeq} after ${this.seen}`);
+    this.seen = serverSeq;
+    const chat = this.chats.get(channel);
+    if (chat) this.chats.set(channel, reduceChat(chat, action as ChatAction));
+    const session = this.sessions.get(channel);
+    if (session) this.sessions.set(channel, reduceSession(session, action as SessionAction));
+  }
+}

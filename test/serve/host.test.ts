@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../src/base/log.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
+import type { Profile } from '../../src/live/profiles.ts';
+import { Sessions } from '../../src/live/sessions.ts';
+import { agentHost } from '../../src/serve/host.ts';
+import { type ChatState, STATUS } from '../../src/serve/state.ts';
+import type { Approval, ToolCall } from '../../src/session/model.ts';
+import { scriptedProtocol } from '../live/scriptedProtocol.ts';
+import { AhpClient } from './ahpClient.ts';
+
+const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', args: [], env: {}, headers: {} };
+
+/** A host over one folder; `again` is what a restart makes of it. */
+function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve-'))) {
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const scripted = scriptedProtocol();
+  const journal = new Journal(path.join(folder, 'sessions'), silentLog);
+  let count = 0;
+  const sessions = new Sessions({
+    protocols: { scripted: scripted.protocol },
+    profile: (id) => (id === profile.id ? profile : undefined),
+    launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
+    ports: () => ({
+      tools: [],
+      files: { read: async () => '', write: async () => {} },
+      terminals: { create: () => Promise.reject(new Error('none')) },
+    }),
+    rules: () => [],
+    client: { name: 'Parley', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now: () => 1000,
+    newId: () => {
+      count += 1;
+      return `id-${count}`;
+    },
+    journal,
+    windowKey: 'host',
+  });
+  const host = agentHost({ sessions, journal, profiles: [profile], log: silentLog, now: () => 1000, version: '0' });
+  const end = async () => {
+    host.dispose();
+    sessions.dispose();
+    await sessions.gone();
+  };
+  t.after(end);
+  return { host, sessions, folder, end, last: scripted.last, conversations: scripted.conversations };
+}
+
+async function opened(t: TestContext) {
+  const served = hosting(t);
+  const client = new AhpClient(served.host);
+  await client.open();
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [`file://${served.folder}`] });
+  await client.subscribe(SESSION);
+  await client.subscribe(CHAT);
+  return { ...served, client, chat: () => client.chats.get(CHAT) as ChatState };
+}
+
+const prompt = (turnId: string, text = 'Do it') => ({
+  type: 'chat/turnStarted',
+  turnId,
+  startedAt: '2026-01-01T00:00:00Z',
+  message: { text, origin: { kind: 'user' } },
+});
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+const begun = (served: { readonly conversations: readonly unknown[] }, count = 1) => until(() => served.conversations.length >= count);
+const call: ToolCall = {
+  id: 'c',
+  name: 'Shell',
+  title: 'Shell',
+  kind: 'execute',
+  status: 'pending',
+  inputText: '',
+  output: [],
+  locations: [],
+};
+const approval: Approval = {
+  kind: 'approval',
+  id: 'a',
+  turnId: 't1',
+  callId: 'c',
+  title: 'npm test',
+  detail: { type: 'command', command: 'npm test' },
+  options: [
+    { id: 'always', label: 'Always', effect: 'allow_always' },
+    { id: 'once', label: 'Once', effect: 'allow_once' },
+    { id: 'no', label: 'No', effect: 'reject_once' },
+    { id: 'odd', label: 'Reject', effect: 'other' },
+  ],
+};
+async function asked(t: TestContext) {
+  const all = await opened(t);
+  await all.client.dispatch(CHAT, prompt('t1'));
+  await begun(all);
+  all.last().ready();
+  all.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
+  return { ...all, answers: () => all.last().heard.filter((intent) => intent.type === 'answer') };
+}
+const callIn = (chat: ChatState) => {
+  const part = (chat.activeTurn ?? chat.turns.at(-1))?.responseParts.find((one) => one.kind === 'toolCall');
+  return part?.kind === 'toolCall' ? part.toolCall : undefined;
+};
+
+test('a prompt starts the agent, which answers in the turn that the client named', async (t) => {
+  const { client, chat, conversations, last, ...rest } = await opened(t);
+  assert.equal(conversations.length, 0, 'choosing an agent starts none');
+  assert.equal(client.sessions.get(SESSION)?.lifecycle, 'ready');
+  await client.dispatch(CHAT, prompt('t1', 'Say hello'));
+  assert.equal(chat().activeTurn?.id, 't1');
+  assert.deepEqual(client.envelopes.at(-1)?.origin ?? client.envelopes.find((one) => one.channel === CHAT)?.origin, {
+    clientId: 'window-1',
+    clientSeq: 1,
+  });
+  await begun({ ...rest, conversations });
+  last().ready();
+  last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Hello' });
+  last().endTurn();
+  assert.deepEqual(
+    chat().turns.map(({ id, state, responseParts }) => ({ id, state, responseParts })),
+    [{ id: 't1', state: 'complete', responseParts: [{ kind: 'markdown', id: 'p', content: 'Hello' }] }],
+  );
+  assert.equal(client.sessions.get(SESSION)?.title, 'Say hello');
+  assert.ok(client.notified.some(({ method }) => method === 'root/sessionSummaryChanged'));
+});
+
+test("an approval is asked with the agent's own answers, and what is chosen reaches the agent", async (t) => {
+  const { client, chat, answers } = await asked(t);
+  const asking = callIn(chat());
+  assert.ok(asking?.status === 'pending-confirmation');
+  assert.deepEqual(
+    asking.options?.map(({ id, kind }) => [id, kind]),
+    [
+      ['always', 'approve'],
+      ['once', 'approve'],
+      ['no', 'deny'],
+    ],
+    'what nobody knows the meaning of is not offered',
+  );
+  assert.equal(client.sessions.get(SESSION)?.inputNeeded?.length, 1);
+  assert.equal(chat().status & STATUS.activity, STATUS.inputNeeded);
+  await client.dispatch(CHAT, {
+    type: 'chat/toolCallConfirmed',
+    turnId: 't1',
+    toolCallId: 'c',
+    approved: true,
+    selectedOptionId: 'always',
+  });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'always' } }]);
+  assert.equal(callIn(chat())?.status, 'running');
+  assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded, []);
+});
+
+test('an answer without an option takes the narrowest of its side', async (t) => {
+  const { client, answers } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
+});
+
+test('attack: an approval right behind a stop runs nothing', async (t) => {
+  const { client, chat, answers } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 10 });
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' });
+  assert.deepEqual(answers(), []);
+  assert.equal(client.refusals.length, 1);
+  assert.deepEqual([chat().turns.at(-1)?.state, callIn(chat())?.status], ['cancelled', 'cancelled']);
+});
+
+test('attack: answers that were not offered, for calls that do not wait, with other input, or from a replay are refused', async (t) => {
+  const { client, answers } = await asked(t);
+  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true };
+  for (const wrong of [
+    { ...confirmed, selectedOptionId: 'odd' },
+    { ...confirmed, selectedOptionId: 'no' },
+    { ...confirmed, selectedOptionId: 'none' },
+    { ...confirmed, toolCallId: 'other' },
+    { ...confirmed, turnId: 'other' },
+    { ...confirmed, editedToolInput: 'rm -rf /' },
+    { type: 'chat/inputCompleted', requestId: 'a', response: 'accept' },
+    { type: 'chat/toolCallComplete', turnId: 't1', toolCallId: 'c', result: { success: true, pastTenseMessage: '' } },
+    { type: 'no/such' },
+  ])
+    await client.dispatch(CHAT, wrong);
+  assert.equal(client.refusals.length, 9);
+  assert.deepEqual(answers(), []);
+  await client.dispatch(CHAT, { ...confirmed, approved: false });
+  await client.dispatch(CHAT, confirmed);
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'no' } }]);
+  assert.equal(client.refusals.length, 10);
+});
+
+test('of two clients the first answer counts, and the other sees it with its sender', async (t) => {
+  const { client, host, answers } = await asked(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  await other.subscribe(CHAT);
+  assert.equal(callIn(other.chats.get(CHAT) as ChatState)?.status, 'pending-confirmation');
+  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, selectedOptionId: 'once' };
+  await other.dispatch(CHAT, confirmed);
+  await client.dispatch(CHAT, { ...confirmed, selectedOptionId: 'always' });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
+  assert.equal(client.envelopes.findLast((one) => one.action.type === 'chat/toolCallConfirmed')?.origin?.clientId, 'window-2');
+  assert.deepEqual([client.refusals.length, other.refusals.length], [1, 0]);
+});
+
+test('a question goes out with its fields and comes back with its answers', async (t) => {
+  const { client, chat, last, ...rest } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const fields = [
+    { id: 'f', label: 'Which?', choices: [{ label: 'A' }, { label: 'B' }], free: true },
+    { id: 'g', label: 'How many?', kind: 'integer', min: 1 },
+  ] as const;
+  last().say({ type: 'ask.opened', ask: { kind: 'question', id: 'q', turnId: 't1', title: 'Tell me', fields } });
+  const part = chat().activeTurn?.responseParts.find((one) => one.kind === 'inputRequest');
+  assert.deepEqual(part?.kind === 'inputRequest' && part.request.questions.map(({ id, kind }) => [id, kind]), [
+    ['f', 'single-select'],
+    ['g', 'integer'],
+  ]);
+  const answers = {
+    f: { state: 'submitted', value: { kind: 'selected', value: 'B' } },
+    g: { state: 'submitted', value: { kind: 'number', value: 3 } },
+  };
+  await client.dispatch(CHAT, { type: 'chat/inputCompleted', requestId: 'q', response: 'accept', answers });
+  assert.deepEqual(last().heard.at(-1), { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { f: ['B'], g: ['3'] } } });
+});
+
+test('what a client says while a turn runs is queued, and starts its turn from there', async (t) => {
+  const { client, chat, last, ...rest } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const message = { text: 'And then', origin: { kind: 'user' } };
+  await client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
+  // This agent takes no steering.
+  await until(() => chat().steeringMessage === undefined && chat().queuedMessages?.[0]?.id === 's');
+  await client.dispatch(CHAT, prompt('t9'));
+  assert.deepEqual(client.refusals.length, 1, 'a second turn while one runs');
+  last().endTurn();
+  assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
+});
+
+test('an agent that cannot be started ends the turn with the reason, and the next prompt does not bring the old one', async (t) => {
+  const { client, chat, last, ...rest } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().say({ type: 'link.closed', reason: 'The program was not found', at: 1 });
+  const ended = chat().turns.at(-1);
+  assert.equal(ended?.state, 'error');
+  assert.deepEqual(ended?.responseParts.at(-1), { kind: 'error', error: { errorType: 'agent', message: 'The program was not found' } });
+  await client.dispatch(CHAT, prompt('t2', 'Again'));
+  await begun(rest, 2);
+  last().ready();
+  assert.deepEqual(
+    last()
+      .prompts()
+      .map((one) => one.turnId),
+    ['t2'],
+  );
+});
+
+test('the sessions come back after a restart, and go on with their agent', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Half' });
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  const { items } = (await client.ask('listSessions')) as { items: readonly { resource: string; title: string }[] };
+  assert.deepEqual(
+    items.map(({ resource, title }) => [resource, title]),
+    [[SESSION, 'Do it']],
+  );
+  await client.subscribe(SESSION);
+  await client.subscribe(CHAT);
+  const [turn] = client.chats.get(CHAT)?.turns ?? [];
+  assert.deepEqual([turn?.id, turn?.state, turn?.responseParts[0]], ['t1', 'error', { kind: 'markdown', id: 'p', content: 'Half' }]);
+  assert.equal(second.conversations.length, 0);
+  await client.dispatch(CHAT, prompt('t2'));
+  await begun(second);
+  second.last().ready();
+  second.last().endTurn();
+  assert.deepEqual(
+    client.chats.get(CHAT)?.turns.map(({ id, state }) => [id, state]),
+    [
+      ['t1', 'error'],
+      ['t2', 'complete'],
+    ],
+  );
+});
+
+test('attack: unknown versions, sessions and methods, broken messages and too many subscriptions are refused in words', async (t) => {
+  const { host } = hosting(t);
+  const client = new AhpClient(host);
+  client.connect();
+  await assert.rejects(client.ask('listSessions'), /-32600/);
+  await assert.rejects(client.ask('initialize', { protocolVersions: ['0.8.0', '2.0.0', 'x'], clientId: 'c' }), /-32005/);
+  assert.equal(await client.ask('ping'), null);
+  await client.open();
+  await assert.rejects(client.ask('subscribe', { channel: 'fake:/none' }), /-32001/);
+  await assert.rejects(client.ask('createSession', { channel: SESSION, provider: 'none' }), /-32002/);
+  await assert.rejects(client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: ['http://x/'] }), /-32602/);
+  await assert.rejects(client.ask('resourceRead', { uri: 'file:///etc/passwd' }), /-32008/);
+  await assert.rejects(client.ask('resourceRead', { uri: 'parley-content:/%ZZ' }), /-32008/);
+  await assert.rejects(client.ask('createTerminal'), /-32601/);
+  for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) await client.raw(text);
+  await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
+  assert.equal(client.refusals.length, 1);
+  for (let at = 0; at < 10_000; at += 1) await client.ask('subscribe', { channel: 'ahp-root://' });
+});
+
+test('snapshot and actions are the same state after every message, however often the connection is lost', async (t) => {
+  for (let seed = 1; seed <= 20; seed += 1) await randomRun(t, seed);
+});
+
+/** A conversation by chance, with a client that loses its connection by chance: what it holds is what a new client is given. */
+async function randomRun(t: TestContext, seed: number): Promise<void> {
+  let state = seed * 2654435761;
+  const chance = (most: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state % most;
+  };
+  const { client, host, last, ...rest } = await opened(t);
+  let isHere = true;
+  let turns = 0;
+  let asks = 0;
+  const running = () => rest.sessions.get(SESSION.split('/')[1] ?? '')?.store.now.turns.at(-1);
+  for (let step = 0; step < 60; step += 1) {
+    const turn = running();
+    const turnId = turn?.id ?? '';
+    const isRunning = turn?.status === 'running';
+    if (chance(6) === 0) {
+      if (isHere) client.disconnect();
+      else await client.reconnect();
+      isHere = !isHere;
+    } else if (!isRunning && isHere && rest.conversations.length === 0) {
+      turns += 1;
+      await client.dispatch(CHAT, prompt(`t${turns}`));
+      await begun(rest);
+      last().ready();
+    } else if (!isRunning) {
+      turns += 1;
+      const content = [{ type: 'text', text: 'x' }] as const;
+      rest.sessions.get(SESSION.split('/')[1] ?? '')?.send({ type: 'prompt', turnId: `t${turns}`, content });
+    } else {
+      const callId = `c${chance(3)}-${turns}`;
+      const statuses = ['pending', 'running', 'done', 'failed', 'rejected', 'cancelled'] as const;
+      const status = statuses[chance(statuses.length)] ?? 'pending';
+      switch (chance(8)) {
+        case 0:
+          last().say({ type: 'part.added', turnId, part: { kind: 'call', id: callId, call: { ...call, id: callId } } });
+          break;
+        case 1:
+          last().say({ type: 'call.changed', turnId, callId, change: { status, input: { command: `run ${step}` } } });
+          break;
+        case 2:
+          asks += 1;
+          last().say({ type: 'ask.opened', ask: { ...approval, id: `a${asks}`, turnId, callId } });
+          break;
+        case 3:
+          last().say({ type: 'ask.closed', askId: `a${asks}`, how: 'withdrawn' });
+          break;
+        case 4:
+          last().say({ type: 'text.set', turnId, partId: 'p', text: `anew ${step}` });
+          break;
+        case 5:
+          last().endTurn((['done', 'cancelled', 'failed'] as const)[chance(3)]);
+          break;
+        default:
+          last().say({ type: 'text.delta', turnId, kind: chance(2) ? 'text' : 'thought', partId: `p${chance(2)}`, text: `${step} ` });
+      }
+    }
+  }
+  if (!isHere) await client.reconnect();
+  const fresh = new AhpClient(host);
+  await fresh.open('window-2');
+  await fresh.subscribe(SESSION);
+  await fresh.subscribe(CHAT);
+  const timeless = (chat: ChatState | undefined) => ({ ...chat, modifiedAt: '' });
+  assert.deepEqual(timeless(client.chats.get(CHAT)), timeless(fresh.chats.get(CHAT)), `seed ${seed}`);
+  const open = fresh.chats
+    .get(CHAT)
+    ?.activeTurn?.responseParts.filter((part) => part.kind === 'toolCall' && part.toolCall.status === 'pending-confirmation');
+  assert.equal(fresh.sessions.get(SESSION)?.inputNeeded?.length ?? 0, open?.length ?? 0, `seed ${seed}`);
+  assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded ?? [], fresh.sessions.get(SESSION)?.inputNeeded ?? []);
+  await rest.end();
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
+
+/* The host as a process, with the included agent. */
+
+const PARLEY = path.resolve('dist/parley.js');
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly address: string;
+  readonly token: string;
+}
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-serve-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+function run(t: TestContext, folder: string, ...args: readonly string[]) {
+  const child = spawn(process.execPath, [PARLEY, 'serve', '--data', path.join(folder, 'data'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, HOME: folder, USERPROFILE: folder },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+async function started(t: TestContext, folder: string, ...args: readonly string[]): Promise<Started> {
+  const child = run(t, folder, ...args);
+  for await (const line of createInterface({ input: child.stdout })) return { child, ...(JSON.parse(line) as Omit<Started, 'child'>) };
+  throw new Error('the host ended before it said where it is');
+}
+
+/** The status with which a connection is refused. */
+async function refusedWith(
+  address: string,
+  options: { readonly origin?: string; readonly headers?: Record<string, string> } = {},
+): Promise<number | undefined> {
+  const socket = new WebSocket(address, options);
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    socket.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+    socket.on('open', () => reject(new Error('it was let in')));
+    socket.on('error', () => {});
+  });
+  socket.terminate();
+  return status;
+}
+
+/** A line to the host, and all that it has said. */
+async function connected({ address, token }: Started) {
+  const socket = new WebSocket(`${address}/?tkn=${token}`);
+  await once(socket, 'open');
+  const heard: { id?: number; result?: unknown; method?: string; params?: { action?: { type: string } & Record<string, unknown> } }[] = [];
+  let id = 0;
+  const wakers = new Set<() => void>();
+  socket.on('message', (data) => {
+    heard.push(JSON.parse(String(data)));
+    for (const wake of wakers) wake();
+  });
+  const until = async (holds: () => boolean) => {
+    while (!holds()) {
+      await new Promise<void>((resolve) => wakers.add(resolve));
+      wakers.clear();
+    }
+  };
+  return {
+    socket,
+    heard,
+    until,
+    actions: () => heard.flatMap((one) => one.params?.action ?? []),
+    ask: async (method: string, params: object = {}) => {
+      id += 1;
+      const mine = id;
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: mine, method, params: { channel: 'ahp-root://', ...params } }));
+      await until(() => heard.some((one) => one.id === mine));
+      return heard.find((one) => one.id === mine)?.result;
+    },
+    dispatch: (channel: string, action: object) =>
+      socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'dispatchAction', params: { channel, clientSeq: 1, action } })),
+  };
+}
+
+test('a turn of the included agent goes to a client, and its session is there after a restart', async (t) => {
+  const folder = folderOf(t);
+  const host = await started(t, folder);
+  const client = await connected(host);
+  await client.ask('initialize', { protocolVersions: ['1.0.0', '0.9.0'], clientId: 'c', initialSubscriptions: ['ahp-root://'] });
+  const session = 'parley-agent:/11112222-3333-4444-5555-666677778888';
+  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [`file://${folder}`] });
+  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
+  const chat = snapshot.state.defaultChat;
+  await client.ask('subscribe', { channel: chat });
+  const message = { text: 'hello', origin: { kind: 'user' } };
+  client.dispatch(chat, { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date(0).toISOString(), message });
+  await client.until(() => client.actions().some(({ type }) => type === 'chat/turnComplete'));
+  assert.ok(client.actions().some(({ type }) => type === 'chat/responsePart'));
+  const closed = once(client.socket, 'close');
+  host.child.kill('SIGTERM');
+  assert.equal((await closed)[0], 1001, 'a clean end tells its clients');
+  assert.equal((await once(host.child, 'exit'))[0], 0);
+  const again = await connected(await started(t, folder));
+  await again.ask('initialize', { protocolVersions: ['0.9.0'], clientId: 'c' });
+  const { items } = (await again.ask('listSessions')) as { items: readonly { resource: string; title: string }[] };
+  assert.deepEqual(
+    items.map(({ resource, title }) => [resource, title]),
+    [[session, 'hello']],
+  );
+});
+
+test('attack: nobody gets in without the token, from a web page or by another name of the computer', async (t) => {
+  const host = await started(t, folderOf(t));
+  const good = `${host.address}/?tkn=${host.token}`;
+  assert.equal(await refusedWith(host.address), 403);
+  assert.equal(await refusedWith(`${host.address}/?tkn=`), 403);
+  assert.equal(await refusedWith(`${host.address}/?tkn=${host.token.slice(1)}`), 403);
+  assert.equal(await refusedWith(good, { origin: 'https://example.com' }), 403);
+  assert.equal(await refusedWith(good, { origin: 'http://localhost:3000' }), 403);
+  assert.equal(await refusedWith(good, { headers: { host: 'evil.example:80' } }), 403);
+  const socket = new WebSocket(good, { origin: 'vscode-file://vscode-app' });
+  await once(socket, 'open');
+  socket.terminate();
+});
+
+test('attack: the token is in no log, and what names it can be read by its owner only', async (t) => {
+  const folder = folderOf(t);
+  const host = await started(t, folder);
+  let log = '';
+  host.child.stderr?.on('data', (data) => {
+    log += String(data);
+  });
+  await refusedWith(`${host.address}/?tkn=wrong`);
+  const file = path.join(folder, 'data', 'host.json');
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).token, host.token);
+  if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o077, 0);
+  host.child.kill('SIGTERM');
+  await once(host.child, 'exit');
+  assert.ok(!log.includes(host.token));
+  assert.equal(existsSync(file), false);
+});
+
+test('a second host on the same conversations says who has them, and ends', async (t) => {
+  const folder = folderOf(t);
+  const host = await started(t, folder);
+  const second = run(t, folder);
+  let log = '';
+  second.stderr.on('data', (data) => {
+    log += String(data);
+  });
+  assert.equal((await once(second, 'close'))[0], 1);
+  assert.match(log, new RegExp(`Another host uses .* \\(process ${host.child.pid}\\)`));
+});
+
+test('arguments that are off end with a sentence and the usage', async (t) => {
+  for (const [args, words] of [
+    [['--port', 'x'], /--port takes a number/],
+    [['--port', '99999'], /--port takes a number/],
+    [['--socket', '/x', '--port', '1'], /either --socket or a port/],
+    [['--profile', '/none.json'], /none\.json/],
+    [['--other'], /other/],
+  ] as const) {
+    const child = run(t, folderOf(t), ...args);
+    let log = '';
+    child.stderr.on('data', (data) => {
+      log += String(data);
+    });
+    assert.equal((await once(child, 'close'))[0], 2);
+    assert.match(log, words);
+    assert.match(log, /usage: parley serve/);
+  }
+});
