@@ -105,7 +105,7 @@ async function main(): Promise<number> {
   const journal = new Journal(path.join(data, 'sessions'), log);
   const find = (id: string) => profiles.find((one) => one.id === id);
   const sessions = new Sessions({
-    protocols,
+    protocols: () => protocols,
     profile: find,
     launch: async (profile, { cwd }) => launchOf(profile, profile.cwd ?? cwd),
     ports: ({ cwd }) => ({

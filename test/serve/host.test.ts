@@ -24,7 +24,7 @@ function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve
   const journal = new Journal(path.join(folder, 'sessions'), silentLog);
   let count = 0;
   const sessions = new Sessions({
-    protocols: { scripted: scripted.protocol },
+    protocols: () => ({ scripted: scripted.protocol }),
     profile: (id) => (id === profile.id ? profile : undefined),
     launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
     ports: () => ({

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { diskFiles } from '../../../src/headless/diskFiles.ts';
+import { diskFiles } from '../../../src/live/diskFiles.ts';
 import { slice } from '../../../src/protocols/acp/files.ts';
 import { pathBelow, placeOf } from '../../../src/protocols/paths.ts';
 import type { Files } from '../../../src/protocols/ports.ts';
