@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { diskFiles } from '../../src/live/diskFiles.ts';
 import { headlessTools } from '../../src/headless/tools.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
+import { diskFiles } from '../../src/live/diskFiles.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
 import type { Launch, Protocol, Resume } from '../../src/protocols/adapter.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
