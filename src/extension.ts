@@ -31,7 +31,8 @@ import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { Journal } from './live/journal/journal.ts';
-import { ChangeSets } from './live/review/changeSets.ts';
+import { Amendments } from './live/review/amendments.ts';
+import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
 
 /** Milliseconds that settings which are written one after another are gathered. */
@@ -102,15 +103,9 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
       windowKey: windowKey(),
     }),
   );
-  const changeSets = life.own(
-    new ChangeSets(
-      sessions,
-      path.join(context.globalStorageUri.fsPath, 'review'),
-      fileEffects,
-      (id, event) => sessions.get(id)?.publishFiles(event),
-      log,
-    ),
-  );
+  const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
+  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, publish, log));
+  life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
   return { output, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
@@ -121,7 +116,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const inputs = life.own(new QuickInputs());
   const rules = new Rules(core.rules, sessions, inputs);
-  const review = life.own(new Review(sessions, core.documents, log));
+  const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
   const starter = new Starter(sessions, agents, inputs, log);
   const typing = new Typing(Date.now);

@@ -5,7 +5,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
-import { changedFiles } from '../session/select.ts';
+import { turnFiles } from '../session/select.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -156,9 +156,10 @@ function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) 
   return {
     'parley.reviewChanges': async () => {
       const session = activeOf(sessions);
-      const turn = session?.store.now.turns.findLast((one) => changedFiles(one).length > 0);
+      const turn = session?.store.now.turns.findLast((one) => turnFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
+    'parley.toggleHunk': (uri?: unknown, line?: unknown) => review.toggleHunk(uri, line),
     'parley.keepHunk': (uri?: unknown, line?: unknown) => changes.settleHunk('keep', uri, line),
     'parley.undoHunk': (uri?: unknown, line?: unknown) => changes.settleHunk('undo', uri, line),
     'parley.nextHunk': () => changes.go(1),

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { canStop, changedFiles, openApprovals } from '../session/select.ts';
+import { canStop, openApprovals, turnFiles } from '../session/select.ts';
 import type { Review } from './review/review.ts';
 
 /** Keeps the context keys in step that menus, keybindings and enablements look at. */
@@ -26,7 +26,7 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
     set('canForget', offers.forget ?? false);
     set('canSignOut', offers.signOut ?? false);
     set('hasCommands', (session?.commands.length ?? 0) > 0);
-    set('hasChanges', session?.turns.some((turn) => changedFiles(turn).length > 0) ?? false);
+    set('hasChanges', session?.turns.some((turn) => turnFiles(turn).length > 0) ?? false);
     set(
       'asks',
       all.reduce((sum, one) => sum + one.asks.length, 0),
@@ -37,6 +37,7 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   const updateDiff = () => {
     const subject = review.active;
     set('diffAwaits', subject?.kind === 'ask');
+    set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
     set('diffReverts', subject?.kind === 'turn');
   };
   life.own(desk.onChange((_, { event }) => matters(event) && update()));

@@ -99,8 +99,8 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit({ type: 'title.set', title, copyOf });
   }
 
-  /** What a turn has changed was found out, or decided. */
-  publishFiles(event: Extract<SessionEvent, { readonly type: 'turn.files' }>): void {
+  /** The review of files found or decided something. */
+  publish(event: Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>): void {
     this.#emit(event);
   }
 
@@ -168,7 +168,7 @@ export class LiveSession implements HostedSession, Disposable {
       case 'answer':
         return this.#answer(intent.askId, intent.answer, 'user');
       case 'revise':
-        return this.#emit({ type: 'ask.revised', askId: intent.askId, diff: intent.diff });
+        return this.#emit({ type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
       case 'stopCall':
       case 'stopTerminal':
       case 'setMode':
@@ -396,7 +396,12 @@ export class LiveSession implements HostedSession, Disposable {
 
   #sendPrompt(prompt: QueuedPrompt, wasQueued: boolean): void {
     if (wasQueued) this.#setQueue(without(this.store.now.queue, prompt.turnId));
-    this.#adapter?.send(asCommand(prompt, this.store.now.commands));
+    const intent = asCommand(prompt, this.store.now.commands);
+    const { corrections = [] } = this.store.now;
+    // A command has no place for them: they wait for the next prompt.
+    if (intent.type !== 'prompt' || corrections.length === 0) return this.#adapter?.send(intent);
+    this.#emit({ type: 'corrections.set', texts: [] });
+    this.#adapter?.send({ ...intent, content: [...intent.content, { type: 'text', text: corrections.join('\n\n') }] });
   }
 
   #isPrepared(turnId: TurnId): boolean {

@@ -1,6 +1,7 @@
 import { t } from '../base/l10n.ts';
 import { hunksOf } from './hunks.ts';
 import type { Approval, Diff, Session } from './model.ts';
+import { shownDiffs } from './proposal.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
 
 /** What an approval asks, in one order of words for every agent. */
@@ -26,7 +27,7 @@ export function approvalHeading(ask: Approval, session: Pick<Session, 'cwd' | 't
         : { action: t('Run in terminal'), subject: command };
     }
     case 'edit':
-      return editHeading(ask, ask.revised ? [ask.revised] : detail.diffs, session);
+      return editHeading(ask, shownDiffs(ask, detail.diffs), session);
     case 'mcp':
       return { action: t('Use {0} of {1}', detail.tool, detail.server) };
     case 'text':

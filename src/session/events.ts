@@ -82,9 +82,10 @@ export type SessionEvent =
   | { readonly type: 'ask.changed'; readonly ask: Ask }
   /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
   | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }
-  /** The user has changed what is proposed, or, null, has taken that back. */
-  | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diff: Diff | null }
+  /** The user has changed what is proposed; without diffs it is as it was proposed. */
+  | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diffs: readonly Diff[] }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
+  | { readonly type: 'corrections.set'; readonly texts: readonly string[] }
   | { readonly type: 'queue.set'; readonly queue: readonly QueuedPrompt[] }
   | { readonly type: 'plan.set'; readonly plan: Plan | null }
   | { readonly type: 'commands.set'; readonly commands: readonly Command[] }

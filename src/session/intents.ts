@@ -22,8 +22,8 @@ export type Intent =
   | { readonly type: 'stopCall'; readonly callId: CallId }
   | { readonly type: 'stopTerminal'; readonly terminalId: string }
   | { readonly type: 'answer'; readonly askId: AskId; readonly answer: Answer }
-  /** What is proposed was changed before the answer; null: it is as it was proposed. */
-  | { readonly type: 'revise'; readonly askId: AskId; readonly diff: Diff | null }
+  /** What is proposed was changed before the answer; without diffs it is as it was proposed. */
+  | { readonly type: 'revise'; readonly askId: AskId; readonly diffs: readonly Diff[] }
   | { readonly type: 'setMode'; readonly modeId: string }
   /** A boolean for a switch, a choice's value for a choice. */
   | { readonly type: 'setOption'; readonly optionId: string; readonly value: string | boolean };

@@ -15,6 +15,8 @@ export interface Session {
   readonly link: Link;
   readonly turns: readonly Turn[];
   readonly asks: readonly Ask[];
+  /** What the agent is told with the next prompt: where files differ from what it wrote. */
+  readonly corrections?: readonly string[];
   /** Prompts that wait for a turn to end, or for the user, oldest first. */
   readonly queue: readonly QueuedPrompt[];
   readonly plan?: Plan;
@@ -248,8 +250,11 @@ export interface Approval {
   readonly options: readonly Option[];
   /** The user may change the proposed text before allowing it. */
   readonly editable?: true;
-  /** What they have made of it so far, whole: an allowance applies this. */
-  readonly revised?: Diff;
+  /**
+   * What they have made of its files so far, whole, by the paths of the proposal. An allowance applies this: where it is not `editable`, after the
+   * agent has made its edit.
+   */
+  readonly revised?: readonly Diff[];
   /** Words with a rejection would reach nobody. */
   readonly wordless?: true;
   /** Parley's own, not the agent's. */

@@ -1,5 +1,5 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { CallId, Decision, Part, PartId, ToolCall, Turn } from './model.ts';
+import type { CallId, Decision, Diff, Part, PartId, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
@@ -57,12 +57,24 @@ export function setText(turn: Turn, id: PartId, text: string): Turn {
 export function changeCall(turn: Turn, id: CallId, change: CallChange, at?: number): Turn {
   return inCall(turn, id, (call) => {
     const changed = (Object.keys(change) as (keyof CallChange)[]).some((key) => change[key] !== undefined && change[key] !== call[key]);
-    return changed ? timed(call, { ...call, ...change }, at) : call;
+    return changed ? timed(call, withRejected(call, { ...call, ...change }), at) : call;
   });
 }
 
-export function decideCall(turn: Turn, id: CallId, decision: Decision): Turn {
-  return inCall(turn, id, (call) => ({ ...call, decision }));
+/** What was rejected can still be looked at, whatever the agent reports of the call afterwards. */
+function withRejected(before: ToolCall, call: ToolCall): ToolCall {
+  const isRejected = before.decision?.kind === 'approval' && before.decision.effect.startsWith('reject');
+  if (!isRejected || call.output.some((one) => one.kind === 'diff')) return call;
+  return { ...call, output: [...call.output, ...before.output.filter((one) => one.kind === 'diff')] };
+}
+
+/** `proposed`: the diffs of an edit that was decided. */
+export function decideCall(turn: Turn, id: CallId, decision: Decision, proposed: readonly Diff[]): Turn {
+  return inCall(turn, id, (call) => {
+    const isRejected = decision.kind === 'approval' && decision.effect.startsWith('reject');
+    if (!isRejected || call.output.some((one) => one.kind === 'diff')) return { ...call, decision };
+    return { ...call, decision, output: [...call.output, ...proposed.map((diff) => ({ kind: 'diff' as const, diff }))] };
+  });
 }
 
 export function carryOut(turn: Turn, id: CallId): Turn {

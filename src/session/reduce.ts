@@ -124,13 +124,18 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'ask.opened':
       return openAsk(session, event.ask);
     case 'ask.revised':
-      return reviseAsk(session, event.askId, event.diff);
+      return reviseAsk(session, event.askId, event.diffs);
     case 'ask.changed':
       return changeAsk(session, event.ask);
     case 'ask.decided':
       return decideAsk(session, event.askId, event.decision);
     case 'ask.closed':
       return closeAsk(session, event);
+    case 'corrections.set': {
+      const { corrections = [], ...rest } = session;
+      if (event.texts.length === 0) return corrections.length === 0 ? session : rest;
+      return { ...rest, corrections: event.texts };
+    }
     case 'queue.set':
       return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
     case 'plan.set': {
@@ -321,12 +326,12 @@ function openAsk(session: Session, ask: Ask): Session {
   return { ...session, asks: [...session.asks, ask] };
 }
 
-function reviseAsk(session: Session, id: AskId, diff: Diff | null): Session {
+function reviseAsk(session: Session, id: AskId, diffs: readonly Diff[]): Session {
   const at = session.asks.findIndex((ask) => ask.id === id);
   const ask = session.asks[at];
-  if (ask?.kind !== 'approval' || !ask.editable || (diff === null && !ask.revised)) return session;
+  if (ask?.kind !== 'approval' || ask.detail.type !== 'edit' || (diffs.length === 0 && !ask.revised)) return session;
   const { revised: _, ...proposed } = ask;
-  return { ...session, asks: session.asks.with(at, diff === null ? proposed : { ...proposed, revised: diff }) };
+  return { ...session, asks: session.asks.with(at, diffs.length === 0 ? proposed : { ...proposed, revised: diffs }) };
 }
 
 /** What the user made of the proposal so far stays. */
@@ -350,7 +355,8 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   const closed = withAsks(session, (one) => one.id !== askId);
   const { callId, turnId, decision } = ask ?? {};
   if (how === 'withdrawn' || callId === undefined || turnId === undefined || !decision) return closed;
-  return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision));
+  const proposed = ask?.kind === 'approval' && ask.detail.type === 'edit' ? ask.detail.diffs : [];
+  return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision, proposed));
 }
 
 function withAsks(session: Session, keep: (ask: Ask) => boolean): Session {

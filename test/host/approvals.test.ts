@@ -402,7 +402,7 @@ describe('approvals as quick-picks', () => {
     const diff = { path: '/project/x.ts', before: 'a', after: 'b' };
     desk.open({ ...command('1'), editable: true, detail: { type: 'edit', diffs: [diff] } });
     await press('down');
-    desk.say('a', { type: 'ask.revised', askId: '1', diff: { ...diff, after: 'c' } });
+    desk.say('a', { type: 'ask.revised', askId: '1', diffs: [{ ...diff, after: 'c' }] });
     await press('enter');
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'always' } }]);
   });

@@ -52,7 +52,7 @@ export class FakeDesk implements SessionHost {
   }
 
   #take(id: string, intent: Intent): void {
-    if (intent.type === 'revise') return this.say(id, { type: 'ask.revised', askId: intent.askId, diff: intent.diff });
+    if (intent.type === 'revise') return this.say(id, { type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
     if (intent.type !== 'answer') return;
     this.answers.push({ askId: intent.askId, answer: intent.answer });
     this.close(intent.askId, id);

@@ -204,7 +204,7 @@ describe('review of changes', () => {
     };
     await put(new vscode.Range(0, 0, 0, 0), 'mine\n');
     await settled(() => revised() !== undefined);
-    assert.deepEqual(revised(), { path: file, before, after: 'mine\none\nTWO\nthree\n' });
+    assert.deepEqual(revised(), [{ path: 'x.txt', before, after: 'mine\none\nTWO\nthree\n' }]);
     assert.equal(await (await vscode.workspace.openTextDocument(input.modified)).save(), true);
     await review.openAsk('a', '1');
     assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n', 'as the user left it');

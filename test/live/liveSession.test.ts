@@ -416,20 +416,20 @@ test('a tool that waits for a user ends unrun when its turn, its call or the ses
   }
 });
 
-test('a proposal that may be edited is revised, and what may not be edited is not', async () => {
+test('a proposed edit is revised, any other ask is not', async () => {
   const { live, script, now } = await opened();
   script.last().ready();
   live.send({ type: 'prompt', turnId: 't1', content: text('go') });
   script.last().scene.emit({ type: 'turn.started', turnId: 't1', at: 1, prompt: [] });
-  script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), editable: true } });
+  script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), detail: { type: 'edit', diffs: [] } } });
   script.last().scene.emit({ type: 'ask.opened', ask: { ...approval('t1'), id: 'fixed' } });
   const diff = { path: '/w/a', before: null, after: 'mine' };
-  for (const askId of ['ask', 'fixed', 'nobody']) live.send({ type: 'revise', askId, diff });
+  for (const askId of ['ask', 'fixed', 'nobody']) live.send({ type: 'revise', askId, diffs: [diff] });
   assert.deepEqual(
     now().asks.map((ask) => (ask.kind === 'approval' ? ask.revised : undefined)),
-    [diff, undefined],
+    [[diff], undefined],
   );
-  live.send({ type: 'revise', askId: 'ask', diff: null });
+  live.send({ type: 'revise', askId: 'ask', diffs: [] });
   assert.ok(now().asks.every((ask) => !('revised' in ask)));
 });
 

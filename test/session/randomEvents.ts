@@ -44,7 +44,7 @@ export function randomEvents(seed: number, count: number): readonly SessionEvent
       type: 'ask.opened',
       ask: { kind: 'approval', id: `a${random(5)}`, turnId: turn(), title: 'Q', detail: { type: 'text', text: 'x' }, options: [] },
     }),
-    () => ({ type: 'ask.revised', askId: `a${random(5)}`, diff: pick(null, { path: 'x', before: null, after: 'y' }) }),
+    () => ({ type: 'ask.revised', askId: `a${random(5)}`, diffs: pick([], [{ path: 'x', before: null, after: 'y' }]) }),
     () => ({ type: 'ask.closed', askId: `a${random(5)}`, how: 'answered' }),
     () => ({ type: 'terminal.changed', terminal: { id: `x${random(2)}`, command: pick('ls', 'cat') }, delta: 'out'.repeat(random(5)) }),
     () => ({ type: 'usage.set', usage: { used: random(9) } }),

@@ -48,7 +48,7 @@ test('1. an event that fits nothing gives the same object back', () => {
     { type: 'parts.removed', turnId: 't', partIds: ['a'] },
     { type: 'ask.closed', askId: 'nobody', how: 'answered' },
     { type: 'ask.opened', ask: approval('a', 't') },
-    { type: 'ask.revised', askId: 'nobody', diff: null },
+    { type: 'ask.revised', askId: 'nobody', diffs: [] },
     { type: 'turn.activity', turnId: 't', text: 'x' },
     { type: 'plan.set', plan: null },
     { type: 'mode.set', mode: null },
@@ -353,8 +353,8 @@ test('a sub-agent that goes on after its turn is added to below its call, and on
 });
 
 test('an ask that changes stays where it is, with what the user made of the proposal', () => {
-  const ask = { ...(approval('q', 't') as Approval), editable: true as const };
-  const revised = { path: 'x', before: null, after: 'mine' };
+  const ask: Approval = { ...(approval('q', 't') as Approval), detail: { type: 'edit', diffs: [] } };
+  const revised = [{ path: 'x', before: null, after: 'mine' }];
   const session = run(
     fresh(),
     began('t'),
@@ -363,13 +363,30 @@ test('an ask that changes stays where it is, with what the user made of the prop
     {
       type: 'ask.revised',
       askId: 'q',
-      diff: revised,
+      diffs: revised,
     },
   );
   const changed = reduce(session, { type: 'ask.changed', ask: { ...ask, title: 'More exactly' } });
   assert.deepEqual(changed.asks[0], { ...ask, title: 'More exactly', revised });
   assert.equal(changed.asks.length, 2);
   assert.equal(reduce(session, { type: 'ask.changed', ask: { ...ask, id: 'gone' } }), session);
+});
+
+test('a rejected edit keeps the diff that was proposed, whatever is reported of the call later', () => {
+  const diff = { path: 'x', before: 'a', after: 'b' };
+  const ask: Approval = { ...(approval('q', 't') as Approval), callId: 'c', detail: { type: 'edit', diffs: [diff] } };
+  const decide = (effect: 'reject_once' | 'allow_once') =>
+    run(
+      fresh(),
+      began('t'),
+      called('t', aCall('c')),
+      { type: 'ask.opened', ask },
+      { type: 'ask.decided', askId: 'q', decision: { kind: 'approval', by: 'user', effect } },
+      { type: 'ask.closed', askId: 'q', how: 'answered' },
+      { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'rejected', output: [] } },
+    ).turns[0]?.parts.map((part) => (part.kind === 'call' ? part.call.output : []));
+  assert.deepEqual(decide('reject_once'), [[{ kind: 'diff', diff }]]);
+  assert.deepEqual(decide('allow_once'), [[]]);
 });
 
 test('a call keeps who decided about it, once the agent has taken the answer; a withdrawn ask decides nothing', () => {

@@ -309,13 +309,13 @@ test('an edit shows its lines and opens in the editor', async () => {
 test('what the user made of a proposal in the editor takes its place in the card, with a mark', async () => {
   const ask: Approval = { ...edit, editable: true, detail: { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'b\n' }] } };
   const stage = await Stage.open(session({ ...running, asks: [ask] }));
-  await stage.happen({ type: 'ask.revised', askId: ask.id, diff: { path: '/w/a.ts', before: 'a\n', after: 'mine\nb\n' } });
+  await stage.happen({ type: 'ask.revised', askId: ask.id, diffs: [{ path: '/w/a.ts', before: 'a\n', after: 'mine\nb\n' }] });
   assert.deepEqual(
     stage.all('.ask .l[data-s="+"]').map((line) => line.textContent),
     ['mine', 'b'],
   );
   assert.match(stage.text('.ask'), /edited by you/);
-  await stage.happen({ type: 'ask.revised', askId: ask.id, diff: null });
+  await stage.happen({ type: 'ask.revised', askId: ask.id, diffs: [] });
   assert.doesNotMatch(stage.text('.ask'), /edited by you/);
   assert.equal(stage.text('.counts'), '+1 −1');
 });

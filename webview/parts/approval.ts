@@ -4,6 +4,7 @@ import { approvalHeading } from '../../src/session/approvalHeading.ts';
 import { type Danger, dangerText } from '../../src/session/dangers.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
+import { shownDiffs } from '../../src/session/proposal.ts';
 import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
@@ -52,7 +53,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
 }
 
 function amountView(ask: Approval, amount: string | undefined): TemplateResult | typeof nothing {
-  if (ask.detail.type === 'edit') return counts(ask.revised ? [ask.revised] : ask.detail.diffs);
+  if (ask.detail.type === 'edit') return counts(shownDiffs(ask, ask.detail.diffs));
   return amount === undefined ? nothing : html`<span class="small faint">${amount}</span>`;
 }
 
@@ -100,7 +101,7 @@ function detailView(
         ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     }
     case 'edit': {
-      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
+      const files = byPath(shownDiffs(ask, detail.diffs));
       const alone = files.length === 1 && detail === ask.detail;
       return html`${ask.revised ? html`<p class="faint">${t('edited by you')}</p>` : nothing}${files
         .slice(0, shownCount(view, key))

@@ -5,6 +5,7 @@ import { dangerText } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Diff } from '../../session/model.ts';
+import { shownDiffs } from '../../session/proposal.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
 import { visibleText } from '../../session/visible.ts';
 import { changeSummary, fileBecomes } from './changeSummary.ts';
@@ -229,7 +230,7 @@ function detailRows(ask: Approval, detail: ApprovalDetail, options: ApprovalPick
       ];
     }
     case 'edit': {
-      const files = byPath(ask.revised ? [ask.revised] : detail.diffs);
+      const files = byPath(shownDiffs(ask, detail.diffs));
       const [only] = files;
       if (only && files.length === 1) return lineRows(only.diffs, options.diffOpen, ask.revised !== undefined);
       return [

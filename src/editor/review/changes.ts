@@ -19,7 +19,7 @@ const VIEW = 'parley.changes';
 
 export const fileEffects: FileEffects = {
   readText: presentText,
-  writeText: (file, text, from) => editorFiles.write(file, text, from),
+  writeText: (file, text, from, real) => editorFiles.write(file, text, from, real),
   hasUnsaved: (file) => openDocument(file)?.isDirty === true,
 };
 

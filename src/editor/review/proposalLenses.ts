@@ -14,6 +14,7 @@ export function showProposalLenses(host: SessionHost, review: Review, scheme = R
   const changed = life.own(new vscode.EventEmitter<void>());
   life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed.fire()));
   life.own(review.onOpened(() => changed.fire()));
+  life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => document.uri.scheme === scheme && changed.fire()));
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
     provideCodeLenses: (document) => lensesOf(document, host, review),
@@ -30,18 +31,28 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   if (!session || subject?.kind !== 'ask' || ask?.kind !== 'approval' || ask.decision) return [];
   const { once, reject, answers } = answersIn(session, ask);
   const before = plain(subject.proposed.before ?? '');
-  const hunks = hunksOfSegments(compareTexts(before, plain(document.getText())));
-  const accept = hunks.length > 1 ? vscode.l10n.t('Allow all {0} changes', hunks.length) : once?.label;
+  const editable = review.hunksOf(document);
+  const hunks =
+    editable ?? hunksOfSegments(compareTexts(before, plain(document.getText()))).map(({ afterLine }) => ({ line: afterLine, isIn: true }));
+  const taken = hunks.filter(({ isIn }) => isIn).length;
+  const accept = taken > 1 ? vscode.l10n.t('Allow all {0} changes', taken) : once?.label;
   const feedback = answers.find((one) => one.means === 'feedback');
-  return hunks.flatMap(({ afterLine }) => {
-    const line = Math.min(afterLine, document.lineCount - 1);
+  return hunks.flatMap(({ line: at, isIn }, index) => {
+    const line = Math.min(at, document.lineCount - 1);
     const lens = (title: string | undefined, command: string) =>
-      title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri] })];
+      title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri, at] })];
+    if (!isIn) {
+      return [
+        ...lens(vscode.l10n.t('Put back'), 'parley.toggleHunk'),
+        ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
+      ];
+    }
     return [
       ...lens(once && accept, 'parley.acceptDiff'),
       ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
       ...lens(reject?.label, 'parley.rejectDiff'),
       ...lens(feedback?.label, 'parley.diffFeedback'),
+      ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk'),
     ];
   });
 }

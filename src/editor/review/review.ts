@@ -3,10 +3,12 @@ import * as vscode from 'vscode';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
+import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
-import type { Approval, AskId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
-import { type ChangedFile, changedFiles, findAsk } from '../../session/select.ts';
+import type { Approval, AskId, Diff, Session, SessionId, Turn, TurnFile, TurnId } from '../../session/model.ts';
+import { type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
+import { type ChangedFile, changedFiles, findAsk, turnFiles } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
@@ -19,7 +21,10 @@ export type Subject =
       readonly sessionId: SessionId;
       readonly askId: AskId;
       readonly file: string;
-      readonly editable: boolean;
+      /** The file as the agent names it. */
+      readonly named: string;
+      /** `carried`: the agent gets the edited text. `afterwards`: it is written once the agent has made its own edit. */
+      readonly editable: 'carried' | 'afterwards' | false;
       /** The whole sides as they were proposed. */
       readonly proposed: Sides;
     }
@@ -39,6 +44,7 @@ const MOST_TURN_DIFFS = 500;
 /** Opens the native diff of what is proposed or was done, and knows which diff is about what. */
 export class Review implements Disposable {
   readonly #desk: SessionHost;
+  readonly #sets: Pick<ChangeSets, 'of'> | undefined;
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
   readonly #life = new Lifetime();
@@ -50,8 +56,9 @@ export class Review implements Disposable {
   /** A diff has come to the front. */
   readonly onOpened = this.#opened.listen;
 
-  constructor(desk: SessionHost, documents: ReviewDocuments, log: Log) {
+  constructor(desk: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
     this.#desk = desk;
+    this.#sets = sets;
     this.#documents = documents;
     this.#log = log;
     this.#life.own(
@@ -98,7 +105,7 @@ export class Review implements Disposable {
     const located = pendingSides(diffs, await presentText(wanted));
     if (!this.#stillOpen(sessionId, askId)) return;
     const key = `${sessionId}/${askId}`;
-    const editable = ask.editable === true && files.size === 1 && located.ok && located.sides.after !== null;
+    const editable = editableAs(ask, files.size, located);
     const sides = this.#orExcerpt(located, diffs);
     const name = located.ok ? wanted : excerptName(wanted);
     const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
@@ -108,9 +115,9 @@ export class Review implements Disposable {
     const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
-      : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable);
+      : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
     const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
-    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, editable, proposed: sides };
+    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, named: diffs[0]?.path ?? wanted, editable, proposed: sides };
     this.#remember({ subject, left, right });
     const at = known ? undefined : firstChange(sides);
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
@@ -123,14 +130,13 @@ export class Review implements Disposable {
     const session = this.#desk.get(sessionId)?.store.now;
     const turn = session?.turns.find((one) => one.id === turnId);
     if (!session || !turn) return;
-    const all = mergedFiles(session, changedFiles(turn));
+    const all = turnFiles(turn).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) }));
     const wanted = file === undefined ? all : all.filter((one) => one.path === path.resolve(session.cwd, file));
-    const opened = await Promise.all(wanted.map((one) => this.#turnSides(sessionId, turnId, one)));
+    const opened = (await Promise.all(wanted.map((one) => this.#turnSides(session, turn, one)))).flatMap((one) => one ?? []);
     const [first] = opened;
-    if (!first) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('This turn has changed no files.'));
-      return;
-    }
+    if (wanted.length === 1 && wanted[0] && !first)
+      return void (await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(wanted[0].path)));
+    if (!first) return void vscode.window.showInformationMessage(vscode.l10n.t('This turn has changed no files.'));
     if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), { preview: true });
     const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes of the turn'), resources);
@@ -140,7 +146,7 @@ export class Review implements Disposable {
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
-      if (subject.kind === 'ask' && subject.sessionId === sessionId && subject.askId === askId && subject.editable)
+      if (subject.kind === 'ask' && subject.sessionId === sessionId && subject.askId === askId && subject.editable === 'carried')
         return this.#made(shown);
     }
     return undefined;
@@ -170,26 +176,29 @@ export class Review implements Disposable {
     this.#opened.fire();
   }
 
-  async #turnSides(sessionId: SessionId, turnId: TurnId, changed: ChangedFile) {
-    const file = changed.path;
+  /** undefined for a file that is not text. */
+  async #turnSides(session: Session, turn: Turn, row: TurnFile) {
+    const file = row.path;
     const present = await presentText(file);
-    const located = doneSides(changed.diffs, present);
-    const sides = this.#orExcerpt(located, changed.diffs);
-    const key = `${sessionId}/${turnId}`;
+    const texts = row.review === 'reported' ? undefined : await this.#sets?.of(session.id)?.turnTexts(turn.id, file);
+    const diffs = mergedFiles(session, changedFiles(turn)).find((one) => one.path === file)?.diffs ?? [];
+    if (texts ? texts.before === undefined || texts.after === undefined : diffs.length === 0) return undefined;
+    const located: Located = texts
+      ? { ok: true, sides: { before: texts.before ?? null, after: texts.after ?? null } }
+      : doneSides(diffs, present);
+    const sides = this.#orExcerpt(located, diffs);
+    const key = `${session.id}/${turn.id}`;
     const name = located.ok ? file : excerptName(file);
     const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
-    const onDisk = located.ok && typeof present === 'string';
-    const right = onDisk
+    // The file itself, where nothing was changed since.
+    const isPresent = located.ok && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
+    const right = isPresent
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
       : this.#documents.put(`${key}/after`, name, sides.after ?? '');
-    const subject: Subject = { kind: 'turn', sessionId, turnId, file };
+    const subject: Subject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
-    return {
-      subject,
-      left,
-      right,
-      note: located.ok ? vscode.l10n.t('changed') : excerptNote(changed.diffs, vscode.l10n.t('excerpt; the file has changed since')),
-    };
+    const note = located.ok ? vscode.l10n.t('changed') : excerptNote(diffs, vscode.l10n.t('excerpt; the file has changed since'));
+    return { subject, left, right, note };
   }
 
   /** The text of a right side after the user has changed it; undefined when it is as it was proposed. */
@@ -209,31 +218,61 @@ export class Review implements Disposable {
   }
 
   #tellAsks(): void {
-    for (const shown of this.#shown.values()) {
-      const { subject } = shown;
-      if (!isEditable(subject)) continue;
-      const session = this.#desk.get(subject.sessionId);
-      const ask = session && findAsk(session.store.now, subject.askId);
+    const asks = new Map(
+      [...this.#shown.values()].flatMap(({ subject }) => (isEditable(subject) ? [[subject.askId, subject.sessionId]] : [])),
+    );
+    for (const [askId, sessionId] of asks) {
+      const session = this.#desk.get(sessionId ?? '');
+      const ask = session && findAsk(session.store.now, askId ?? '');
       if (!session || ask?.kind !== 'approval') continue;
-      const after = this.#made(shown);
-      if (after === ask.revised?.after) continue;
-      if (after !== undefined && !ask.revised) void this.#tellOfChange(shown);
-      const diff = after === undefined ? null : { path: subject.file, before: subject.proposed.before, after };
-      session.send({ type: 'revise', askId: subject.askId, diff });
+      const changed = [...this.#shown.values()].flatMap((shown) => this.#revisedDiff(shown, ask.id));
+      const diffs = changed.map(({ diff }) => diff);
+      if (JSON.stringify(diffs) === JSON.stringify(ask.revised ?? [])) continue;
+      if (changed[0] && !ask.revised) void this.#tellOfChange(changed[0].shown);
+      session.send({ type: 'revise', askId: ask.id, diffs });
     }
   }
 
-  /** Keys may have gone astray: that the proposal is not the agent's any more is said, and taken back with one press. */
+  #revisedDiff(shown: Shown, askId: AskId) {
+    const { subject } = shown;
+    const after = isEditable(subject) && subject.askId === askId ? this.#made(shown) : undefined;
+    if (!isEditable(subject) || after === undefined) return [];
+    return [{ shown, diff: { path: subject.named, before: subject.proposed.before, after } }];
+  }
+
+  /** Keys may go astray: the user is told that the proposal is not the agent's any more, and takes that back with one press. */
   async #tellOfChange({ subject, right }: Shown): Promise<void> {
     if (subject.kind !== 'ask') return;
     const back = vscode.l10n.t('Put It Back');
-    const text = vscode.l10n.t('You have changed what the agent proposes: allowing it writes your text.');
+    const text =
+      subject.editable === 'carried'
+        ? vscode.l10n.t('You have changed what the agent proposes: allowing it writes your text.')
+        : vscode.l10n.t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
     if ((await vscode.window.showInformationMessage(text, back)) !== back || !this.#stillOpen(subject.sessionId, subject.askId)) return;
-    const document = await vscode.workspace.openTextDocument(right);
-    const edit = new vscode.WorkspaceEdit();
-    const whole = new vscode.Range(0, 0, document.lineCount, 0);
-    edit.replace(right, document.validateRange(whole), subject.proposed.after ?? '');
-    await vscode.workspace.applyEdit(edit);
+    await replaceText(right, subject.proposed.after ?? '');
+  }
+
+  /** The changes of a pending edit that can be edited, in its proposed side as it is now; undefined for any other document. */
+  hunksOf(document: vscode.TextDocument): readonly ProposalHunk[] | undefined {
+    const subject = this.subjectOf(document.uri);
+    if (!subject || !isEditable(subject) || !this.#documents.owns(document.uri)) return undefined;
+    const { before, after } = subject.proposed;
+    return proposalHunks(plain(before ?? ''), plain(after ?? ''), plain(document.getText()));
+  }
+
+  /** Leaves a change of a pending edit out, or puts it back: at that line of the proposed side, or at the cursor. */
+  async toggleHunk(uri?: unknown, line?: unknown): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted?.toString());
+    const at = typeof line === 'number' ? line : (editor?.selection.active.line ?? 0);
+    const subject = document && this.subjectOf(document.uri);
+    const hunks = (document && this.hunksOf(document)) ?? [];
+    const covers = (one: ProposalHunk) =>
+      at >= one.line && at <= one.line + Math.max(0, (one.isIn ? one.hunk.after : one.hunk.before).length - 1);
+    const hunk = hunks.find(covers);
+    if (!document || !subject || !isEditable(subject) || !hunk) return noChangeHere();
+    await replaceText(document.uri, toggleHunk(plain(document.getText()), hunk));
   }
 
   #orExcerpt(located: Located, diffs: readonly Diff[]): Sides {
@@ -320,7 +359,29 @@ function revealInMiddle(uri: vscode.Uri, range: vscode.Range): void {
 }
 
 function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask' }> {
-  return subject.kind === 'ask' && subject.editable;
+  return subject.kind === 'ask' && subject.editable !== false;
+}
+
+/** Where the protocol takes no edited text, or takes one for a single file only, what the user wants is written afterwards. */
+function editableAs(ask: Approval, files: number, located: Located): 'carried' | 'afterwards' | false {
+  if (!located.ok || located.sides.after === null || ask.toolKind === 'move') return false;
+  if (ask.editable) return files === 1 ? 'carried' : false;
+  return ask.turnId === undefined || ask.ours ? false : 'afterwards';
+}
+
+/** Only what differs is replaced, so that the editor's own undo takes it back. */
+async function replaceText(uri: vscode.Uri, text: string): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const wanted = document.eol === vscode.EndOfLine.CRLF ? text.replace(/\n/g, '\r\n') : text;
+  const change = smallestChange(document.getText(), wanted);
+  if (!change) return;
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(uri, new vscode.Range(document.positionAt(change.from), document.positionAt(change.to)), change.text);
+  await vscode.workspace.applyEdit(edit);
+}
+
+export function noChangeHere(): void {
+  void vscode.window.showInformationMessage(vscode.l10n.t('There is no change at the cursor.'));
 }
 
 function idOf(left: vscode.Uri, right: vscode.Uri): string {

@@ -55,8 +55,10 @@ export interface ChangedFile {
 export interface FileEffects {
   /** The text as the user has it, unsaved text first; null when there is no file, undefined when it is not text. */
   readText(path: string): Promise<string | null | undefined>;
-  /** `from` is the text that `text` was made of; rejects where the user has changed the same place since. */
-  writeText(path: string, text: string, from: string): Promise<void>;
+  /**
+   * `from` is the text that `text` was made of; rejects where the user has changed the same place since, or the path leads elsewhere than to `real`.
+   */
+  writeText(path: string, text: string, from: string, real?: string): Promise<void>;
   hasUnsaved(path: string): boolean;
 }
 export interface RestorePreview {

@@ -21,8 +21,9 @@ const LONGEST_LOOK = 2000;
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-/** What the change sets tell the sessions. */
-export type PublishFiles = (id: SessionId, event: Extract<SessionEvent, { readonly type: 'turn.files' }>) => void;
+/** What the review of files tells a session. */
+export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>;
+export type PublishEvent = (id: SessionId, event: ReviewEvent) => void;
 
 /** The change sets of all sessions, kept in step with their turns. */
 export class ChangeSets implements Disposable {
@@ -30,7 +31,7 @@ export class ChangeSets implements Disposable {
   readonly #folder: string;
   readonly #store: ContentStore;
   readonly #effects: FileEffects;
-  readonly #publish: PublishFiles;
+  readonly #publish: PublishEvent;
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #sets = new Map<SessionId, ChangeSet>();
@@ -42,7 +43,7 @@ export class ChangeSets implements Disposable {
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
 
-  constructor(host: SessionHost, folder: string, effects: FileEffects, publish: PublishFiles, log: Log) {
+  constructor(host: SessionHost, folder: string, effects: FileEffects, publish: PublishEvent, log: Log) {
     this.#host = host;
     this.#folder = folder;
     this.#store = new ContentStore(path.join(folder, 'objects'));

@@ -1,0 +1,115 @@
+import path from 'node:path';
+import { t } from '../../base/l10n.ts';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { Log } from '../../base/log.ts';
+import { realPathNow } from '../../protocols/paths.ts';
+import { plain } from '../../session/diffs.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import { mergedInto } from '../../session/merge.ts';
+import type { AskId, CallId, Session, SessionId, TurnId } from '../../session/model.ts';
+import { type Amendment, amendmentsOf, amendmentText } from '../../session/proposal.ts';
+import { findAsk } from '../../session/select.ts';
+import type { SessionHost } from '../surface.ts';
+import type { FileEffects } from './changeSet.ts';
+import type { ChangeSets, PublishEvent } from './changeSets.ts';
+
+/** An allowed edit whose agent has not made it yet. */
+interface Waiting {
+  readonly id: SessionId;
+  readonly turnId?: TurnId | undefined;
+  readonly callId?: CallId | undefined;
+  readonly amendments: readonly (Amendment & { readonly file: string; readonly real: string })[];
+}
+
+/**
+ * Writes what the user made of a proposal where its protocol cannot carry that to the agent: after the agent's own write. The agent is told with the
+ * next prompt.
+ */
+export class Amendments implements Disposable {
+  readonly #host: SessionHost;
+  readonly #sets: ChangeSets;
+  readonly #effects: FileEffects;
+  readonly #publish: PublishEvent;
+  readonly #log: Log;
+  readonly #life = new Lifetime();
+  #waiting: readonly Waiting[] = [];
+
+  constructor(host: SessionHost, sets: ChangeSets, effects: FileEffects, publish: PublishEvent, log: Log) {
+    this.#host = host;
+    this.#sets = sets;
+    this.#effects = effects;
+    this.#publish = publish;
+    this.#log = log;
+    this.#life.own(host.onChange((id, { event, before }) => this.#follow(id, event, before)));
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #follow(id: SessionId, event: SessionEvent, before: Session): void {
+    switch (event.type) {
+      case 'ask.closed':
+        return event.how === 'answered' ? this.#allowed(id, before, event.askId) : undefined;
+      case 'call.changed': {
+        const { status } = event.change;
+        if (status === 'done') return this.#apply((one) => one.id === id && one.callId === event.callId);
+        if (status === 'failed' || status === 'rejected' || status === 'cancelled')
+          this.#waiting = this.#waiting.filter((one) => one.id !== id || one.callId !== event.callId);
+        return;
+      }
+      case 'turn.ended':
+        return this.#apply((one) => one.id === id && one.turnId === event.turnId);
+      case 'link.closed':
+        this.#waiting = this.#waiting.filter((one) => one.id !== id);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #allowed(id: SessionId, before: Session, askId: AskId): void {
+    const ask = findAsk(before, askId);
+    if (ask?.kind !== 'approval' || ask.decision?.kind !== 'approval' || !ask.decision.effect.startsWith('allow')) return;
+    const amendments = amendmentsOf(ask).map((one) => {
+      const file = path.resolve(before.cwd, one.path);
+      return { ...one, file, real: realPathNow(file) };
+    });
+    if (amendments.length > 0) this.#waiting = [...this.#waiting, { id, turnId: ask.turnId, callId: ask.callId, amendments }];
+  }
+
+  #apply(isMeant: (one: Waiting) => boolean): void {
+    const due = this.#waiting.filter(isMeant);
+    this.#waiting = this.#waiting.filter((one) => !due.includes(one));
+    for (const { id, amendments } of due) {
+      this.#write(id, amendments).catch((error: unknown) => this.#log.error('The edited proposal could not be written', error));
+    }
+  }
+
+  async #write(id: SessionId, amendments: Waiting['amendments']): Promise<void> {
+    // What the agent wrote is the agent's, before the user's text is added to it.
+    await this.#sets.look(id);
+    const texts: string[] = [];
+    for (const amendment of amendments) {
+      if (await this.#writeFile(id, amendment)) texts.push(amendmentText(amendment));
+    }
+    const known = this.#host.get(id)?.store.now.corrections ?? [];
+    if (texts.length > 0) this.#publish(id, { type: 'corrections.set', texts: [...known, ...texts] });
+  }
+
+  async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<boolean> {
+    const present = await this.#effects.readText(file);
+    const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
+    try {
+      if (merged === undefined) throw new Error('The file does not hold what was proposed');
+      await this.#effects.writeText(file, wanted, written, real);
+    } catch (error) {
+      this.#log.warn(`${file}: ${String(error)}`);
+      const text = t('What you changed in the proposal for {0} was not written: the agent wrote something else.', name);
+      this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
+      return false;
+    }
+    this.#sets.userSaved(file);
+    return true;
+  }
+}

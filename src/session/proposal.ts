@@ -1,0 +1,123 @@
+import { createTwoFilesPatch } from 'diff';
+import { pendingSides, plain } from './diffs.ts';
+import type { Approval, Diff } from './model.ts';
+import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segments.ts';
+
+/** A change of a proposal, in the proposed text as the user has made it so far. */
+export interface ProposalHunk {
+  /** 0-based, in that text. */
+  readonly line: number;
+  readonly isIn: boolean;
+  readonly hunk: Hunk;
+}
+
+/** The changes that the text would make, and those of the agent's proposal that the user has left out of it. Texts have \n line ends. */
+export function proposalHunks(before: string, proposed: string, text: string): readonly ProposalHunk[] {
+  const segments = compareTexts(before, proposed);
+  const choice = choiceOf(segments, text.split('\n'));
+  if (choice) return chosenHunks(segments, choice);
+  const present = hunksOfSegments(compareTexts(before, text));
+  const leftOut = hunksOfSegments(segments).flatMap(({ hunk, beforeLine }) => {
+    const line = lineOfUnchanged(present, beforeLine, hunk.before.length);
+    return line === undefined ? [] : [{ line, isIn: false, hunk }];
+  });
+  return [...present.map(({ hunk, afterLine }) => ({ line: afterLine, isIn: true, hunk })), ...leftOut].sort((a, b) => a.line - b.line);
+}
+
+/** The text with that change left out, or put back. */
+export function toggleHunk(text: string, { hunk, line, isIn }: ProposalHunk): string {
+  const [there, instead] = isIn ? [hunk.after, hunk.before] : [hunk.before, hunk.after];
+  return text
+    .split('\n')
+    .toSpliced(line, there.length, ...instead)
+    .join('\n');
+}
+
+/** Segments that are still matched piece by piece; more would take long. */
+const MOST_SEGMENTS = 2000;
+
+/** Which changes are in a text that is made of the proposal by leaving some out; undefined for a text that is not. */
+function choiceOf(segments: Segments, lines: readonly string[]): ReadonlySet<Hunk> | undefined {
+  if (segments.length > MOST_SEGMENTS) return undefined;
+  const failed = new Set<string>();
+  const stands = (wanted: readonly string[], at: number) => wanted.every((line, index) => lines[at + index] === line);
+  const match = (index: number, at: number): readonly Hunk[] | undefined => {
+    const segment = segments[index];
+    if (!segment) return at === lines.length ? [] : undefined;
+    const key = `${index} ${at}`;
+    if (failed.has(key)) return undefined;
+    const sides = segment.kind === 'same' ? [segment.lines] : [segment.after, segment.before];
+    for (const side of sides) {
+      const rest = stands(side, at) ? match(index + 1, at + side.length) : undefined;
+      if (rest) return segment.kind === 'hunk' && side === segment.after ? [segment, ...rest] : rest;
+    }
+    failed.add(key);
+    return undefined;
+  };
+  const found = match(0, 0);
+  return found && new Set(found);
+}
+
+function chosenHunks(segments: Segments, choice: ReadonlySet<Hunk>): readonly ProposalHunk[] {
+  let line = 0;
+  return segments.flatMap((segment): readonly ProposalHunk[] => {
+    const isIn = segment.kind === 'hunk' && choice.has(segment);
+    const start = line;
+    line += (segment.kind === 'same' ? segment.lines : isIn ? segment.after : segment.before).length;
+    return segment.kind === 'hunk' ? [{ line: start, isIn, hunk: segment }] : [];
+  });
+}
+
+/** Where lines of the text before stand unchanged in the text now; undefined where something there was changed. */
+function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: number, count: number): number | undefined {
+  let shift = 0;
+  for (const { hunk, beforeLine } of present) {
+    const end = beforeLine + hunk.before.length;
+    const isTouched = count === 0 ? beforeLine <= from && end >= from : beforeLine < from + count && end > from;
+    if (isTouched) return undefined;
+    if (end <= from) shift += hunk.after.length - hunk.before.length;
+  }
+  return from + shift;
+}
+
+/** What an approval is about, with what the user has made of it. */
+export function shownDiffs({ revised = [] }: Pick<Approval, 'revised'>, diffs: readonly Diff[]): readonly Diff[] {
+  return [...diffs.filter((diff) => !revised.some((one) => one.path === diff.path)), ...revised];
+}
+
+/** A file of an allowed edit for which the user wants another text than the agent writes. */
+export interface Amendment {
+  /** As the agent names it. */
+  readonly path: string;
+  readonly written: string;
+  readonly wanted: string;
+}
+
+/** What is still to be written once an allowed edit is made: all that its protocol could not carry to the agent. */
+export function amendmentsOf(ask: Approval): readonly Amendment[] {
+  if (ask.editable || ask.detail.type !== 'edit') return [];
+  const { diffs } = ask.detail;
+  return (ask.revised ?? []).flatMap(({ path, before, after }) => {
+    const located = pendingSides(
+      diffs.filter((diff) => diff.path === path),
+      before,
+    );
+    const written = located.ok ? located.sides.after : null;
+    return written === null || after === null || written === after ? [] : [{ path, written, wanted: plain(after) }];
+  });
+}
+
+/** Characters of a patch that the agent is told; of a longer one it is told to read the file. */
+const LONGEST_PATCH = 8000;
+/** Comparing takes time in the square of the edits. */
+const MOST_EDITS = 500;
+
+/** What the agent is told of an amendment. */
+export function amendmentText({ path, written, wanted }: Amendment): string {
+  const patch = createTwoFilesPatch(path, path, written, wanted, 'as you wrote it', 'as it is now', {
+    context: 2,
+    maxEditLength: MOST_EDITS,
+  });
+  const how = patch === undefined || patch.length > LONGEST_PATCH ? 'Read the file again.' : `\n${patch}`;
+  return `The user changed your edit of ${path} while allowing it. The file differs from what you wrote. ${how}`;
+}

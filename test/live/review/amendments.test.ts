@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { silentLog } from '../../../src/base/log.ts';
+import { Amendments } from '../../../src/live/review/amendments.ts';
+import type { FileEffects } from '../../../src/live/review/changeSet.ts';
+import { ChangeSets } from '../../../src/live/review/changeSets.ts';
+import { plain } from '../../../src/session/diffs.ts';
+import { mergedInto } from '../../../src/session/merge.ts';
+import type { Approval } from '../../../src/session/model.ts';
+import { Desk } from './desk.ts';
+
+/** An edit of two lines is allowed after the user has changed it. */
+async function allowed(
+  run: (desk: Desk, file: string) => Promise<void>,
+  { editable, effect = 'allow_once' }: { editable?: true; effect?: 'allow_once' | 'reject_once' } = {},
+): Promise<void> {
+  const effects: FileEffects = {
+    readText: async (file) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
+    writeText: async (file, text, from) => writeFileSync(file, mergedInto(plain(readFileSync(file, 'utf8')), from, text) ?? 'conflict'),
+    hasUnsaved: () => false,
+  };
+  const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, effects, publish, silentLog), 'a');
+  const amendments = new Amendments(desk, desk.sets, effects, (id, event) => desk.say(id, event), silentLog);
+  try {
+    const file = desk.path('x');
+    desk.write('x', 'one\ntwo\nthree\nfour\n');
+    await desk.start('a');
+    desk.call('a', 'e', { kind: 'edit', status: 'waiting' });
+    const ask: Approval = {
+      kind: 'approval',
+      id: 'q',
+      turnId: 't',
+      callId: 'e',
+      title: 'Edit x',
+      detail: { type: 'edit', diffs: [{ path: 'x', before: null, after: 'ONE\ntwo\nthree\nFOUR\n' }] },
+      options: [],
+      ...(editable ? { editable } : {}),
+    };
+    desk.say('a', { type: 'ask.opened', ask });
+    const diffs = [{ path: 'x', before: 'one\ntwo\nthree\nfour\n', after: 'ONE\ntwo\nthree\nfour\nmine\n' }];
+    desk.say('a', { type: 'ask.revised', askId: 'q', diffs });
+    desk.say('a', { type: 'ask.decided', askId: 'q', decision: { kind: 'approval', by: 'user', effect } });
+    desk.say('a', { type: 'ask.closed', askId: 'q', how: 'answered' });
+    await run(desk, file);
+  } finally {
+    amendments.dispose();
+    desk.remove();
+  }
+}
+const session = (desk: Desk) => desk.get('a')?.store.now;
+
+test('the agreed text is written after the agent’s own write, keeps what changed elsewhere, and the agent is told once', () =>
+  allowed(async (desk, file) => {
+    writeFileSync(file, 'ONE\ntwo\nTHREE\nFOUR\n');
+    desk.done('a', 'e');
+    await desk.until(() => session(desk)?.corrections !== undefined);
+    assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nTHREE\nfour\nmine\n');
+    assert.match(session(desk)?.corrections?.join() ?? '', /edit of x .*-FOUR\n\+four\n\+mine/s);
+    desk.end('a');
+    await desk.until(() => desk.rows('a') !== undefined);
+    assert.equal(session(desk)?.corrections?.length, 1);
+  }));
+
+test('where the agent wrote something else, nothing is written, and the user is told', () =>
+  allowed(async (desk, file) => {
+    writeFileSync(file, 'ONE\ntwo\nthree\nsomething else\n');
+    desk.done('a', 'e');
+    await desk.until(() => (session(desk)?.notices.length ?? 0) > 0);
+    assert.match(session(desk)?.notices[0]?.text ?? '', /x was not written/);
+    assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nthree\nsomething else\n');
+    assert.equal(session(desk)?.corrections, undefined);
+  }));
+
+for (const how of [{ editable: true as const }, { effect: 'reject_once' as const }]) {
+  test(`nothing is written afterwards: ${Object.keys(how).join()}`, () =>
+    allowed(async (desk, file) => {
+      writeFileSync(file, 'ONE\ntwo\nthree\nFOUR\n');
+      desk.done('a', 'e');
+      desk.end('a');
+      await desk.until(() => desk.rows('a') !== undefined);
+      assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nthree\nFOUR\n');
+      assert.equal(session(desk)?.corrections, undefined);
+    }, how));
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Approval, Diff } from '../../src/session/model.ts';
+import { amendmentsOf, amendmentText, proposalHunks, shownDiffs, toggleHunk } from '../../src/session/proposal.ts';
+import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
+
+const approval = (diffs: readonly Diff[], more: Partial<Approval> = {}): Approval => ({
+  kind: 'approval',
+  id: 'a',
+  turnId: 't',
+  title: 'Edit',
+  detail: { type: 'edit', diffs },
+  options: [],
+  ...more,
+});
+
+test('a change of a proposal is left out and put back, and keeps its place between edits of the user', () => {
+  const before = 'a\nb\nc\nd\ne\nf\n';
+  const proposed = 'a\nB\nc\nd\nd2\ne\n';
+  const read = (text: string) => proposalHunks(before, proposed, text).map(({ line, isIn }) => `${line}${isIn ? '' : ' out'}`);
+  assert.deepEqual(read(proposed), ['1', '4', '6']);
+  const [first, second] = proposalHunks(before, proposed, proposed);
+  assert.ok(first && second);
+  let text = toggleHunk(proposed, first);
+  assert.equal(text, 'a\nb\nc\nd\nd2\ne\n');
+  assert.deepEqual(read(text), ['1 out', '4', '6']);
+  text = `mine\n${text}`;
+  assert.deepEqual(read(text), ['0', '2 out', '5', '7']);
+  const out = proposalHunks(before, proposed, text).find(({ isIn }) => !isIn);
+  assert.ok(out);
+  assert.equal(toggleHunk(text, out), `mine\n${proposed}`);
+});
+
+test('any choice of changes, in any order, gives exactly that choice, and each can be put back', () => {
+  let state = 11;
+  const random = (below: number): number => {
+    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
+    return ((state ^ (state >>> 14)) >>> 0) % below;
+  };
+  for (let round = 0; round < 4000; round += 1) {
+    const lines = Array.from({ length: random(14) }, () => `${random(5)}`);
+    const changed = lines.flatMap((line) => [[line], [line], [line], [], [`${line}!`], [line, `new ${random(3)}`]][random(6)] ?? []);
+    const [before, proposed] = [lines.join('\n'), changed.join('\n')];
+    const all = compareTexts(before, proposed);
+    const dropped = new Set(hunksOfSegments(all).flatMap(({ hunk }) => (random(2) === 0 ? [hunk] : [])));
+    const chosen = afterText(settleHunks(all, (hunk) => dropped.has(hunk), 'undo'));
+    let text = chosen;
+    const found = proposalHunks(before, proposed, text);
+    assert.equal(found.length, hunksOfSegments(all).length, `${before} → ${proposed}, ${text}`);
+    const order = found.toSorted((a, b) => b.line - a.line);
+    for (const one of order) text = toggleHunk(text, one);
+    // The opposite of each decision, and back.
+    const opposite = proposalHunks(before, proposed, text);
+    assert.deepEqual(opposite.map(({ isIn }) => isIn).toSorted(), found.map(({ isIn }) => !isIn).toSorted());
+    for (const one of opposite.toSorted((a, b) => b.line - a.line)) text = toggleHunk(text, one);
+    assert.equal(text, chosen);
+    for (const one of found.filter(({ isIn }) => !isIn).toReversed()) text = toggleHunk(text, one);
+    assert.equal(text, proposed);
+  }
+});
+
+test('what the user made of one file stands in its place, the other files as proposed', () => {
+  const diffs = [
+    { path: 'a', before: 'x\n', after: 'y\n' },
+    { path: 'b', before: 'x\n', after: 'y\n' },
+  ];
+  const revised = [{ path: 'b', before: 'x\n', after: 'z\n' }];
+  assert.deepEqual(shownDiffs(approval(diffs), diffs), diffs);
+  assert.deepEqual(shownDiffs(approval(diffs, { revised }), diffs), [diffs[0], revised[0]]);
+});
+
+test('only what the protocol cannot carry is written afterwards, and the agent is told how the file differs', () => {
+  const diffs = [{ path: 'a', before: 'b', after: 'B', excerpt: { beforeLine: 2 } }];
+  const revised = [{ path: 'a', before: 'a\nb\nc\n', after: 'a\nmine\nc\n' }];
+  const [only, ...more] = amendmentsOf(approval(diffs, { revised }));
+  assert.ok(only);
+  assert.deepEqual([only, more], [{ path: 'a', written: 'a\nB\nc\n', wanted: 'a\nmine\nc\n' }, []]);
+  assert.deepEqual(amendmentsOf(approval(diffs, { revised, editable: true })), []);
+  assert.deepEqual(amendmentsOf(approval(diffs)), []);
+  assert.match(amendmentText(only), /edit of a .*\n-B\n\+mine\n/s);
+  assert.ok(amendmentText({ path: 'a', written: 'x\n'.repeat(20_000), wanted: 'y\n'.repeat(20_000) }).length < 9000);
+});
