@@ -10,7 +10,7 @@ import { chooseModel } from './models/chooseModel.ts';
 import type { Sampling } from './models/endpoint.ts';
 import type { Model } from './models/model.ts';
 import { type Options, readOptions, usage } from './options.ts';
-import { WireServer } from './servers/kimi-wire/serve.ts';
+import { serveWire } from './servers/kimi-wire/serve.ts';
 import { dialectOf } from './servers/kimi-wire/versions.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './servers/qwen/start.ts';
 import { lastSession, SessionStore, sessionHome } from './sessionStore.ts';
@@ -44,7 +44,7 @@ function main(): void {
 
 /** The protocols served, by the name given to --face. */
 const faces: Readonly<Record<string, (options: Options) => void>> = {
-  'kimi-wire': serveWire,
+  'kimi-wire': serveWireOnStdio,
   'ai-sdk': (options) => void serveAiSdk(options),
   acp: (options) => void serveAcp(options),
   a2a: (options) => void serveA2aAgent(options),
@@ -102,14 +102,14 @@ async function serveA2aAgent(options: Options): Promise<void> {
   }
 }
 
-function serveWire(options: Options): void {
+function serveWireOnStdio(options: Options): void {
   const dialect = dialectOf(options.wireVersion);
   if (!dialect) return;
   // Standard output belongs to the protocol, whatever a library may want to print.
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
   const home = sessionHome(process.env);
-  const served = new WireServer({
+  const served = serveWire({
     channel,
     dialect,
     silent: options.wireSilent,
@@ -195,8 +195,10 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
   return end;
 }
 
+/** A name alone names no service: other clients pass one to every agent. */
 function modelOf({ model }: Pick<Options, 'model'>, sampling?: Sampling): Model {
-  return chooseModel(model === undefined ? process.env : { ...process.env, PARLEY_MODEL_NAME: model }, sampling);
+  const { env } = process;
+  return chooseModel(model === undefined || !env.PARLEY_MODEL_BASE_URL?.trim() ? env : { ...env, PARLEY_MODEL_NAME: model }, sampling);
 }
 
 function sessionId({ session, workDir }: Options, home: string): string {

@@ -22,12 +22,15 @@ export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSub
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
     const history = new History();
     const data = { agent_id: agentId, subagent_type: kind };
+    const frontend = task ? unheard(parent.frontend) : nested(parent.frontend, { callId: scene.callId, agentId, kind });
+    const input = [{ type: 'text' as const, text: prompt }];
     await parent.frontend.hook('SubagentStart', kind, data, scene.signal);
+    frontend.emit({ type: 'turn.started', input });
     try {
       const end = await runTurn(
         {
           ...parent,
-          frontend: task ? unheard(parent.frontend) : nested(parent.frontend, { callId: scene.callId, agentId, kind }),
+          frontend,
           history,
           signal: scene.signal,
           maxSteps: Math.min(parent.maxSteps, MOST_STEPS),
@@ -44,7 +47,7 @@ export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSub
           takeNews: () => [],
           mayStop: async () => undefined,
         },
-        [{ type: 'text', text: prompt }],
+        input,
       );
       const report = lastWords(history);
       return end.status === 'finished' ? report : `${report}\n\n(Stopped after ${end.steps} steps.)`;
@@ -52,6 +55,7 @@ export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSub
       if (isModelError(error)) throw new ToolFailure(`The sub-agent failed: ${error.message}`);
       throw error;
     } finally {
+      frontend.emit({ type: 'turn.ended' });
       await parent.frontend.hook('SubagentStop', kind, data, scene.signal);
     }
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startAgent, temporaryFolder } from './agentProcess.ts';
@@ -21,23 +21,72 @@ test('the handshake tells version, server and commands', async (t) => {
   assert.deepEqual(await agent.close(), { code: 0, signal: null });
 });
 
-test('a bad tool does not sink the handshake', async (t) => {
+test('a tool that cannot be used is refused with a reason; a malformed one sinks the handshake, as with Kimi CLI', async (t) => {
   const agent = startAgent(t, { cwd: temporaryFolder(t) });
   const external_tools = [
     openInIde,
     { ...openInIde, name: 'Shell' },
-    { name: 'no_parameters', description: 'x' },
     { name: 'bad_schema', description: 'x', parameters: { type: 'object', properties: { a: { type: 'nonsense' } } } },
     { name: 'not an id', description: 'x', parameters: { type: 'object' } },
-    'text',
-    null,
   ];
   const result = await agent.ok('initialize', { ...HELLO, external_tools });
   const { accepted, rejected } = result.external_tools as { accepted: string[]; rejected: { name: string; reason: string }[] };
   assert.deepEqual(accepted, ['open_in_ide']);
-  assert.equal(rejected.length, 6);
+  assert.equal(rejected.length, 3);
   assert.equal(rejected.find((one) => one.name === 'Shell')?.reason, 'conflicts with builtin tool');
   assert.ok(rejected.every((one) => one.reason !== ''));
+  for (const bad of [{ name: 'no_parameters', description: 'x' }, 'text', null]) {
+    assert.equal((await agent.call('initialize', { ...HELLO, external_tools: [openInIde, bad] })).error?.code, -32602);
+  }
+});
+
+test('an approval is not sent to a client that has not shaken hands, from 1.6 on; before it is', async (t) => {
+  for (const version of ['1.10', '1.5']) {
+    const cwd = temporaryFolder(t);
+    const agent = startAgent(t, { cwd, args: ['--wire-version', version] });
+    const turn = agent.start('prompt', { user_input: 'create file a.txt with "x"' });
+    await agent.find((message) => message.params?.type === 'ToolCall');
+    if (version === '1.10') {
+      // A late handshake is refused while the turn runs, so only a stop helps.
+      assert.equal((await agent.call('initialize', HELLO)).error?.code, -32000);
+      await agent.ok('cancel');
+    } else {
+      const asked = await agent.asked('ApprovalRequest');
+      agent.answer(asked.id, { request_id: asked.id, response: 'approve' });
+    }
+    assert.deepEqual((await agent.answerTo(turn)).result, { status: version === '1.10' ? 'cancelled' : 'finished' });
+    assert.equal(agent.messages.filter((message) => message.params?.type === 'ApprovalRequest').length, version === '1.10' ? 0 : 1);
+    assert.equal(existsSync(path.join(cwd, 'a.txt')), version === '1.5');
+  }
+});
+
+test("blocks of the client's tool come back as they are, those nobody knows wrapped; what is no result is told to the model", async (t) => {
+  const diff = { type: 'diff', path: '/a', old_text: 'a', new_text: 'b', is_summary: true };
+  const cwd = temporaryFolder(t);
+  writeFileSync(path.join(cwd, 'a.txt'), 'one\ntwo\n');
+  const agent = startAgent(t, { cwd });
+  await agent.ok('initialize', { ...HELLO, external_tools: [openInIde] });
+  const run = async (return_value: object) => {
+    const turn = agent.start('prompt', { user_input: 'open a.txt at line 2' });
+    const asked = await agent.asked('ToolCallRequest');
+    agent.answer(asked.id, { tool_call_id: asked.id, return_value });
+    await agent.answerTo(turn);
+    return agent.events('ToolResult').at(-1)?.return_value as { is_error: boolean; message: string; display: unknown };
+  };
+  const whole = { is_error: false, output: 'ok', message: 'Opened', display: [] };
+  const good = await run({ ...whole, display: [{ type: 'brief', text: 'b' }, diff, { type: 'chart', points: [1] }] });
+  assert.deepEqual(good.display, [{ type: 'brief', text: 'b' }, diff, { type: 'chart', data: { points: [1] } }]);
+  for (const bad of [
+    { ...whole, output: [{ type: 'runs', what: 'x' }] },
+    { ...whole, display: [{ type: 'diff', path: '/a' }] },
+    { ...whole, display: ['text'] },
+    { ...whole, message: undefined },
+  ]) {
+    const result = await run(bad);
+    assert.equal(result.is_error, true);
+    assert.match(result.message, /Invalid tool result/);
+    assert.deepEqual(result.display, [{ type: 'brief', text: result.message }], 'a failure has a note for the user');
+  }
 });
 
 test('a prompt without a handshake is answered', async (t) => {

@@ -85,6 +85,19 @@ test('a refused key is -32004, an input the model cannot take -32002', async (t)
   assert.equal((await image.agent.call('prompt', { user_input })).error?.code, -32002);
 });
 
+test('a model that is only half named is -32001, with what is missing', async (t) => {
+  for (const [env, missing] of [
+    [{ PARLEY_MODEL_NAME: 'fake' }, /PARLEY_MODEL_BASE_URL is missing/],
+    [{ PARLEY_MODEL_BASE_URL: 'http://127.0.0.1:9/v1' }, /PARLEY_MODEL_NAME is missing/],
+  ] as const) {
+    const agent = startAgent(t, { cwd: temporaryFolder(t), env });
+    await agent.ok('initialize', FULL);
+    const { error } = await agent.call('prompt', { user_input: 'x' });
+    assert.equal(error?.code, -32001);
+    assert.match(String(error?.message), missing);
+  }
+});
+
 test('what the model cannot take is told once: the next prompt goes without it', async (t) => {
   const user_input = [
     { type: 'text', text: 'what is this?' },
@@ -305,6 +318,8 @@ test('a sub-agent is nested under its call, asks with its name, and only its rep
   );
   const inner = nested.map((event) => (event.event as { type: string }).type);
   assert.ok(inner.includes('ToolCall') && inner.includes('ToolResult') && inner.includes('ContentPart'));
+  assert.deepEqual(nested[0]?.event, { type: 'TurnBegin', payload: { user_input: 'Write sub.txt' } }, 'its turn has an input of its own');
+  assert.deepEqual([inner[0], inner.at(-1)], ['TurnBegin', 'TurnEnd']);
   assert.equal(agent.text, 'All done.');
   assert.match(String(lastResult(service)), /The report\.$/);
   assert.ok(!(service.bodies[1]?.tools ?? []).some((tool) => tool.function.name === 'Agent'));

@@ -92,10 +92,10 @@ test('what is no valid request is answered in the words of JSON-RPC and hurts no
     ['42', -32600, null],
     ['null', -32600, null],
     ['{"jsonrpc":"2.0","id":7,"method":"cancel"}', -32600, null],
-    ['{"jsonrpc":"2.0","id":null,"method":"cancel"}', -32600, null],
-    ['{"jsonrpc":"1.0","id":"v","method":"cancel"}', -32600, 'v'],
-    ['{"jsonrpc":"2.0","id":"m","method":3}', -32600, 'm'],
-    ['{"jsonrpc":"2.0","id":"n"}', -32600, 'n'],
+    ['{"jsonrpc":"1.0","id":"v","method":"cancel"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":"m","method":3}', -32600, null],
+    ['{"jsonrpc":"2.0","id":"n"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":"f","error":"text"}', -32600, null],
     ['{"jsonrpc":"2.0","id":"u","method":"toString"}', -32601, 'u'],
     ['{"jsonrpc":"2.0","id":"p","method":"prompt"}', -32602, 'p'],
     ['{"jsonrpc":"2.0","id":"q","method":"prompt","params":{"user_input":[{"type":"nonsense"}]}}', -32602, 'q'],
@@ -107,6 +107,7 @@ test('what is no valid request is answered in the words of JSON-RPC and hurts no
     ['\r', undefined, null],
     ['{"jsonrpc":"2.0","method":"prompt","params":{"user_input":"dropped"}}', undefined, null],
     ['{"jsonrpc":"2.0","id":"nobody asked","result":{}}', undefined, null],
+    ['{"jsonrpc":"2.0","id":null,"method":"cancel"}', undefined, null],
   ];
   for (const [line, code, id] of lines) {
     const before = agent.messages.length;
@@ -147,7 +148,6 @@ test('an answer of the wrong shape, an error and an unknown word count as a reje
     { result: null },
     { result: 'approve' },
     { error: { code: -32603, message: 'no' } },
-    { error: 'text' },
   ];
   for (const answer of bad) {
     const turn = agent.start('prompt', { user_input: 'create file a.txt with "x"' });

@@ -51,6 +51,7 @@ for (const minor of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
 
   test(`a server of 1.${minor}: a turn is cancelled while an approval is open`, async (t) => {
     const agent = startAgent(t, { cwd: temporaryFolder(t), args: ['--wire-version', `1.${minor}`] });
+    if (has(1)) await agent.ok('initialize', HELLO);
     const turn = agent.start('prompt', { user_input: 'create file x.txt with "x"' });
     const { id } = await agent.asked('ApprovalRequest');
     assert.deepEqual(await agent.ok('cancel'), {});

@@ -15,7 +15,15 @@ const planted = (code: string, file = 'src/x.ts'): Source => ({ path: file, text
 
 const PROTOCOLS = ['a2a', 'acp', 'ai-sdk', 'kimi-wire', 'qwen'].map((name) => `src/protocols/${name}/`);
 const CORE = ['src/base/', 'src/bridge/', 'src/conversation/', 'src/headless/', 'src/session/'];
-const AGENT = ['src/agent/models/', 'src/agent/servers/a2a/', 'src/agent/servers/qwen/', 'src/agent/tools/', 'src/agent/workspace/'];
+const AGENT = [
+  'src/agent/models/',
+  'src/agent/servers/a2a/',
+  'src/agent/servers/acp/',
+  'src/agent/servers/kimi-wire/',
+  'src/agent/servers/qwen/',
+  'src/agent/tools/',
+  'src/agent/workspace/',
+];
 const HELD = {
   closures: [
     ...CORE,

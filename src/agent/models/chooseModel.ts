@@ -1,15 +1,18 @@
 import path from 'node:path';
+import { localize } from '../locale.ts';
 import type { Endpoint, Sampling } from './endpoint.ts';
 import { guideModel } from './guide/guideModel.ts';
-import type { Model } from './model.ts';
+import { type Model, ModelError } from './model.ts';
 
 const DEFAULT_CONTEXT = 128_000;
 
-/** The model the environment names, or the offline guide. */
+/** The model the environment names, or the offline guide where it names none. One that is only half named answers nothing, and says why. */
 export function chooseModel(env: NodeJS.ProcessEnv, sampling?: Sampling): Model {
   const baseUrl = env.PARLEY_MODEL_BASE_URL?.trim() ?? '';
   const name = env.PARLEY_MODEL_NAME?.trim() ?? '';
-  if (baseUrl === '' || name === '') return guideModel;
+  if (baseUrl === '' && name === '') return guideModel;
+  if (baseUrl === '') return noModel(name, 'PARLEY_MODEL_BASE_URL', 'parley.model.baseUrl');
+  if (name === '') return noModel(baseUrl, 'PARLEY_MODEL_NAME', 'parley.model.name');
   const context = Number(env.PARLEY_MODEL_CONTEXT);
   const apiKey = env.PARLEY_MODEL_API_KEY?.trim() ?? '';
   return lazyModel({
@@ -19,6 +22,22 @@ export function chooseModel(env: NodeJS.ProcessEnv, sampling?: Sampling): Model 
     ...(apiKey === '' ? {} : { apiKey }),
     ...(sampling ? { sampling } : {}),
   });
+}
+
+function noModel(given: string, variable: string, setting: string): Model {
+  const message = localize(
+    `No model is configured: ${given} is given, but ${variable} is missing (the setting ${setting}).`,
+    `未配置模型：已给出 ${given}，但缺少 ${variable}（设置项 ${setting}）。`,
+  );
+  return {
+    name: '',
+    contextSize: DEFAULT_CONTEXT,
+    offline: false,
+    // biome-ignore lint/correctness/useYield: there is no answer
+    answer: async function* () {
+      throw new ModelError('no_model', message);
+    },
+  };
 }
 
 /**

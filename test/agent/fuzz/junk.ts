@@ -113,10 +113,12 @@ function dueId(line: string): string | undefined {
   }
   if (typeof message !== 'object' || message === null || Array.isArray(message)) return '';
   const { id, jsonrpc, method, result, error } = message as Readonly<Record<string, unknown>>;
-  if (id !== undefined && typeof id !== 'string') return '';
-  if (jsonrpc !== '2.0') return id ?? '';
-  if ('method' in message) return typeof method === 'string' ? id : (id ?? '');
-  return id === undefined || (result === undefined && error === undefined) ? (id ?? '') : undefined;
+  if (id != null && typeof id !== 'string') return '';
+  if (jsonrpc !== '2.0') return '';
+  if (method != null) return typeof method === 'string' ? (id ?? undefined) : '';
+  if (id == null || (result === undefined && error == null)) return '';
+  const { code, message: words } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  return error == null || (Number.isInteger(code) && typeof words === 'string') ? undefined : '';
 }
 
 /** True when these bytes may stop a turn or answer one of these requests. */

@@ -1,5 +1,5 @@
 import { structuredPatch } from 'diff';
-import type { DisplayBlock } from '../../../protocols/kimi-wire/schema.ts';
+import { type DisplayBlock, KnownBlock } from '../../../protocols/kimi-wire/schema.ts';
 import type { Shown } from '../../tools/tool.ts';
 import type { Dialect } from './versions.ts';
 
@@ -83,9 +83,19 @@ function countOf(text: string): string {
   return `(${lines} lines)`;
 }
 
-/** A block of a client's tool: known ones as they are, others wrapped. */
+/** The types every client knows; a block of such a type with another shape is none. */
+const KNOWN: ReadonlySet<unknown> = new Set(['brief', 'diff', 'todo', 'shell', 'background_task']);
+
+/** A block of a type nobody here knows, which is passed on as it is. */
+export function isPassedOn(value: unknown): value is { readonly type: string } {
+  const { type } = Object(value) as { readonly type?: unknown };
+  return typeof type === 'string' && !KNOWN.has(type);
+}
+
+/** A block of a client's tool: one of a known type as it is, another as `{type, data}`, as Kimi CLI does it. */
 function passedOn(value: unknown): Block {
-  if (typeof value !== 'object' || value === null) return { type: 'unknown', data: value };
-  const { type } = { type: 'unknown', ...value };
-  return { type: typeof type === 'string' ? type : 'unknown', data: value };
+  const block = KnownBlock.safeParse(value);
+  if (block.success) return block.data;
+  const { type = 'unknown', ...data } = Object(value) as { readonly type?: string };
+  return { type, data };
 }

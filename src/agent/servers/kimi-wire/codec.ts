@@ -12,7 +12,7 @@ import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
 import type { News } from '../../task.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
-import { blocksOf } from './blocks.ts';
+import { blocksOf, isPassedOn } from './blocks.ts';
 import { WireError } from './peer.ts';
 import type { Dialect } from './versions.ts';
 
@@ -95,8 +95,13 @@ export class Encoder {
         if (!dialect.has('asides')) return [eventMessage('ContentPart', { type: 'text', text: said.error ?? said.text })];
         return [eventMessage('BtwEnd', { id: said.id, response: said.error === undefined ? said.text : null, error: said.error ?? null })];
       case 'sub':
-        return this.encode(said.said).map((inner) => eventMessage('SubagentEvent', this.#nested(said, inner)));
+        return this.#ofSubagent(said.said).map((inner) => eventMessage('SubagentEvent', this.#nested(said, inner)));
     }
+  }
+
+  /** Its turn has an input of its own; the calls of the turn around it go on. */
+  #ofSubagent(said: AgentEvent): readonly WireMessage[] {
+    return said.type === 'turn.started' ? [eventMessage('TurnBegin', { user_input: inputOf(said.input) })] : this.encode(said);
   }
 
   #nested(said: Extract<AgentEvent, { type: 'sub' }>, inner: WireMessage): EventPayload['SubagentEvent'] {
@@ -138,18 +143,23 @@ function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: Dialec
   };
 }
 
+/** A failure has a note for the user, as Kimi CLI's tools give one. */
 export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
   const { isError, text, message, shown } = outcome;
-  return { is_error: isError, output: text, message, display: blocksOf(shown, dialect) };
+  const note = isError && message !== '' && !shown.some((one) => one.type === 'brief');
+  const display = note ? [{ type: 'brief' as const, text: message.split('\n', 1)[0] ?? '' }, ...shown] : shown;
+  return { is_error: isError, output: text, message, display: blocksOf(display, dialect) };
 }
 
-/** What a client's tool answered. Parts that are not text are named, not passed to the model. */
-export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome {
-  const value = answer.return_value;
-  const shown: readonly Shown[] = value.display.map((block) =>
+/** What a client's tool answered; undefined when it is none. Parts that are not text are named, not passed to the model. */
+export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome | undefined {
+  const { is_error, output, message, display } = answer.return_value;
+  if (typeof output !== 'string' && output.some((part) => part.type === 'unknown')) return undefined;
+  if (display.some((block) => block.type === 'unknown' && !isPassedOn(block.value))) return undefined;
+  const shown: readonly Shown[] = display.map((block) =>
     block.type === 'brief' ? { type: 'brief', text: block.text } : { type: 'other', value: block.type === 'unknown' ? block.value : block },
   );
-  return { isError: value.is_error, text: textOfOutput(value.output), message: value.message, shown };
+  return { isError: is_error, text: textOfOutput(output), message, shown };
 }
 
 export const invalidToolAnswer: Outcome = failed('Invalid tool result payload from the client.');

@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { answers, type InitializeParams } from '../../../protocols/kimi-wire/schema.ts';
 import { type Moment, moments } from '../../frontend.ts';
-import type { WireMessage } from './codec.ts';
+import type { Outlet } from './outlet.ts';
 
 type Subscription = NonNullable<InitializeParams['hooks']>[number];
-
-export interface HookPipe {
-  event(message: WireMessage): void;
-  request(message: WireMessage, id: string, signal: AbortSignal): Promise<unknown>;
-}
 
 const DEFAULT_SECONDS = 30;
 
 /** What the client wants to hear of. No answer in time, an error or a bad answer lets the moment pass (wire.md §5.2). */
 export class Hooks {
-  readonly #pipe: HookPipe;
+  readonly #outlet: Outlet;
   readonly #base: Readonly<Record<string, unknown>>;
   readonly #subscriptions: Subscription[] = [];
 
-  constructor(pipe: HookPipe, base: { readonly session_id: string; readonly cwd: string }) {
-    this.#pipe = pipe;
+  constructor(outlet: Outlet, base: { readonly session_id: string; readonly cwd: string }) {
+    this.#outlet = outlet;
     this.#base = base;
   }
 
@@ -39,11 +34,11 @@ export class Hooks {
     const fitting = this.#subscriptions.filter((one) => one.event === moment && matches(one.matcher ?? '', target));
     if (fitting.length === 0) return undefined;
     const began = performance.now();
-    this.#pipe.event({ type: 'HookTriggered', payload: { event: moment, target, hook_count: fitting.length } });
+    this.#outlet.event({ type: 'HookTriggered', payload: { event: moment, target, hook_count: fitting.length } });
     const input_data = { hook_event_name: moment, ...this.#base, ...data };
     const reasons = await Promise.all(fitting.map((one) => this.#ask(one, { event: moment, target, input_data }, signal)));
     const reason = reasons.find((one) => one !== undefined);
-    this.#pipe.event({
+    this.#outlet.event({
       type: 'HookResolved',
       payload: {
         event: moment,
@@ -65,7 +60,7 @@ export class Hooks {
     const limit = AbortSignal.timeout(Math.max(0.1, Math.min(one.timeout ?? DEFAULT_SECONDS, 600)) * 1000);
     try {
       const payload = { id, subscription_id: one.id, ...asked };
-      const result = await this.#pipe.request({ type: 'HookRequest', payload }, id, AbortSignal.any([signal, limit]));
+      const result = await this.#outlet.request({ type: 'HookRequest', payload }, id, AbortSignal.any([signal, limit]));
       const parsed = answers.HookRequest.safeParse(result);
       return parsed.success && parsed.data.action === 'block' ? (parsed.data.reason ?? '') : undefined;
     } catch {

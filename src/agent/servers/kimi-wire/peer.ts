@@ -12,36 +12,27 @@ export class WireError extends Error {
   }
 }
 
-/** `whole`: nothing else is looked at until this one has been answered. */
-export interface Method {
-  readonly whole?: true;
-  readonly run: (params: unknown) => Promise<unknown>;
+/** What the client wants done; each is answered once, by its id. */
+export interface ClientCall {
+  readonly id: string;
+  readonly method: string;
+  readonly params: unknown;
+}
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
 }
 
 /**
- * The server's end of a Wire connection, strict where wire.md §2 says so: string ids only, no batches, junk answered and never fatal. The two
- * sides' ids are separate; what has no method is an answer.
+ * The server's end of a Wire connection, as strict as Kimi CLI (wire.md §2): string ids only, no batches, what is malformed is answered with an
+ * error without an id and is never fatal. The two sides' ids are separate; a message without a method is an answer.
  */
 export class Peer {
   readonly #channel: Channel;
-  readonly #methods: Readonly<Record<string, Method>>;
-  readonly #waiting = new Map<string, { resolve(result: unknown): void; reject(error: Error): void }>();
-  readonly #silent: boolean;
-  #held: string[] | undefined;
+  readonly #waiting = new Map<string, Waiting>();
 
-  /** `silent`: methods nobody knows get no answer, as the oldest servers do (wire.md §3). */
-  constructor(channel: Channel, methods: Readonly<Record<string, Method>>, silent = false) {
+  constructor(channel: Channel) {
     this.#channel = channel;
-    this.#methods = methods;
-    this.#silent = silent;
-    channel.onMessage((line) => {
-      if (this.#held) this.#held.push(line);
-      else this.#take(line);
-    });
-    channel.onClosed(({ reason }) => {
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error(reason));
-      this.#waiting.clear();
-    });
   }
 
   /** How many requests of ours wait for the client. */
@@ -54,12 +45,23 @@ export class Peer {
     this.#waiting.clear();
   }
 
+  /** The client is gone. */
+  closed(reason: string): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(new Error(reason));
+    this.#waiting.clear();
+  }
+
   event(type: string, payload: object): void {
     this.#send({ jsonrpc: '2.0', method: 'event', params: { type, payload } });
   }
 
+  /** Sends a request. Its answer, if it gets one, goes to who expects it: nobody, for history that is shown again. */
+  show(type: string, id: string, payload: object): void {
+    this.#send({ jsonrpc: '2.0', method: 'request', id, params: { type, payload } });
+  }
+
   /** Settles with the client's result, rejects with its failure or when the signal fires; an answer after that is ignored. */
-  request(type: string, id: string, payload: object, signal: AbortSignal): Promise<unknown> {
+  expect(id: string, signal: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const withdraw = (): void => {
         this.#waiting.delete(id);
@@ -77,76 +79,53 @@ export class Peer {
         };
       };
       this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      this.#send({ jsonrpc: '2.0', method: 'request', id, params: { type, payload } });
     });
   }
 
-  /** Sends a request that nobody waits for: history that is shown again. */
-  show(type: string, id: string, payload: object): void {
-    this.#send({ jsonrpc: '2.0', method: 'request', id, params: { type, payload } });
+  answer(id: string, result: unknown): void {
+    this.#send({ jsonrpc: '2.0', id, result });
   }
 
-  #take(line: string): void {
+  fail(id: string, error: unknown): void {
+    this.#send({
+      jsonrpc: '2.0',
+      id,
+      error: { code: error instanceof WireError ? error.code : codes.internal, message: messageOf(error) },
+    });
+  }
+
+  /** The call in a line of the client. undefined: it was an answer, a notification, or nothing that makes sense. */
+  read(line: string): ClientCall | undefined {
     let message: unknown;
     try {
       message = JSON.parse(line);
     } catch {
-      this.#fail(null, codes.notJson, 'Not JSON');
-      return;
+      return this.#malformed(codes.notJson, 'Not JSON');
     }
-    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-      this.#fail(null, codes.notARequest, 'A message is one JSON object; batches are not supported');
-      return;
-    }
-    const fields: Readonly<Record<string, unknown>> = { ...message };
-    const { id } = fields;
-    if (id !== undefined && typeof id !== 'string') this.#fail(null, codes.notARequest, 'The id must be a string');
-    else if (fields.jsonrpc !== '2.0') this.#fail(id ?? null, codes.notARequest, 'jsonrpc must be "2.0"');
-    else if (!('method' in fields)) this.#takeAnswer(id, fields);
-    else if (typeof fields.method !== 'string') this.#fail(id ?? null, codes.notARequest, 'The method must be a string');
-    else if (id !== undefined) void this.#answer(id, fields.method, fields.params);
+    if (typeof message !== 'object' || message === null || Array.isArray(message))
+      return this.#malformed(codes.notARequest, 'A message is one JSON object; batches are not supported');
+    const { id, jsonrpc, method, params, ...answer } = message as Readonly<Record<string, unknown>>;
+    if (id != null && typeof id !== 'string') return this.#malformed(codes.notARequest, 'The id must be a string');
+    if (jsonrpc !== '2.0') return this.#malformed(codes.notARequest, 'jsonrpc must be "2.0"');
+    if (method == null) return this.#answered(id ?? undefined, answer);
+    if (typeof method !== 'string') return this.#malformed(codes.notARequest, 'The method must be a string');
+    return id == null ? undefined : { id, method, params };
   }
 
-  #takeAnswer(id: string | undefined, fields: Readonly<Record<string, unknown>>): void {
-    if (id === undefined || !('result' in fields || 'error' in fields)) {
-      this.#fail(id ?? null, codes.notARequest, 'Neither a request nor an answer');
-      return;
-    }
+  /** An answer that is none is refused and settles nothing, as Kimi CLI does it. */
+  #answered(id: string | undefined, answer: Readonly<Record<string, unknown>>): undefined {
+    const { error } = answer;
+    if (id === undefined || (error == null && !('result' in answer)))
+      return this.#malformed(codes.notARequest, 'Neither a request nor an answer');
+    if (error != null && !isFailure(error)) return this.#malformed(codes.notARequest, 'An error needs a code and a message');
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (!waiting) return;
-    if (fields.error === undefined || fields.error === null) waiting.resolve(fields.result);
-    else waiting.reject(new Error(errorText(fields.error)));
+    if (error == null) waiting?.resolve(answer.result);
+    else waiting?.reject(new Error(error.message));
   }
 
-  async #answer(id: string, name: string, params: unknown): Promise<void> {
-    const method = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined;
-    if (!method) {
-      if (!this.#silent) this.#fail(id, codes.unknownMethod, `Unknown method: ${name.slice(0, 100)}`);
-      return;
-    }
-    if (method.whole) this.#held = [];
-    try {
-      const result = await method.run(params);
-      this.#send({ jsonrpc: '2.0', id, result });
-    } catch (error) {
-      this.#fail(id, error instanceof WireError ? error.code : codes.internal, messageOf(error));
-    }
-    if (method.whole) this.#release();
-  }
-
-  #release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const line of held) {
-      // One of them may hold back the others again.
-      if (this.#held) (this.#held as string[]).push(line);
-      else this.#take(line);
-    }
-  }
-
-  #fail(id: string | null, code: number, message: string): void {
-    this.#send({ jsonrpc: '2.0', id, error: { code, message } });
+  #malformed(code: number, message: string): undefined {
+    this.#send({ jsonrpc: '2.0', id: null, error: { code, message } });
   }
 
   #send(message: object): void {
@@ -155,7 +134,7 @@ export class Peer {
   }
 }
 
-function errorText(error: unknown): string {
-  if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string') return error.message;
-  return 'The client answered with an error.';
+function isFailure(error: unknown): error is { readonly code: number; readonly message: string } {
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  return Number.isInteger(code) && typeof message === 'string';
 }

@@ -4,6 +4,8 @@ import type { WireMessage } from './codec.ts';
 import type { Peer } from './peer.ts';
 import type { Dialect } from './versions.ts';
 
+const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
+
 /** What the client was shown, kept for `replay`: text pieces joined, arguments in their call, one line a message (wire.md §11). */
 export class Recording {
   readonly #store: SessionStore;
@@ -33,6 +35,26 @@ export class Recording {
     if (open) this.#write(open);
   }
 
+  /** Shows it again, in order. Requests among it are history: nobody waits for their answers. Stops when the signal fires. */
+  async replay(peer: Peer, signal: AbortSignal): Promise<{ readonly events: number; readonly requests: number }> {
+    const count = { events: 0, requests: 0 };
+    for (const [at, value] of this.#store.readRecording().entries()) {
+      if (at % 200 === 199) await new Promise((resolve) => setImmediate(resolve));
+      if (signal.aborted) break;
+      const line = recordLine.safeParse(value);
+      if (!line.success) continue;
+      const { type, payload } = line.data.message;
+      if (requestTypes.has(type)) {
+        peer.show(type, String(payload.id ?? `replay-${at}`), payload);
+        count.requests += 1;
+      } else {
+        peer.event(type, payload);
+        count.events += 1;
+      }
+    }
+    return count;
+  }
+
   #write(message: WireMessage): void {
     if (!this.#head && this.#store.readRecording().length === 0) {
       this.#store.append('wire.jsonl', { type: 'metadata', protocol_version: this.#dialect.name });
@@ -40,28 +62,6 @@ export class Recording {
     this.#head = true;
     this.#store.append('wire.jsonl', { timestamp: Date.now() / 1000, message });
   }
-}
-
-const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
-
-/** Shows a recording again, in order. Requests among it are history: nobody waits for their answers. Stops when the signal fires. */
-export async function replayRecording(store: SessionStore, peer: Peer, signal: AbortSignal): Promise<{ events: number; requests: number }> {
-  const count = { events: 0, requests: 0 };
-  for (const [at, value] of store.readRecording().entries()) {
-    if (at % 200 === 199) await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) break;
-    const line = recordLine.safeParse(value);
-    if (!line.success) continue;
-    const { type, payload } = line.data.message;
-    if (requestTypes.has(type)) {
-      peer.show(type, String(payload.id ?? `replay-${at}`), payload);
-      count.requests += 1;
-    } else {
-      peer.event(type, payload);
-      count.events += 1;
-    }
-  }
-  return count;
 }
 
 /** Two messages as one, where the second only goes on with the first. */

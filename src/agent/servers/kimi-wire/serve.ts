@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import type * as z from 'zod/mini';
 import type { Feature } from '../../../protocols/kimi-wire/codec.ts';
 import { codes, methods } from '../../../protocols/kimi-wire/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
@@ -10,18 +10,20 @@ import { takenNames } from '../../toolbox.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { Encoder, partsOf, type WireMessage, wireErrorOf } from './codec.ts';
+import { Encoder, partsOf, wireErrorOf } from './codec.ts';
 import { ExternalTools } from './externalTools.ts';
 import { Hooks } from './hooks.ts';
-import { type Method, Peer, WireError } from './peer.ts';
-import { Recording, replayRecording } from './recording.ts';
+import { Outlet } from './outlet.ts';
+import { type ClientCall, Peer, WireError } from './peer.ts';
+import { Recording } from './recording.ts';
 import type { Dialect } from './versions.ts';
-import { type Pipe, WireFrontend } from './wireFrontend.ts';
+import { WireFrontend } from './wireFrontend.ts';
+import { Work } from './work.ts';
 
 export interface WireOptions {
   readonly channel: Channel;
   readonly dialect: Dialect;
-  /** Methods nobody knows get no answer. */
+  /** Methods nobody knows get no answer, as with the oldest servers (wire.md §3). */
   readonly silent: boolean;
   readonly workspace: Workspace;
   readonly model: Model;
@@ -35,113 +37,142 @@ export interface WireOptions {
   readonly maxAttempts: number | undefined;
 }
 
-const initializeParams = z.extend(methods.initialize.params, { external_tools: z.nullish(z.array(z.unknown())) });
+/**
+ * Serves one conversation over Wire. Lines of the client go to the server, its calls to the conversation; what that says goes through the frontend
+ * and the outlet back to the client.
+ */
+export function serveWire({ channel, dialect, silent, model, workspace, store, ...more }: WireOptions): WireServer {
+  const peer = new Peer(channel);
+  const work = new Work();
+  const recording = new Recording(store, dialect);
+  const outlet = new Outlet(peer, recording, work, dialect);
+  const hooks = new Hooks(outlet, { session_id: store.id, cwd: workspace.cwd });
+  const frontend = new WireFrontend(outlet, new Encoder(dialect), dialect, hooks, new ExternalTools(takenNames));
+  const conversation = new Conversation({ frontend, model, workspace, store, ...more });
+  const server = new WireServer({ peer, work, recording, frontend, conversation, dialect, silent });
+  channel.onMessage((line) => server.receive(line));
+  channel.onClosed(({ reason }) => peer.closed(reason));
+  return server;
+}
 
-/** Serves one conversation over Wire (wire.md §4 and §5, seen from the other side). */
+interface Parts {
+  readonly peer: Peer;
+  readonly work: Work;
+  readonly recording: Recording;
+  readonly frontend: WireFrontend;
+  readonly conversation: Conversation;
+  readonly dialect: Dialect;
+  readonly silent: boolean;
+}
+
+/** The version that brought a method; undefined: it was always there. */
+const METHODS: Readonly<Record<string, Feature | undefined>> = {
+  initialize: 'initialize',
+  prompt: undefined,
+  cancel: undefined,
+  replay: 'replay',
+  steer: 'steer',
+  set_plan_mode: 'planMode',
+};
+
+/** Answers the calls of the client (wire.md §4 and §5, seen from the other side). */
 export class WireServer {
-  readonly #dialect: Dialect;
   readonly #peer: Peer;
-  readonly #frontend: WireFrontend;
-  readonly #encoder: Encoder;
-  readonly #conversation: Conversation;
-  readonly #external = new ExternalTools(takenNames);
-  readonly #hooks: Hooks;
-  readonly #store: SessionStore;
+  readonly #work: Work;
   readonly #recording: Recording;
-  /** The turn or the replay that runs, and what stops it. */
-  #work: Work | undefined;
+  readonly #frontend: WireFrontend;
+  readonly #conversation: Conversation;
+  readonly #dialect: Dialect;
+  readonly #silent: boolean;
+  /** Lines that wait until the handshake has been answered. */
+  #held: string[] | undefined;
 
-  constructor({ channel, dialect, silent, model, workspace, store, ...more }: WireOptions) {
+  constructor({ peer, work, recording, frontend, conversation, dialect, silent }: Parts) {
+    this.#peer = peer;
+    this.#work = work;
+    this.#recording = recording;
+    this.#frontend = frontend;
+    this.#conversation = conversation;
     this.#dialect = dialect;
-    this.#store = store;
-    this.#recording = new Recording(store, dialect);
-    this.#encoder = new Encoder(dialect);
-    this.#peer = new Peer(channel, this.#methods(), silent);
-    const pipe = this.#pipe();
-    this.#hooks = new Hooks(pipe, { session_id: store.id, cwd: workspace.cwd });
-    this.#frontend = new WireFrontend(pipe, this.#encoder, dialect, this.#hooks, () => this.#external.all);
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store, ...more });
+    this.#silent = silent;
+  }
+
+  receive(line: string): void {
+    if (this.#held) {
+      this.#held.push(line);
+      return;
+    }
+    const call = this.#peer.read(line);
+    if (call) void this.#serve(call);
   }
 
   /** Ends what runs; settles when it is over. */
   async end(): Promise<void> {
-    this.#work?.stop();
-    await this.#work?.over.catch(() => {});
+    await this.#work.end();
     await this.#conversation.end();
     this.#recording.flush();
   }
 
-  #methods(): Readonly<Record<string, Method>> {
-    const all: readonly (readonly [string, Feature | undefined, Method])[] = [
-      ['initialize', 'initialize', { whole: true, run: (params) => this.#initialize(params) }],
-      ['prompt', undefined, { run: (params) => this.#prompt(params) }],
-      ['cancel', undefined, { run: async () => this.#cancel() }],
-      ['replay', 'replay', { run: () => this.#replay() }],
-      ['steer', 'steer', { run: async (params) => this.#steer(params) }],
-      ['set_plan_mode', 'planMode', { run: async (params) => this.#setPlanMode(params) }],
-    ];
-    const known = all.filter(([, since]) => since === undefined || this.#dialect.has(since));
-    return Object.fromEntries(known.map(([name, , method]) => [name, method]));
-  }
-
-  /** Everything that goes to the client during a turn is kept for a replay; approvals only where they always were (wire.md §11). */
-  #pipe(): Pipe {
-    const approvals = !this.#dialect.has('approvalSource');
-    const keep = (message: WireMessage): void => {
-      if (message.type === 'HookRequest' || (!approvals && message.type.startsWith('Approval'))) return;
-      this.#recording.add(message);
-    };
-    return {
-      event: (message) => {
-        if (this.#work?.cancelled && this.#heldBack(message)) return;
-        if (this.#work) keep(message);
-        this.#peer.event(message.type, message.payload);
-      },
-      request: (message, id, signal) => {
-        keep(message);
-        return this.#peer.request(message.type, id, message.payload, signal);
-      },
-    };
-  }
-
-  /** What older versions say later, or not at all, once a turn is cancelled. */
-  #heldBack(message: WireMessage): boolean {
-    const { type, payload } = message;
-    if (type === 'TurnEnd') return !this.#dialect.has('cancelledTurnEnd');
-    if (type !== 'ApprovalResponse' || !this.#dialect.has('approvalSource') || this.#dialect.has('promptEcho')) return false;
-    void this.#work?.over.catch(() => {}).then(() => setImmediate(() => this.#peer.event(type, payload)));
-    return true;
-  }
-
-  async #initialize(params: unknown): Promise<object> {
-    const { external_tools, capabilities, hooks } = read(initializeParams, params);
-    this.#mustBeIdle();
-    const has = (feature: Feature): boolean => this.#dialect.has(feature);
-    const offered = external_tools && external_tools.length > 0 ? this.#external.offer(external_tools) : undefined;
-    if (capabilities && has('questions')) {
-      this.#frontend.asksQuestions = capabilities.supports_question === true;
-      this.#frontend.hasPlanMode = capabilities.supports_plan_mode === true;
+  async #serve({ id, method, params }: ClientCall): Promise<void> {
+    const since = METHODS[method];
+    if (!Object.hasOwn(METHODS, method) || (since !== undefined && !this.#dialect.has(since))) {
+      if (!this.#silent) this.#peer.fail(id, new WireError(codes.unknownMethod, `Unknown method: ${method.slice(0, 100)}`));
+      return;
     }
-    if (hooks && has('hooks')) this.#hooks.subscribe(hooks);
-    for (const [id, { type, payload }] of this.#frontend.stillAsked) this.#peer.show(type, id, payload);
+    if (method === 'initialize') this.#held = [];
+    try {
+      this.#peer.answer(id, await this.#run(method, params));
+    } catch (error) {
+      this.#peer.fail(id, error);
+    }
+    if (method !== 'initialize') return;
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) this.receive(line);
+  }
+
+  async #run(method: string, params: unknown): Promise<object> {
+    switch (method) {
+      case 'initialize':
+        return this.#initialize(params);
+      case 'prompt':
+        return this.#prompt(params);
+      case 'replay':
+        return this.#replay();
+      case 'steer':
+        return this.#steer(params);
+      case 'set_plan_mode':
+        return this.#setPlanMode(params);
+      default:
+        return this.#cancel();
+    }
+  }
+
+  #initialize(params: unknown): object {
+    const offer = read(methods.initialize.params, params);
+    this.#work.mustBeIdle();
+    const has = (feature: Feature): boolean => this.#dialect.has(feature);
+    const { offered, configured } = this.#frontend.shakeHands(offer);
     return {
       protocol_version: this.#dialect.name,
       server: { name: NAME, version: VERSION },
       slash_commands: this.#conversation.commands.all.map(({ name, description, aliases }) => ({ name, description, aliases })),
       ...(offered ? { external_tools: offered } : {}),
       ...(has('questions') ? { capabilities: { supports_question: true } } : {}),
-      ...(has('hooks') ? { hooks: { supported_events: [...moments], configured: this.#hooks.configured } } : {}),
+      ...(has('hooks') ? { hooks: { supported_events: [...moments], configured } } : {}),
     };
   }
 
   async #prompt(params: unknown): Promise<object> {
     const { user_input } = read(methods.prompt.params, params);
     const parts = partsOf(user_input);
-    this.#mustBeIdle();
-    this.#encoder.expect(user_input);
-    const stop = (): void => void this.#conversation.cancel();
+    this.#work.mustBeIdle();
+    this.#frontend.expect(user_input);
     try {
-      return await this.#during(stop, () => this.#conversation.prompt(parts));
+      return await this.#during(
+        () => void this.#conversation.cancel(),
+        () => this.#conversation.prompt(parts),
+      );
     } catch (error) {
       if (error instanceof Cancelled) return { status: 'cancelled' };
       throw wireErrorOf(error, this.#dialect);
@@ -149,14 +180,10 @@ export class WireServer {
   }
 
   #cancel(): object {
-    if (!this.#work) throw new WireError(codes.wrongState, 'No turn is in progress');
+    this.#work.mustRun();
     // Versions before 1.4 hang here, and so will clients that do not answer first.
-    if (this.#peer.waiting > 0 && !this.#dialect.has('cancelsWaiting')) {
-      this.#peer.forget();
-      return {};
-    }
-    this.#work.cancelled = true;
-    this.#work.stop();
+    if (this.#peer.waiting > 0 && !this.#dialect.has('cancelsWaiting')) this.#peer.forget();
+    else this.#work.cancel();
     return {};
   }
 
@@ -173,39 +200,19 @@ export class WireServer {
   }
 
   async #replay(): Promise<object> {
-    this.#mustBeIdle();
+    this.#work.mustBeIdle();
     const stop = new AbortController();
     const count = await this.#during(
       () => stop.abort(),
-      () => replayRecording(this.#store, this.#peer, stop.signal),
+      () => this.#recording.replay(this.#peer, stop.signal),
     );
     return { status: stop.signal.aborted ? 'cancelled' : 'finished', ...count };
   }
 
-  #mustBeIdle(): void {
-    if (this.#work) throw new WireError(codes.wrongState, 'A turn is in progress');
+  /** Its messages are in the recording before anything else may begin. */
+  #during<T>(stop: () => void, run: () => Promise<T>): Promise<T> {
+    return this.#work.run(stop, () => run().finally(() => this.#recording.flush()));
   }
-
-  /** Nothing else may begin until this is over; its messages are in the recording by then. It can be stopped from the first moment on. */
-  async #during<T>(stop: () => void, run: () => Promise<T>): Promise<T> {
-    const work: Work = { stop, over: Promise.resolve(), cancelled: false };
-    this.#work = work;
-    const running = run();
-    work.over = running;
-    try {
-      return await running;
-    } finally {
-      this.#recording.flush();
-      this.#work = undefined;
-    }
-  }
-}
-
-interface Work {
-  readonly stop: () => void;
-  over: Promise<unknown>;
-  /** By the client. */
-  cancelled: boolean;
 }
 
 function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { answers } from '../../../protocols/kimi-wire/schema.ts';
+import { answers, type InitializeParams, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
 import {
   type AgentEvent,
   type ApprovalAnswer,
@@ -14,35 +14,38 @@ import type { Outcome } from '../../tools/tool.ts';
 import { failed } from '../../tools/tool.ts';
 import { blocksOf } from './blocks.ts';
 import { type Encoder, invalidToolAnswer, outcomeOf, type WireMessage } from './codec.ts';
+import type { ExternalTools, Offered } from './externalTools.ts';
 import type { Hooks } from './hooks.ts';
+import type { Outlet } from './outlet.ts';
 import type { Dialect } from './versions.ts';
 
-export interface Pipe {
-  event(message: WireMessage): void;
-  /** Rejects when the client fails it or the signal fires. */
-  request(message: WireMessage, id: string, signal: AbortSignal): Promise<unknown>;
+export interface HandshakeOutcome {
+  readonly offered: Offered | undefined;
+  /** How many hooks there are, by event. */
+  readonly configured: Readonly<Record<string, number>>;
 }
 
 /** Wire, as the loop sees it. */
 export class WireFrontend implements Frontend {
   asksQuestions = false;
   hasPlanMode = false;
-  readonly #pipe: Pipe;
+  readonly #outlet: Outlet;
   readonly #encoder: Encoder;
   readonly #dialect: Dialect;
-  readonly #tools: () => readonly ToolOffer[];
   readonly #hooks: Hooks;
+  readonly #external: ExternalTools;
+  #hasShakenHands = false;
   /** Approvals that tasks in the background wait for: a client that shakes hands again is asked them again. */
   readonly #waiting = new Map<string, WireMessage>();
   /** The client's tools called in this step, by name and arguments. */
   readonly #called = new Map<string, Promise<Outcome>>();
 
-  constructor(pipe: Pipe, encoder: Encoder, dialect: Dialect, hooks: Hooks, tools: () => readonly ToolOffer[]) {
-    this.#hooks = hooks;
-    this.#pipe = pipe;
+  constructor(outlet: Outlet, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools) {
+    this.#outlet = outlet;
     this.#encoder = encoder;
     this.#dialect = dialect;
-    this.#tools = tools;
+    this.#hooks = hooks;
+    this.#external = external;
   }
 
   get hasBackground(): boolean {
@@ -53,12 +56,26 @@ export class WireFrontend implements Frontend {
     return this.#dialect.has('asides');
   }
 
-  get stillAsked(): ReadonlyMap<string, WireMessage> {
-    return this.#waiting;
+  /** What the client offers and can show. Tools and hooks add to those there are; what it leaves out stays. */
+  shakeHands({ external_tools, capabilities, hooks }: InitializeParams): HandshakeOutcome {
+    const offered = external_tools && external_tools.length > 0 ? this.#external.offer(external_tools) : undefined;
+    if (capabilities && this.#dialect.has('questions')) {
+      this.asksQuestions = capabilities.supports_question === true;
+      this.hasPlanMode = capabilities.supports_plan_mode === true;
+    }
+    if (hooks && this.#dialect.has('hooks')) this.#hooks.subscribe(hooks);
+    this.#hasShakenHands = true;
+    for (const [id, message] of this.#waiting) this.#outlet.show(message, id);
+    return { offered, configured: this.#hooks.configured };
+  }
+
+  /** The input of the next turn, in the client's own words. */
+  expect(input: UserInput): void {
+    this.#encoder.expect(input);
   }
 
   clientTools(): readonly ToolOffer[] {
-    return this.#tools();
+    return this.#external.all;
   }
 
   hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
@@ -67,7 +84,7 @@ export class WireFrontend implements Frontend {
 
   emit(said: AgentEvent): void {
     if (said.type === 'step.began' || (said.type === 'sub' && said.said.type === 'step.began')) this.#called.clear();
-    for (const message of this.#encoder.encode(said)) this.#pipe.event(message);
+    for (const message of this.#encoder.encode(said)) this.#outlet.event(message);
   }
 
   /** An error answer, a missing id or an unknown response counts as a rejection (wire.md §5.2). */
@@ -76,13 +93,16 @@ export class WireFrontend implements Frontend {
     const message = { type: 'ApprovalRequest', payload: this.#approval(id, request) };
     if (request.by?.taskId !== undefined) this.#waiting.set(id, message);
     let answer: ApprovalAnswer = { allow: false };
+    // Kimi CLI from 1.6 on shows approvals only to a client that has shaken hands (wire.md §3).
+    const isShown = this.#hasShakenHands || !this.#dialect.has('approvalSource');
+    if (!isShown) process.stderr.write('parley-agent: an approval waits; it is only sent to a client that has sent "initialize"\n');
     try {
-      answer = this.#read(await this.#pipe.request(message, id, signal));
+      answer = this.#read(await this.#outlet.request(message, id, signal, !isShown));
     } catch {
       if (signal.aborted && signal.reason instanceof Settled) answer = signal.reason.answer;
     }
     this.#waiting.delete(id);
-    this.#pipe.event({
+    this.#outlet.event({
       type: this.#dialect.has('approvalResponse') ? 'ApprovalResponse' : 'ApprovalRequestResolved',
       payload: this.#echo(id, answer),
     });
@@ -100,7 +120,7 @@ export class WireFrontend implements Frontend {
       ...(one.body === undefined ? {} : { body: one.body }),
     }));
     try {
-      const result = await this.#pipe.request(
+      const result = await this.#outlet.request(
         { type: 'QuestionRequest', payload: { id, tool_call_id: request.callId, questions } },
         id,
         signal,
@@ -124,9 +144,9 @@ export class WireFrontend implements Frontend {
   async #callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
     const payload = { id: call.id, name: call.name, arguments: call.input };
     try {
-      const result = await this.#pipe.request({ type: 'ToolCallRequest', payload }, call.id, signal);
+      const result = await this.#outlet.request({ type: 'ToolCallRequest', payload }, call.id, signal);
       const parsed = answers.ToolCallRequest.safeParse(result);
-      return parsed.success ? outcomeOf(parsed.data) : invalidToolAnswer;
+      return (parsed.success && outcomeOf(parsed.data)) || invalidToolAnswer;
     } catch (error) {
       signal.throwIfAborted();
       return failed(error instanceof Error ? error.message : String(error));
