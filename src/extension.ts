@@ -10,6 +10,7 @@ import { RuleStore, Rules } from './editor/approvals/rules.ts';
 import { bundlesIn } from './editor/bundles.ts';
 import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
+import { ChatPanels } from './editor/chatPanels.ts';
 import { commandTable, registerCommands } from './editor/commands.ts';
 import { keepContextKeys } from './editor/contextKeys.ts';
 import { editorFiles, unsavedText } from './editor/files.ts';
@@ -23,6 +24,7 @@ import { ReviewDocuments } from './editor/review/documents.ts';
 import { showProposalLenses } from './editor/review/proposalLenses.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
+import { SessionList } from './editor/sessionList.ts';
 import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
@@ -124,6 +126,8 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
     vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
   );
   const chat = life.own(new Chat(context.extensionUri, log));
+  const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
+  const list = new SessionList(sessions, context.globalState, Date.now);
   const approvals = life.own(
     new Approvals({
       host: sessions,
@@ -147,17 +151,17 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
-  return { inputs, rules, review, changes, starter, typing, chat, approvals };
+  return { inputs, rules, review, changes, starter, typing, chat, panels, list, approvals };
 }
 
 /** The commands, and the chat with what its page may ask, which includes some of them. */
 function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): void {
   const { sessions, agents, log } = core;
-  const { approvals, chat, starter, typing } = surfaces;
+  const { approvals, chat, panels, starter, typing } = surfaces;
   const commands = commandTable({ ...core, ...surfaces, extensionId: context.extension.id, newId: randomUUID });
   life.own(registerCommands(commands, log));
   const terminals = life.own(new TerminalPanel(sessions));
-  chat.serve({
+  const link: Parameters<typeof chat.serve>[0] = {
     desk: sessions,
     answers: chatAnswers({
       ...core,
@@ -178,15 +182,18 @@ function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, 
     unsaved: unsavedText,
     answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
     ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
-  });
+  };
+  chat.serve(link);
+  panels.serve(link, () => starter.restore());
 }
 
 /** Settings, the model's key and the trust of the workspace take effect as they change. */
-function applySettings(life: Lifetime, { log, output, secrets, protocols }: Core, { chat, starter }: Surfaces): void {
+function applySettings(life: Lifetime, { log, output, secrets, protocols }: Core, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
     chat.agentsChanged();
+    panels.agentsChanged();
     clearTimeout(rest);
     rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
   };
@@ -202,6 +209,7 @@ function applySettings(life: Lifetime, { log, output, secrets, protocols }: Core
   life.own(onSettings('parley.trace', () => output.settingsChanged()));
   const agentsChanged = () => {
     chat.agentsChanged();
+    panels.agentsChanged();
     void starter.agentsChanged().catch(failed('The default agent could not be started'));
   };
   life.own(onSettings('parley.agents', agentsChanged));

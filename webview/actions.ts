@@ -33,6 +33,18 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     popup.now = next;
     changed();
   };
+  const fail = (error: unknown) => say(messageOf(error), 'error');
+  const findSessions = (query: string) => {
+    if (popup.now?.kind === 'sessions') show({ ...popup.now, query });
+    host.call('findSessions', { query }).then((found) => {
+      // The answer to an earlier query comes too late.
+      if (popup.now?.kind === 'sessions' && popup.now.query === query) show({ ...popup.now, found });
+    }, fail);
+  };
+  /** Changes something in the list of sessions, which is then asked for again. */
+  const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
+    host.call(method, params).then(() => popup.now?.kind === 'sessions' && findSessions(popup.now.query), fail);
+  };
   return {
     remember,
     show,
@@ -46,13 +58,10 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     },
     attach: (kind) => {
       const id = mirror.session?.id ?? '';
-      host.call('attach', { kind }).then(
-        (found) => {
-          ui.change(id, { attachments: [...ui.memory(id).attachments, ...found] });
-          changed();
-        },
-        (error: unknown) => say(messageOf(error), 'error'),
-      );
+      host.call('attach', { kind }).then((found) => {
+        ui.change(id, { attachments: [...ui.memory(id).attachments, ...found] });
+        changed();
+      }, fail);
     },
     loadModels: () => {
       host.call('models', {}).then(
@@ -83,8 +92,19 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
     newSession: (how) => call('newSession', how),
-    switchSession: (sessionId) => call('switchSession', { sessionId }),
-    closeSession: (sessionId) => call('closeSession', { sessionId }),
+    switchSession: (sessionId) => {
+      show(undefined);
+      call('switchSession', { sessionId });
+    },
+    findSessions,
+    renameSession: (sessionId, title) => relist('renameSession', { sessionId, title }),
+    pinSession: (sessionId, on) => relist('pinSession', { sessionId, on }),
+    deleteSession: (sessionId) => relist('deleteSession', { sessionId }),
+    exportSession: (sessionId) => call('exportSession', { sessionId }),
+    openInEditor: (sessionId) => {
+      show(undefined);
+      call('openInEditor', { sessionId });
+    },
     trust: () => call('trustWorkspace', {}),
   };
 }

@@ -15,6 +15,7 @@ import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { stripView } from './parts/plan.ts';
 import { Scroller } from './scroller.ts';
+import { sessionsView } from './sessions.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
 import type { Act, Popup, View } from './view.ts';
@@ -122,7 +123,7 @@ export class Chat {
 
   #template(view: View): TemplateResult {
     const { session } = view;
-    return html`${headerView(this.#mirror, this.#act, view.popup)} ${linkView(view)}
+    return html`${headerView(this.#mirror, this.#act)} ${sessionsView(this.#mirror, this.#act, view.popup)} ${linkView(view)}
       ${keyed(
         session.id,
         html`<main class="scroller">
@@ -196,6 +197,7 @@ export class Chat {
     else this.#announced = '';
     this.#popup.now = undefined;
     this.#shownSession = session.id;
+    this.#ui.show(session.id);
     this.#shownTurns = TURNS_AT_ONCE;
     this.#scroller?.stop();
     this.#scroller = undefined;

@@ -30,6 +30,7 @@ export class Ui {
   readonly #host: Pick<Host, 'saved' | 'save'>;
   readonly #memories: Map<SessionId, SessionMemory>;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #shown: SessionId = '';
 
   constructor(host: Pick<Host, 'saved' | 'save'>) {
     this.#host = host;
@@ -57,6 +58,12 @@ export class Ui {
     this.change(id, { draft, attachments, mentions });
   }
 
+  /** An editor tab shows that session again after a reload. */
+  show(id: SessionId): void {
+    this.#shown = id;
+    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+  }
+
   forgetScroll(id: SessionId): void {
     const { scroll: _, ...rest } = this.memory(id);
     this.#memories.set(id, rest);
@@ -70,7 +77,7 @@ export class Ui {
       const fits = JSON.stringify(memory.attachments).length <= LARGEST_SAVED;
       return [id, fits ? memory : { ...memory, attachments: [] }];
     });
-    this.#host.save({ memories: kept });
+    this.#host.save({ memories: kept, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
   }
 }
 

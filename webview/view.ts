@@ -1,4 +1,4 @@
-import type { Calls, ContextKind, ModelLine, ProfileLine, ViewIntent } from '../src/bridge/contract.ts';
+import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, ViewIntent } from '../src/bridge/contract.ts';
 import type { Content, Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
@@ -10,7 +10,8 @@ export const PICKER_ID = 'picker';
 /** What is open over the chat; one thing at a time. `at` is the active row, once the user has moved. */
 export type Popup =
   | { readonly kind: 'picker'; readonly query: string; readonly at?: number; readonly models?: readonly ModelLine[] }
-  | { readonly kind: 'sessions' }
+  /** `found`: what the host has found for the query; absent until it has answered the first time. */
+  | { readonly kind: 'sessions'; readonly query: string; readonly found?: readonly SessionLine[]; readonly renaming?: string }
   | { readonly kind: 'preview'; readonly content: Content };
 
 /** What a template may look at besides its own piece of the session, and what it may set going. */
@@ -57,7 +58,13 @@ export interface Act {
   useModel(name: string): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
-  closeSession(id: string): void;
+  /** Looks for sessions, for the open list of them. */
+  findSessions(query: string): void;
+  renameSession(id: string, title: string): void;
+  pinSession(id: string, on: boolean): void;
+  deleteSession(id: string): void;
+  exportSession(id: string): void;
+  openInEditor(id: string): void;
   trust(): void;
 }
 

@@ -33,9 +33,16 @@ export interface SessionLine {
   readonly agent: string;
   /** Id of the profile it was started with. */
   readonly profile: string;
-  readonly state: 'opening' | 'ready' | 'busy' | 'closed';
+  /** `past`: it is in the journal, and not open. */
+  readonly state: 'opening' | 'ready' | 'busy' | 'closed' | 'past';
   readonly asks: number;
+  /** When its last turn began or it was last written, milliseconds since the epoch; 0 for one in which nothing was said. */
   readonly at: number;
+  /** How many files it has changed. */
+  readonly files: number;
+  /** Its last turn has failed. */
+  readonly failed?: true;
+  readonly pinned?: true;
 }
 export interface ProfileLine {
   readonly id: string;
@@ -124,8 +131,16 @@ export interface Calls {
   };
   /** Without a profile the default agent; `pick` asks which one. */
   newSession: { readonly params: { readonly profile?: string; readonly pick?: true }; readonly result: null };
+  /** Open and earlier sessions whose title or text holds the words; pinned ones first, then newest first. */
+  findSessions: { readonly params: { readonly query: string }; readonly result: readonly SessionLine[] };
+  renameSession: { readonly params: { readonly sessionId: SessionId; readonly title: string }; readonly result: null };
+  pinSession: { readonly params: { readonly sessionId: SessionId; readonly on: boolean }; readonly result: null };
+  deleteSession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
+  exportSession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
+  /** Shows the session in an editor tab, beside what is open there. */
+  openInEditor: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
+  /** An earlier session is brought back. */
   switchSession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
-  closeSession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
   remedy: { readonly params: { readonly sessionId: SessionId; readonly remedy: Remedy }; readonly result: null };
   trustWorkspace: { readonly params: Record<string, never>; readonly result: null };
 }

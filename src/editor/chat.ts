@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import { type Log, messageOf } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
 import type { Content } from '../session/model.ts';
-import { ChatLink, type ChatLinkDeps, type ChatPage } from './chatLink.ts';
+import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
+import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 
 const CHAT_VIEW = 'parley.chat';
 /** Milliseconds after which the page is taken not to get the keys. */
@@ -11,7 +11,7 @@ const FOCUS_LIMIT = 1000;
 
 /** The chat in the side bar: its webview, and the link to the page in it while there is one. The page's content comes as messages. */
 export class Chat implements Disposable {
-  readonly #root: vscode.Uri;
+  readonly #extensionUri: vscode.Uri;
   readonly #log: Log;
   readonly #life = new Lifetime();
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
@@ -20,14 +20,14 @@ export class Chat implements Disposable {
   #early: readonly Content[] = [];
 
   constructor(extensionUri: vscode.Uri, log: Log) {
-    this.#root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
+    this.#extensionUri = extensionUri;
     this.#log = log;
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.agentsChanged()));
   }
 
   /** From now on the editor can open the view; `deps` answer its page. */
   serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
-    const linkDeps = { ...deps, hello, log: this.#log };
+    const linkDeps = { ...deps, hello: helloMessage, log: this.#log };
     const provider: vscode.WebviewViewProvider = { resolveWebviewView: (view) => this.#resolve(view, linkDeps) };
     this.#life.own(vscode.window.registerWebviewViewProvider(CHAT_VIEW, provider));
   }
@@ -79,7 +79,6 @@ export class Chat implements Disposable {
   }
 
   #resolve(view: vscode.WebviewView, deps: ChatLinkDeps): void {
-    view.webview.options = { enableScripts: true, localResourceRoots: [this.#root] };
     const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
     const open = { view, link };
     this.#open = open;
@@ -90,7 +89,7 @@ export class Chat implements Disposable {
       this.#life.release(link);
       link.dispose();
     });
-    view.webview.html = shellOf(view.webview, this.#root);
+    loadPage(view, this.#extensionUri);
     this.#showWaiting();
   }
 
@@ -106,52 +105,4 @@ export class Chat implements Disposable {
 
 async function reveal(): Promise<void> {
   await vscode.commands.executeCommand(`${CHAT_VIEW}.focus`);
-}
-
-function hello(): ReturnType<ChatLinkDeps['hello']> {
-  return { type: 'hello', strings: vscode.l10n.bundle ?? {}, language: vscode.env.language, trusted: vscode.workspace.isTrusted };
-}
-
-function pageOf(view: vscode.WebviewView, log: Log): ChatPage {
-  return {
-    get visible() {
-      return view.visible;
-    },
-    post: (message) => {
-      const failed = (error: unknown) => log.warn(`A message to the chat view was lost: ${messageOf(error)}`);
-      view.webview.postMessage(message).then(undefined, failed);
-    },
-    onMessage: (listener) => view.webview.onDidReceiveMessage(listener),
-    onVisible: (listener) => view.onDidChangeVisibility(listener),
-  };
-}
-
-function shellOf(webview: vscode.Webview, root: vscode.Uri): string {
-  const nonce = randomBytes(16).toString('base64');
-  const address = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, name)).toString();
-  const policy = [
-    `default-src 'none'`,
-    `script-src 'nonce-${nonce}'`,
-    `style-src ${webview.cspSource} 'nonce-${nonce}'`,
-    `img-src ${webview.cspSource} data:`,
-    'media-src data:',
-    `font-src ${webview.cspSource}`,
-  ].join('; ');
-  return `<!DOCTYPE html>
-<html lang="${escaped(vscode.env.language)}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Parley</title>
-<link rel="stylesheet" href="${escaped(address('main.css'))}">
-</head>
-<body>
-<script nonce="${nonce}" src="${escaped(address('main.js'))}"></script>
-</body>
-</html>`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;');
 }

@@ -7,16 +7,20 @@ import type { Sessions } from '../live/sessions.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
+import type { ChatPanels } from './chatPanels.ts';
 import type { CommandId } from './commands.ts';
 import { contextContent } from './context.ts';
-import { closeSession, restartAgent } from './endWork.ts';
+import { restartAgent } from './endWork.ts';
 import { MentionFinder } from './findMentions.ts';
+import { sessionFolder } from './folder.ts';
 import { listModels } from './models.ts';
+import type { QuickInputs } from './quickInputs.ts';
 import type { RecentCommands } from './recentCommands.ts';
 import type { Changes } from './review/changes.ts';
 import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
+import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
@@ -33,6 +37,9 @@ export interface ChatAnswersDeps {
   readonly terminals: TerminalPanel;
   readonly recent: RecentCommands;
   readonly secrets: Secrets;
+  readonly list: SessionList;
+  readonly panels: Pick<ChatPanels, 'open'>;
+  readonly inputs: QuickInputs;
   readonly newId: () => string;
   readonly run: (command: CommandId) => unknown;
 }
@@ -117,13 +124,29 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       else await starter.start(id === undefined ? undefined : agents.find(id));
       return null;
     },
-    switchSession: async ({ sessionId }) => {
-      known(sessionId);
-      sessions.switchTo(sessionId);
+    findSessions: async ({ query }) => deps.list.find(query, await sessionFolder(deps.inputs, false)),
+    renameSession: async ({ sessionId, title }) => {
+      await deps.list.rename(sessionId, title);
       return null;
     },
-    closeSession: async ({ sessionId }) => {
-      await closeSession(sessions, known(sessionId));
+    pinSession: async ({ sessionId, on }) => {
+      await deps.list.pin(sessionId, on);
+      return null;
+    },
+    deleteSession: async ({ sessionId }) => {
+      await deps.list.remove(sessionId);
+      return null;
+    },
+    exportSession: async ({ sessionId }) => {
+      await deps.list.exportMarkdown(sessionId);
+      return null;
+    },
+    openInEditor: async ({ sessionId }) => {
+      await deps.panels.open(sessionId);
+      return null;
+    },
+    switchSession: async ({ sessionId }) => {
+      await deps.list.show(sessionId);
       return null;
     },
     remedy: async ({ sessionId, remedy }) => {

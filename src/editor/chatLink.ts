@@ -1,12 +1,13 @@
 import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import type { Answers, Calls, ProfileLine, SessionLine, ToView } from '../bridge/contract.ts';
+import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts';
 import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer } from '../session/intents.ts';
 import type { AskId, Content, Session, SessionId } from '../session/model.ts';
-import { findAsk, isBusy, titleOf } from '../session/select.ts';
+import { findAsk } from '../session/select.ts';
+import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
 import { withUnsaved } from './unsavedText.ts';
 import { readFromView } from './viewMessages.ts';
@@ -226,23 +227,6 @@ export class ChatLink implements Disposable {
     this.#greeting = { done: true, list: text };
     this.#page.post(message);
   }
-}
-
-function sessionLine({ id, store, profile }: HostedSession): SessionLine {
-  const { now } = store;
-  return {
-    id,
-    title: titleOf(now),
-    agent: now.agent.name,
-    profile,
-    state: stateOf(now),
-    asks: now.asks.length,
-    at: now.turns.at(-1)?.startedAt ?? 0,
-  };
-}
-
-function stateOf(session: Session): SessionLine['state'] {
-  return session.link.state === 'ready' && isBusy(session) ? 'busy' : session.link.state;
 }
 
 /** What of a session the list shows, to compare. */

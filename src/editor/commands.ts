@@ -11,9 +11,11 @@ import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Rules } from './approvals/rules.ts';
 import type { Chat } from './chat.ts';
+import type { ChatPanels } from './chatPanels.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
 import { closeSession, restartAgent } from './endWork.ts';
+import { explainNoFolder, sessionFolder } from './folder.ts';
 import type { Output } from './output.ts';
 import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
@@ -23,6 +25,7 @@ import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import { changeOptions, switchMode } from './sessionChoices.ts';
+import type { SessionList } from './sessionList.ts';
 import { openSettings, setFollow, setTrace } from './settings.ts';
 import { runSlashCommand } from './slashCommand.ts';
 import type { Starter } from './starter.ts';
@@ -40,6 +43,8 @@ export interface CommandDeps {
   readonly secrets: Secrets;
   readonly output: Output;
   readonly rules: Rules;
+  readonly list: SessionList;
+  readonly panels: ChatPanels;
   readonly extensionId: string;
   readonly newId: () => string;
 }
@@ -68,9 +73,22 @@ function sessionCommands(deps: CommandDeps) {
     },
     'parley.switchSession': async () => {
       await starter.restore();
-      const chosen = await switchSession(sessions, agents, inputs);
+      const chosen = await switchSession(sessions, deps.list, agents, inputs);
       if (chosen === 'new') await start();
       if (chosen === 'switched') await chat.focus();
+    },
+    'parley.openInEditor': async () => {
+      const session = active();
+      if (session) await deps.panels.open(session.id);
+    },
+    'parley.exportSession': async () => {
+      const session = active();
+      if (session) await deps.list.exportMarkdown(session.id);
+    },
+    'parley.importSession': async () => {
+      const cwd = await sessionFolder(inputs, true);
+      if (cwd === undefined) return explainNoFolder();
+      if (await deps.list.importRecording(agents.default(), cwd, deps.newId)) await chat.focus();
     },
     'parley.closeSession': async () => {
       const session = active();

@@ -1,92 +1,81 @@
 import * as vscode from 'vscode';
+import type { SessionLine } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Past } from '../protocols/adapter.ts';
+import { dayLabel, timeLabel } from '../session/days.ts';
 import type { SessionId } from '../session/model.ts';
-import { isBusy, titleOf } from '../session/select.ts';
+import { fileWords, stateWords } from '../session/sessionWords.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { sessionFolder } from './folder.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { SessionList } from './sessionList.ts';
 
 type Switch =
-  | { readonly kind: 'open' | 'past'; readonly id: SessionId }
+  | { readonly kind: 'session'; readonly id: SessionId }
   | { readonly kind: 'remembered'; readonly past: Past }
   | { readonly kind: 'new' };
 
 /** Milliseconds an agent has to list what it remembers. */
 const LIST_LIMIT = 2000;
 
-/** Quick-pick of the open sessions and the earlier ones of this folder; goes to the chosen one. Undefined when nothing was chosen. */
-export async function switchSession(sessions: Sessions, agents: Agents, inputs: QuickInputs): Promise<'new' | 'switched' | undefined> {
-  const cwd = await sessionFolder(inputs, false);
-  const past = cwd === undefined ? [] : await sessions.past(cwd);
-  const heading = (label: string): Choice<Switch> => ({ label, kind: vscode.QuickPickItemKind.Separator, value: { kind: 'new' } });
-  const choices: Choice<Switch>[] = [
-    { label: `$(add) ${vscode.l10n.t('New Session')}`, value: { kind: 'new' } },
-    heading(vscode.l10n.t('Open')),
-  ];
-  for (const id of sessions.all) {
-    const session = sessions.get(id);
-    if (!session) continue;
-    const { now } = session.store;
-    choices.push({
-      label: `${id === sessions.active ? '$(circle-filled)' : '$(circle-outline)'} ${plainLabel(titleOf(now) || vscode.l10n.t('New conversation'))}`,
-      description: now.agent.name,
-      detail: stateOf(now.asks.length, isBusy(now), now.link.state),
-      value: { kind: 'open', id },
-    });
-  }
-  choices.push(heading(vscode.l10n.t('Earlier in this folder')));
-  for (const { head, title, at } of past) {
-    choices.push({
-      label: `$(history) ${plainLabel(title || vscode.l10n.t('Conversation'))}`,
-      description: `${head.agent.name} · ${new Date(at).toLocaleString(vscode.env.language)}`,
-      value: { kind: 'past', id: head.id },
-    });
-  }
+/** Quick-pick of all sessions of this folder, by day; goes to the chosen one. Undefined when nothing was chosen. */
+export async function switchSession(
+  sessions: Sessions,
+  list: SessionList,
+  agents: Agents,
+  inputs: QuickInputs,
+): Promise<'new' | 'switched' | undefined> {
+  const lines = await list.find('', await sessionFolder(inputs, false));
   const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
-  const here = new Set([...sessions.all.map((id) => sessions.get(id)?.store.now.resumeKey), ...past.map((entry) => entry.resumeKey)]);
-  const remembered = active ? (await rememberedBy(active)).filter((one) => !here.has(one.key)) : [];
+  const remembered = active ? await rememberedBy(active, sessions) : [];
+  const choices: Choice<Switch>[] = [{ label: `$(add) ${vscode.l10n.t('New Session')}`, value: { kind: 'new' } }, ...byDay(lines)];
   if (active && remembered.length > 0) choices.push(heading(vscode.l10n.t('Remembered by {0}', active.store.now.agent.name)));
   for (const past of remembered) {
     choices.push({
-      label: `$(history) ${plainLabel(past.title || past.key)}`,
+      label: plainLabel(past.title || past.key),
       ...(past.at === undefined ? {} : { description: new Date(past.at).toLocaleString(vscode.env.language) }),
       value: { kind: 'remembered', past },
     });
   }
-  const chosen = await inputs.pick(choices, {
-    title: vscode.l10n.t('Switch Session'),
-    placeholder: vscode.l10n.t('Go on with which conversation?'),
-  });
-  if (chosen?.kind === 'open') sessions.switchTo(chosen.id);
-  if (chosen?.kind === 'past') await reopen(sessions, chosen.id);
+  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('Switch Session') });
+  if (chosen?.kind === 'session') await list.show(chosen.id);
   const profile = active && agents.find(active.profile);
   if (chosen?.kind === 'remembered' && profile) sessions.open(profile, active.store.now.cwd, chosen.past);
   if (!chosen) return undefined;
   return chosen.kind === 'new' ? 'new' : 'switched';
 }
 
-async function reopen(sessions: Sessions, id: SessionId): Promise<void> {
-  const outcome = await sessions.reopen(id);
-  if (outcome === 'gone') void vscode.window.showWarningMessage(vscode.l10n.t('That conversation cannot be read any more.'));
-  if (outcome === 'elsewhere') {
-    void vscode.window.showWarningMessage(vscode.l10n.t('That conversation is open in another window. Close it there first.'));
-  }
+function heading(label: string): Choice<Switch> {
+  return { label, kind: vscode.QuickPickItemKind.Separator, value: { kind: 'new' } };
 }
 
-/** Earlier conversations that the agent keeps itself. */
-async function rememberedBy(active: LiveSession): Promise<readonly Past[]> {
-  const { link } = active.store.now;
+function byDay(lines: readonly SessionLine[]): readonly Choice<Switch>[] {
+  const choices: Choice<Switch>[] = [];
+  const now = Date.now();
+  let day: string | undefined;
+  for (const line of lines) {
+    const at = line.at || now;
+    const label = line.pinned ? vscode.l10n.t('Pinned') : dayLabel(at, now, vscode.env.language);
+    if (label !== day) choices.push(heading(label));
+    day = label;
+    choices.push({
+      label: plainLabel(line.title || vscode.l10n.t('New session')),
+      description: [stateWords(line), line.agent, fileWords(line), timeLabel(at, now, vscode.env.language)].filter(Boolean).join(' · '),
+      value: { kind: 'session', id: line.id },
+    });
+  }
+  return choices;
+}
+
+/** Earlier conversations that the agent keeps itself and that are not here. */
+async function rememberedBy(active: LiveSession, sessions: Sessions): Promise<readonly Past[]> {
+  const { link, cwd } = active.store.now;
   if (link.state !== 'ready' || !link.offers.history) return [];
   const listed = active.history().catch(() => []);
   const late = new Promise<readonly Past[]>((resolve) => setTimeout(resolve, LIST_LIMIT, []));
-  return Promise.race([listed, late]);
-}
-
-function stateOf(asks: number, busy: boolean, link: 'opening' | 'ready' | 'closed'): string {
-  if (asks > 0) return vscode.l10n.t('waits for you: {0}', asks);
-  if (busy) return vscode.l10n.t('at work');
-  return link === 'closed' ? vscode.l10n.t('agent not running') : '';
+  const [all, past] = await Promise.all([Promise.race([listed, late]), sessions.past(cwd)]);
+  const here = new Set([...sessions.all.map((id) => sessions.get(id)?.store.now.resumeKey), ...past.map(({ resumeKey }) => resumeKey)]);
+  return all.filter((one) => !here.has(one.key));
 }

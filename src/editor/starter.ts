@@ -86,7 +86,21 @@ export class Starter {
       return undefined;
     }
     const cwd = profile.cwd ?? (await sessionFolder(this.#inputs, ask));
-    return cwd === undefined ? undefined : this.#sessions.open(profile, cwd);
+    if (cwd === undefined) return undefined;
+    const empty = this.#emptySession(profile, cwd);
+    if (empty === undefined) return this.#sessions.open(profile, cwd);
+    this.#sessions.switchTo(empty);
+    return empty;
+  }
+
+  /** A session of the same agent in which nothing was said yet: one is enough. */
+  #emptySession(profile: Profile, cwd: string): SessionId | undefined {
+    return this.#sessions.all.find((id) => {
+      const session = this.#sessions.get(id);
+      if (session?.profile !== profile.id) return false;
+      const { turns, queue, link, resumeKey, cwd: folder, partial } = session.store.now;
+      return turns.length === 0 && queue.length === 0 && link.state !== 'closed' && folder === cwd && !(partial && resumeKey);
+    });
   }
 
   /** Settings of the bundled agent's model changed: sessions at rest start it again, for the others the user decides. */

@@ -64,7 +64,12 @@ const calls = z.discriminatedUnion('method', [
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),
   call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
   call('switchSession', z.strictObject({ sessionId: id })),
-  call('closeSession', z.strictObject({ sessionId: id })),
+  call('findSessions', z.strictObject({ query: short })),
+  call('renameSession', z.strictObject({ sessionId: id, title: z.string().check(z.minLength(1), z.maxLength(512)) })),
+  call('pinSession', z.strictObject({ sessionId: id, on: z.boolean() })),
+  call('deleteSession', z.strictObject({ sessionId: id })),
+  call('exportSession', z.strictObject({ sessionId: id })),
+  call('openInEditor', z.strictObject({ sessionId: id })),
   call('remedy', z.strictObject({ sessionId: id, remedy })),
   call('trustWorkspace', nothing),
 ]);

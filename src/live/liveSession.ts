@@ -104,6 +104,10 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit(event);
   }
 
+  rename(title: string): void {
+    this.#emit({ type: 'title.set', title, chosen: true });
+  }
+
   /** Opens the conversation; whatever becomes of it shows in the session's link. */
   async start(resume?: Resume): Promise<void> {
     if (this.#agent.kind === 'disposed') return;

@@ -6,7 +6,7 @@ import { keyOfFile } from '../protocols/paths.ts';
 import type { Ports } from '../protocols/ports.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
-import { newSession } from '../session/reduce.ts';
+import { newSession, reduce } from '../session/reduce.ts';
 import type { Change } from '../session/store.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { JournalWriter } from './journal/writer.ts';
@@ -102,10 +102,17 @@ export class Sessions implements SessionHost, Disposable {
 
   /** Brings back a conversation from the journal with its transcript, unless another window has it open. */
   async reopen(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
+    const outcome = await this.bringBack(id);
+    if (outcome === 'open') this.#activate(id);
+    return outcome;
+  }
+
+  /** The same, while the active session stays the active one. */
+  async bringBack(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
     const found = this.#open.has(id) ? 'back' : await this.#load(id);
     if (found === 'elsewhere') return 'elsewhere';
     if (found !== 'back') return 'gone';
-    this.switchTo(id);
+    this.#wake(id);
     return 'open';
   }
 
@@ -154,10 +161,9 @@ export class Sessions implements SessionHost, Disposable {
 
   /** A session that was only brought back starts its agent now. */
   switchTo(id: SessionId): void {
-    const session = this.get(id);
-    if (!session) return;
+    if (!this.#open.has(id)) return;
     this.#activate(id);
-    if (session.store.now.link.state === 'closed' && !session.startedHere) void session.restart();
+    this.#wake(id);
   }
 
   /** Ends the agent and takes the session off the desk; it stays in the journal. */
@@ -175,6 +181,35 @@ export class Sessions implements SessionHost, Disposable {
   async past(cwd: string): Promise<readonly JournalEntry[]> {
     const entries = await this.#deps.journal.list();
     return entries.filter((entry) => keyOfFile(entry.head.cwd) === keyOfFile(cwd) && !this.#open.has(entry.head.id));
+  }
+
+  /** Gives it a title of the user's choice, open or not. False when it cannot be written: another window has it, or it is gone. */
+  async rename(id: SessionId, title: string): Promise<boolean> {
+    const session = this.get(id);
+    if (session) {
+      session.rename(title);
+      return true;
+    }
+    const found = await this.#deps.journal.open(id);
+    if (found.kind !== 'opened') return false;
+    const event = { type: 'title.set', title, chosen: true } as const;
+    found.writer.record(event, reduce(found.session, event));
+    found.writer.dispose();
+    return true;
+  }
+
+  /** The state of a session, open or not. */
+  async read(id: SessionId): Promise<Session | undefined> {
+    return this.get(id)?.store.now ?? (await this.#deps.journal.read(id))?.session;
+  }
+
+  /** Opens a recorded session and shows it. Its agent starts when the user wants it to. */
+  openRecorded(profile: Profile, recorded: Session): void {
+    const { cwd, agent } = recorded;
+    const writer = this.#deps.journal.add({ id: recorded.id, profile: profile.id, agent, cwd, at: this.#deps.now() }, recorded);
+    const session = this.#add(recorded, profile, writer);
+    session.interrupt();
+    this.#activate(session.id);
   }
 
   async forget(id: SessionId): Promise<void> {
@@ -235,6 +270,11 @@ export class Sessions implements SessionHost, Disposable {
     this.#open.set(id, { session, life });
     this.#listChanged();
     return session;
+  }
+
+  #wake(id: SessionId): void {
+    const session = this.get(id);
+    if (session?.store.now.link.state === 'closed' && !session.startedHere) void session.restart();
   }
 
   #activate(id: SessionId): void {

@@ -95,8 +95,8 @@ export type SessionEvent =
   | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly delta?: string; readonly reset?: true }
   | { readonly type: 'background.set'; readonly tasks: readonly BackgroundTask[] }
   | { readonly type: 'usage.set'; readonly usage: Usage }
-  /** `copyOf`: the conversation is a copy, and this is what the one it was made of is called. */
-  | { readonly type: 'title.set'; readonly title: string; readonly copyOf?: string }
+  /** `copyOf`: the conversation is a copy, and this is what the one it was made of is called. `chosen`: by the user. */
+  | { readonly type: 'title.set'; readonly title: string; readonly copyOf?: string; readonly chosen?: true }
   | { readonly type: 'resume.set'; readonly key: string }
   | { readonly type: 'notice'; readonly notice: Notice };
 

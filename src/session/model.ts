@@ -8,6 +8,8 @@ export type AskId = string;
 export interface Session {
   readonly id: SessionId;
   readonly title: string;
+  /** The user gave it its title; what the agent calls it is ignored. */
+  readonly titleChosen?: true;
   /** What the conversation it is a copy of is called: an agent that calls the copy the same says nothing. */
   readonly copyOf?: string;
   readonly agent: AgentInfo;

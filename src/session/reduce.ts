@@ -176,7 +176,9 @@ export function reduce(session: Session, event: SessionEvent): Session {
 }
 
 /** Two of one name could not be told apart: a copy keeps the name it was given until the agent gives it one of its own. */
-function setTitle(session: Session, { title, copyOf }: Extract<SessionEvent, { type: 'title.set' }>): Session {
+function setTitle(session: Session, { title, copyOf, chosen }: Extract<SessionEvent, { type: 'title.set' }>): Session {
+  if (chosen) return { ...session, title, titleChosen: true };
+  if (session.titleChosen) return session;
   if (copyOf !== undefined) return { ...session, title, copyOf };
   const saysNothing = session.copyOf !== undefined && (title === '' || title === session.copyOf);
   return saysNothing || title === session.title ? session : { ...session, title };

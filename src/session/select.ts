@@ -99,6 +99,19 @@ function kindOfChange(diffs: readonly Diff[]): TurnFile['change'] {
   return first?.before === null && !first.summary ? 'created' : 'changed';
 }
 
+const filesOfTurns = new WeakMap<Turn, readonly string[]>();
+
+/** How many files the session's turns have changed. Turns that do not change are looked at once. */
+export function filesChanged({ turns }: Pick<Session, 'turns'>): number {
+  const all = new Set<string>();
+  for (const turn of turns) {
+    const known = filesOfTurns.get(turn) ?? turnFiles(turn).map(({ path }) => writtenKey(path));
+    filesOfTurns.set(turn, known);
+    for (const path of known) all.add(path);
+  }
+  return all.size;
+}
+
 export function isChange({ before, after, summary }: Diff): boolean {
   return before !== after || summary === true;
 }

@@ -39,7 +39,12 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   allowMore: { sessionId: 's', askId: 'a', how: 'always' },
   newSession: { pick: true },
   switchSession: { sessionId: 's' },
-  closeSession: { sessionId: 's' },
+  findSessions: { query: 'port' },
+  renameSession: { sessionId: 's', title: 'Port' },
+  pinSession: { sessionId: 's', on: true },
+  deleteSession: { sessionId: 's' },
+  exportSession: { sessionId: 's' },
+  openInEditor: { sessionId: 's' },
   remedy: { sessionId: 's', remedy: 'restart' },
   trustWorkspace: {},
 };

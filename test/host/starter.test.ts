@@ -37,6 +37,18 @@ describe('the session that begins when the chat is shown', () => {
     await Promise.all([starter.agentsChanged(), starter.agentsChanged()]);
   };
 
+  it('is taken again by New Session while nothing was said in it, and by no other agent', async () => {
+    await starter.chatShown();
+    const [first] = sessions.all;
+    assert.equal(await starter.start(), first);
+    assert.notEqual(await starter.start(profile('mine')), first);
+    assert.equal(sessions.all.length, 2);
+    assert.equal(await starter.start(), first, 'and shown again');
+    assert.equal(sessions.active, first);
+    sessions.get(first ?? '')?.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'Hello' }] });
+    assert.notEqual(await starter.start(), first);
+  });
+
   it('gives way to the default agent of settings that come late', async () => {
     await starter.chatShown();
     assert.deepEqual(open(), ['bundled']);

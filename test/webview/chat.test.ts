@@ -292,23 +292,6 @@ test('the end of a turn is said aloud, the words that stream in are not', async 
   assert.equal(stage.text('[role=status]'), 'The agent has answered.');
 });
 
-test('sessions stand newest first, say who waits, and are switched and begun from the header', async () => {
-  const lines = [
-    { id: 's1', title: 'One', agent: 'A', profile: 'a', state: 'busy', asks: 0, at: 1 },
-    { id: 's2', title: 'Two', agent: 'B', profile: 'b', state: 'ready', asks: 2, at: 2 },
-  ] as const;
-  const stage = await Stage.open(session({ title: 'One' }), { lines });
-  assert.equal(stage.text('.title-button'), 'One');
-  assert.equal(stage.text('.header .ghost'), '2 waiting', 'of other sessions, beside the title');
-  stage.find('.title-button').dispatchEvent(click());
-  await stage.settle();
-  assert.match(stage.text('.session-button'), /^Two.*Waits for you/);
-  stage.all('.session-button')[0]?.dispatchEvent(click());
-  await stage.settle();
-  assert.equal(stage.root.querySelector('.sessions'), null);
-  assert.deepEqual(stage.calls('switchSession'), [{ sessionId: 's2' }]);
-});
-
 test('without trust nothing can be started but the way to it', async () => {
   const stage = await Stage.open(undefined, { trusted: false });
   assert.equal(stage.root.querySelector('.example'), null);

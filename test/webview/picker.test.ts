@@ -5,7 +5,8 @@ import type { Content, Session } from '../../src/session/model.ts';
 import { session, sessions } from './page/sessions.ts';
 import { Stage } from './stage.ts';
 
-const line = (profile: string) => [{ id: 's1', title: '', agent: 'Parley Agent', profile, state: 'ready', asks: 0, at: 1 }] as const;
+const line = (profile: string) =>
+  [{ id: 's1', title: '', agent: 'Parley Agent', profile, state: 'ready', asks: 0, at: 1, files: 0 }] as const;
 const profiles = (model: string) => [{ id: 'parley', name: 'Parley Agent', model }];
 
 /** The picker of a session of the bundled agent, with a configured model. */

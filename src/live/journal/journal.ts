@@ -5,7 +5,6 @@ import * as z from 'zod/mini';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
-import { titleOf } from '../../session/select.ts';
 import { replaceFile, replaceFileSync } from '../../transport/replaceFile.ts';
 import { replayLegacy, replayLegacyText } from './legacy.ts';
 import { FileLock, isHeld } from './lock.ts';
@@ -13,7 +12,7 @@ import { type Disk, lockFile, realDisk } from './recordFile.ts';
 import { RecordReader } from './records.ts';
 import { Replay, type Replayed, replayFile, VERSION } from './replay.ts';
 import type { HeadRecord } from './schema.ts';
-import { type JournalHead, JournalWriter, journalFile, writeSnapshot } from './writer.ts';
+import { type JournalHead, JournalWriter, journalFile, labelsOf, writeSnapshot } from './writer.ts';
 
 export interface JournalEntry {
   readonly head: JournalHead;
@@ -23,6 +22,9 @@ export interface JournalEntry {
   readonly bytes: number;
   /** The agent's own name for the conversation. */
   readonly resumeKey?: string;
+  /** How many files it has changed. */
+  readonly files: number;
+  readonly failed?: true;
 }
 export interface OpenSessions {
   readonly ids: readonly SessionId[];
@@ -69,6 +71,12 @@ export class Journal {
     return new JournalWriter({ folder: this.#folder, head, session, seq: 0 }, this.#log, this.#disk);
   }
 
+  /** For a session that exists already, as a recording: it is written whole with the first write. */
+  add(head: JournalHead, session: Session): JournalWriter {
+    this.#ensureFolder();
+    return new JournalWriter({ folder: this.#folder, head, session, seq: 0 }, this.#log, this.#disk);
+  }
+
   /** For an earlier session: its state, and the right to go on with it. */
   async open(id: SessionId): Promise<OpenedJournal> {
     this.#ensureFolder();
@@ -102,8 +110,9 @@ export class Journal {
   async list(): Promise<readonly JournalEntry[]> {
     const entries = (await this.#scan()).flatMap(({ head, at, bytes }): readonly JournalEntry[] => {
       if (!head || head.turns === 0 || head.version > VERSION) return [];
-      const { title = '', resumeKey } = head;
-      return [{ head: headOf(head), title, at, bytes, ...(resumeKey === undefined ? {} : { resumeKey }) }];
+      const { title = '', resumeKey, files = 0, failed } = head;
+      const more = { ...(resumeKey === undefined ? {} : { resumeKey }), ...(failed ? { failed } : {}) };
+      return [{ head: headOf(head), title, at, bytes, files, ...more }];
     });
     return entries.toSorted((a, b) => b.at - a.at);
   }
@@ -213,7 +222,7 @@ export class Journal {
     const file = journalFile(this.#folder, found.head.id);
     try {
       const { mtime } = await stat(legacy);
-      const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labels(found.session) }, found.session);
+      const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labelsOf(found.session) }, found.session);
       await replaceFile(`${file}.new`, file);
       await utimes(file, mtime, mtime);
       await rm(legacy, { force: true });
@@ -279,15 +288,6 @@ function headOf({ id, profile, agent, cwd, at }: HeadRecord): JournalHead {
   return { id, profile, agent, cwd, at };
 }
 
-function labels(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns'> {
-  const title = titleOf(session);
-  return {
-    ...(title === '' ? {} : { title }),
-    ...(session.resumeKey === undefined ? {} : { resumeKey: session.resumeKey }),
-    turns: session.turns.length,
-  };
-}
-
 async function lastHead(file: string): Promise<HeadRecord | undefined> {
   const replay = await replayPart(file, -END_BYTES);
   return replay.head;
@@ -297,13 +297,13 @@ async function lastHead(file: string): Promise<HeadRecord | undefined> {
 async function firstHead(file: string): Promise<HeadRecord | undefined> {
   const replay = await replayPart(file, 0);
   const session = replay.finish();
-  return replay.head && session && { ...replay.head, ...labels(session) };
+  return replay.head && session && { ...replay.head, ...labelsOf(session) };
 }
 
 async function legacyHead(file: string): Promise<HeadRecord | undefined> {
   const replay = replayLegacyText((await readPart(file, 0)).toString('utf8'));
   const session = replay.finish();
-  return replay.head && session && { ...replay.head, ...labels(session) };
+  return replay.head && session && { ...replay.head, ...labelsOf(session) };
 }
 
 async function replayPart(file: string, from: number): Promise<Replay> {

@@ -241,7 +241,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'terminal.changed': z.looseObject({ terminal: terminalChange, delta: optional(text), reset: optional(yes) }),
   'background.set': z.looseObject({ tasks: list(background) }),
   'usage.set': z.looseObject({ usage }),
-  'title.set': z.looseObject({ title: text, copyOf: optional(text) }),
+  'title.set': z.looseObject({ title: text, copyOf: optional(text), chosen: optional(yes) }),
   'resume.set': z.looseObject({ key: text }),
   notice: z.looseObject({ notice }),
 };
@@ -267,6 +267,8 @@ const head = z.looseObject({
   title: optional(text),
   resumeKey: optional(text),
   turns: number,
+  files: optional(number),
+  failed: optional(yes),
   snapshotBytes: optional(number),
 });
 const state = z.looseObject({
@@ -274,6 +276,7 @@ const state = z.looseObject({
   session: z.looseObject({
     id: text,
     title: text,
+    titleChosen: optional(yes),
     agent,
     cwd: text,
     link: z.discriminatedUnion('state', [
@@ -324,6 +327,10 @@ export interface HeadRecord {
   readonly title?: string;
   readonly resumeKey?: string;
   readonly turns: number;
+  /** How many files its turns have changed. */
+  readonly files?: number;
+  /** Its last turn has failed. */
+  readonly failed?: true;
   /** How large the file was when it was last compacted. */
   readonly snapshotBytes?: number;
 }

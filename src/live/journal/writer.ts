@@ -7,7 +7,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { joinTextDeltas } from '../../session/join.ts';
 import type { Session } from '../../session/model.ts';
-import { titleOf } from '../../session/select.ts';
+import { filesChanged, titleOf } from '../../session/select.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import type { FileLock } from './lock.ts';
 import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
@@ -280,15 +280,11 @@ export class JournalWriter implements Disposable {
   }
 
   #headRecord(snapshotBytes = this.#target.snapshotBytes): HeadRecord {
-    const { session } = this.#recorded;
-    const title = titleOf(session);
     return {
       type: 'journal.head',
       version: VERSION,
       ...this.#target.head,
-      ...(title === '' ? {} : { title }),
-      ...(session.resumeKey === undefined ? {} : { resumeKey: session.resumeKey }),
-      turns: session.turns.length,
+      ...labelsOf(this.#recorded.session),
       ...(snapshotBytes === undefined ? {} : { snapshotBytes }),
     };
   }
@@ -299,6 +295,19 @@ export class JournalWriter implements Disposable {
     this.#target.file.replaceWith(fresh, written, [...(this.#compaction?.since ?? []), this.#headRecord(written.size)]);
     this.#target = { ...this.#target, snapshotBytes: written.size };
   }
+}
+
+/** What a list of sessions shows of one. */
+export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed'> {
+  const { resumeKey, turns } = session;
+  const [title, files] = [titleOf(session), filesChanged(session)];
+  return {
+    ...(title === '' ? {} : { title }),
+    ...(resumeKey === undefined ? {} : { resumeKey }),
+    turns: turns.length,
+    ...(files === 0 ? {} : { files }),
+    ...(turns.at(-1)?.status === 'failed' ? { failed: true } : {}),
+  };
 }
 
 /** Writes a file that holds a head and a snapshot, and has reached the disk when this resolves. */

@@ -13,9 +13,46 @@ document.addEventListener('DOMContentLoaded', () => document.body.classList.add(
 let shown = sessions[query.get('session') ?? 'everything'];
 let seq = 0;
 const sent: FromView[] = [];
+const now = Date.now();
+const hour = 3_600_000;
 const lines: readonly SessionLine[] = [
-  { id: 's1', title: shown?.title ?? '', agent: 'Parley Agent', profile: 'parley', state: 'busy', asks: 0, at: 2 },
-  { id: 's2', title: 'Explain the build', agent: 'Kimi', profile: 'kimi', state: 'ready', asks: 2, at: 1 },
+  { id: 's2', title: 'Explain the build', agent: 'Kimi', profile: 'kimi', state: 'busy', asks: 2, at: now, files: 0 },
+  { id: 's1', title: shown?.title ?? '', agent: 'Parley Agent', profile: 'parley', state: 'busy', asks: 0, at: now - 1, files: 1 },
+];
+const past: readonly SessionLine[] = [
+  {
+    id: 's3',
+    title: 'Release 0.2',
+    agent: 'Gemini CLI',
+    profile: 'g',
+    state: 'past',
+    asks: 0,
+    at: now - 50 * hour,
+    files: 4,
+    pinned: true,
+  },
+  ...lines,
+  {
+    id: 's4',
+    title: 'Why does npm test fail?',
+    agent: 'Qwen Code',
+    profile: 'q',
+    state: 'past',
+    asks: 0,
+    at: now - 24 * hour,
+    files: 0,
+    failed: true,
+  },
+  {
+    id: 's5',
+    title: 'Set up continuous integration for the notes',
+    agent: 'Gemini CLI',
+    profile: 'g',
+    state: 'past',
+    asks: 0,
+    at: now - 200 * hour,
+    files: 3,
+  },
 ];
 
 function post(message: ToView): void {
@@ -48,6 +85,7 @@ const results: Partial<Record<Call['method'], unknown>> = {
     { name: 'anthropic/claude-opus-4.1', price: '$15 / $75' },
     { name: 'qwen3-coder' },
   ],
+  findSessions: past,
   attach: [{ type: 'file', path: 'Problems (4)', text: 'src/server.ts:12:3: error: Cannot find name "port".' }],
 };
 

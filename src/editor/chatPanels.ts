@@ -1,0 +1,158 @@
+import * as vscode from 'vscode';
+import { Emitter } from '../base/emitter.ts';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Log } from '../base/log.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { HostedSession, SessionHost } from '../live/surface.ts';
+import type { SessionId } from '../session/model.ts';
+import { titleOf } from '../session/select.ts';
+import type { Change } from '../session/store.ts';
+import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
+import { helloMessage, loadPage, pageOf } from './chatPage.ts';
+
+const PANEL_TYPE = 'parley.session';
+
+interface OpenPanel {
+  readonly panel: vscode.WebviewPanel;
+  readonly desk: PanelDesk;
+  readonly link: ChatLink;
+}
+
+/** Sessions in editor tabs, each with a page of its own that shows one session whatever the view in the side bar shows. */
+export class ChatPanels implements Disposable {
+  readonly #extensionUri: vscode.Uri;
+  readonly #sessions: Sessions;
+  readonly #log: Log;
+  readonly #life = new Lifetime();
+  readonly #open = new Set<OpenPanel>();
+  #deps: ChatLinkDeps | undefined;
+
+  constructor(extensionUri: vscode.Uri, sessions: Sessions, log: Log) {
+    this.#extensionUri = extensionUri;
+    this.#sessions = sessions;
+    this.#log = log;
+  }
+
+  /** From now on tabs can be opened; `deps` answer their pages. `restored` settles when the sessions of this window are back. */
+  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>, restored: () => Promise<void>): void {
+    this.#deps = { ...deps, hello: helloMessage, log: this.#log };
+    const serializer: vscode.WebviewPanelSerializer = {
+      deserializeWebviewPanel: async (panel, state: unknown) => {
+        await restored();
+        const id = shownIn(state);
+        if (id !== undefined) await this.#sessions.bringBack(id);
+        this.#fill(panel, id);
+      },
+    };
+    this.#life.own(vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, serializer));
+  }
+
+  /** Shows a session in a tab: in the one it has already, or in a new one beside the others. */
+  async open(id: SessionId): Promise<void> {
+    const there = [...this.#open].find(({ desk }) => desk.active === id);
+    if (there) return there.panel.reveal();
+    const outcome = await this.#sessions.bringBack(id);
+    if (outcome !== 'open') throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
+    const column = this.#open.size === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
+    const panel = vscode.window.createWebviewPanel(PANEL_TYPE, 'Parley', column);
+    this.#fill(panel, id);
+  }
+
+  /** Trust or the list of agents changed. */
+  agentsChanged(): void {
+    for (const { link } of this.#open) link.greetAgain();
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #fill(panel: vscode.WebviewPanel, id: SessionId | undefined): void {
+    const deps = this.#deps;
+    if (!deps) return panel.dispose();
+    const life = this.#life.own(new Lifetime());
+    const desk = new PanelDesk(this.#sessions, id);
+    const link = life.own(
+      new ChatLink(pageOf(panel, this.#log), { ...deps, desk, answers: answersIn(desk, deps.answers, this.#sessions) }),
+    );
+    const open = { panel, desk, link };
+    this.#open.add(open);
+    life.own(desk.onSessions(() => nameTab(panel, desk)));
+    life.own(desk.onChange((changed, { event }) => changed === desk.active && namesIt(event.type) && nameTab(panel, desk)));
+    panel.iconPath = vscode.Uri.joinPath(this.#extensionUri, 'media', 'view.svg');
+    nameTab(panel, desk);
+    panel.onDidDispose(() => {
+      this.#open.delete(open);
+      this.#life.release(life);
+      life.dispose();
+    });
+    loadPage(panel, this.#extensionUri);
+  }
+}
+
+/** The sessions as one tab sees them: the active one is the one it shows. */
+class PanelDesk implements SessionHost {
+  readonly #sessions: SessionHost;
+  readonly #changes = new Emitter<void>();
+  #shown: SessionId | undefined;
+
+  constructor(sessions: SessionHost, shown: SessionId | undefined) {
+    this.#sessions = sessions;
+    this.#shown = shown;
+  }
+
+  get active(): SessionId | undefined {
+    return this.#shown !== undefined && this.#sessions.get(this.#shown) ? this.#shown : undefined;
+  }
+  get all(): readonly SessionId[] {
+    return this.#sessions.all;
+  }
+  get(id: SessionId): HostedSession | undefined {
+    return this.#sessions.get(id);
+  }
+  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
+    return this.#sessions.onChange(listener);
+  }
+  onSessions(listener: () => void): Disposable {
+    const both = new Lifetime();
+    both.own(this.#sessions.onSessions(listener));
+    both.own(this.#changes.listen(listener));
+    return both;
+  }
+
+  show(id: SessionId): void {
+    this.#shown = id;
+    this.#changes.fire();
+  }
+}
+
+/** What the page of a tab may ask: the same as the view's, but another session is shown in this tab. */
+function answersIn(desk: PanelDesk, answers: ChatLinkDeps['answers'], sessions: Sessions): ChatLinkDeps['answers'] {
+  return {
+    ...answers,
+    switchSession: async ({ sessionId }) => {
+      if ((await sessions.bringBack(sessionId)) === 'open') desk.show(sessionId);
+      return null;
+    },
+    newSession: async (how) => {
+      const before = sessions.active;
+      await answers.newSession(how);
+      if (sessions.active !== undefined && sessions.active !== before) desk.show(sessions.active);
+      return null;
+    },
+  };
+}
+
+function nameTab(panel: vscode.WebviewPanel, desk: PanelDesk): void {
+  const session = desk.active === undefined ? undefined : desk.get(desk.active);
+  panel.title = (session && titleOf(session.store.now, 40)) || vscode.l10n.t('New session');
+}
+
+function namesIt(type: string): boolean {
+  return type === 'title.set' || type === 'turn.started';
+}
+
+/** The session a page has shown, from what it has kept across a reload. */
+function shownIn(state: unknown): SessionId | undefined {
+  return typeof state === 'object' && state !== null && 'shown' in state && typeof state.shown === 'string' ? state.shown : undefined;
+}

@@ -1,0 +1,24 @@
+import type { SessionLine } from '../bridge/contract.ts';
+import type { HostedSession } from '../live/surface.ts';
+import type { Session } from '../session/model.ts';
+import { filesChanged, isBusy, titleOf } from '../session/select.ts';
+
+/** What lists show of an open session. */
+export function sessionLine({ id, store, profile }: HostedSession): SessionLine {
+  const { now } = store;
+  return {
+    id,
+    title: titleOf(now),
+    agent: now.agent.name,
+    profile,
+    state: stateOf(now),
+    asks: now.asks.length,
+    at: now.turns.at(-1)?.startedAt ?? 0,
+    files: filesChanged(now),
+    ...(now.turns.at(-1)?.status === 'failed' ? { failed: true } : {}),
+  };
+}
+
+export function stateOf(session: Session): SessionLine['state'] {
+  return session.link.state === 'ready' && isBusy(session) ? 'busy' : session.link.state;
+}

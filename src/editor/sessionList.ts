@@ -1,0 +1,116 @@
+import { readFile, stat } from 'node:fs/promises';
+import * as vscode from 'vscode';
+import type { SessionLine } from '../bridge/contract.ts';
+import type { Profile } from '../live/profiles.ts';
+import { sessionOfRecording } from '../live/recording.ts';
+import { SessionSearch } from '../live/sessionSearch.ts';
+import type { Sessions } from '../live/sessions.ts';
+import { sessionMarkdown } from '../session/markdown.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import { newSession } from '../session/reduce.ts';
+import { titleOf } from '../session/select.ts';
+import { sessionLine } from './sessionLine.ts';
+
+const PINS = 'parley.pinnedSessions';
+/** Sessions that a list holds at most, and bytes of a recording. */
+const MOST = 500;
+const LARGEST_RECORDING = 256 * 1024 * 1024;
+
+/** The sessions of this window and the earlier ones of its folder, and what a user does with them besides talking. */
+export class SessionList {
+  readonly #sessions: Sessions;
+  readonly #pins: vscode.Memento;
+  readonly #search: SessionSearch;
+
+  constructor(sessions: Sessions, pins: vscode.Memento, now: () => number) {
+    this.#sessions = sessions;
+    this.#pins = pins;
+    this.#search = new SessionSearch(sessions.read.bind(sessions), now);
+  }
+
+  /** Those that fit, newest first, the pinned ones before all others. */
+  async find(query: string, cwd: string | undefined): Promise<readonly SessionLine[]> {
+    const pinned = this.#pinned();
+    const open = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).map((session) => sessionLine(session));
+    const past = cwd === undefined ? [] : await this.#sessions.past(cwd);
+    const earlier = past.map(
+      ({ head, title, at, files, failed }): SessionLine => ({
+        id: head.id,
+        title,
+        agent: head.agent.name,
+        profile: head.profile,
+        state: 'past',
+        asks: 0,
+        at,
+        files,
+        ...(failed ? { failed } : {}),
+      }),
+    );
+    const lines = [...open, ...earlier]
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, MOST)
+      .map((line): SessionLine => (pinned.includes(line.id) ? { ...line, pinned: true } : line));
+    return this.#search.find(query, [...lines.filter((line) => line.pinned), ...lines.filter((line) => !line.pinned)]);
+  }
+
+  async rename(id: SessionId, title: string): Promise<void> {
+    if (!(await this.#sessions.rename(id, title))) throw new Error(unavailable());
+  }
+
+  async pin(id: SessionId, on: boolean): Promise<void> {
+    const others = this.#pinned().filter((one) => one !== id);
+    await this.#pins.update(PINS, on ? [...others, id].slice(-MOST) : others);
+  }
+
+  /** Asks first: what is deleted is gone. */
+  async remove(id: SessionId): Promise<void> {
+    const session = await this.#sessions.read(id);
+    const remove = vscode.l10n.t('Delete');
+    const text = vscode.l10n.t(
+      'Delete “{0}”? Files it changed stay as they are.',
+      (session && titleOf(session)) || vscode.l10n.t('New session'),
+    );
+    if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
+    await this.pin(id, false);
+    await this.#sessions.forget(id);
+  }
+
+  /** Opens the conversation as a Markdown document, to look at and to save. */
+  async exportMarkdown(id: SessionId): Promise<void> {
+    const session = await this.#sessions.read(id);
+    if (!session) throw new Error(unavailable());
+    const document = await vscode.workspace.openTextDocument({ language: 'markdown', content: sessionMarkdown(session) });
+    await vscode.window.showTextDocument(document, { preview: false });
+  }
+
+  /** Lets the user choose a recording and shows it as a session of `profile`. False when none was chosen. */
+  async importRecording(profile: Profile, cwd: string, newId: () => string): Promise<boolean> {
+    const [uri] = (await vscode.window.showOpenDialog({ filters: { JSONL: ['jsonl', 'json', 'log'] } })) ?? [];
+    if (!uri) return false;
+    const agent = { protocol: profile.protocol, name: profile.name };
+    const session =
+      (await stat(uri.fsPath)).size > LARGEST_RECORDING ? undefined : await recordedIn(uri.fsPath, newSession(newId(), agent, cwd));
+    if (!session) throw new Error(vscode.l10n.t('{0} is no recording of a session.', uri.fsPath));
+    this.#sessions.openRecorded(profile, { ...session, agent: { ...session.agent, protocol: profile.protocol } });
+    return true;
+  }
+
+  /** Shows a session, brought back from the journal if need be. */
+  async show(id: SessionId): Promise<void> {
+    const outcome = await this.#sessions.reopen(id);
+    if (outcome !== 'open') throw new Error(unavailable());
+  }
+
+  #pinned(): readonly SessionId[] {
+    const kept = this.#pins.get<unknown>(PINS);
+    return Array.isArray(kept) ? kept.filter((one) => typeof one === 'string') : [];
+  }
+}
+
+async function recordedIn(file: string, start: Session): Promise<Session | undefined> {
+  return sessionOfRecording(await readFile(file, 'utf8'), start);
+}
+
+function unavailable(): string {
+  return vscode.l10n.t('That session is open in another window, or cannot be read any more.');
+}

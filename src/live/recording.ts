@@ -1,0 +1,38 @@
+import { parseJson } from '../base/json.ts';
+import type { Session } from '../session/model.ts';
+import { reduce } from '../session/reduce.ts';
+import { eventOf } from './journal/schema.ts';
+
+/**
+ * `start` with what a recording (`--record` without an editor) tells: one JSON object a line, of which those with an `event` are applied. Undefined
+ * when it holds no event. Lines that cannot be read change nothing.
+ */
+export function sessionOfRecording(text: string, start: Session): Session | undefined {
+  let session = start;
+  let events = 0;
+  for (const line of text.split('\n')) {
+    const value = parsed(line);
+    const event = typeof value === 'object' && value !== null && 'event' in value ? eventOf(value.event) : undefined;
+    if (!event) continue;
+    events += 1;
+    session = applied(session, event);
+  }
+  return events === 0 ? undefined : session;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return parseJson(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An event of the right shape that the reducer still cannot take changes nothing. */
+function applied(session: Session, event: Parameters<typeof reduce>[1]): Session {
+  try {
+    return reduce(session, event);
+  } catch {
+    return session;
+  }
+}

@@ -1,0 +1,22 @@
+import { t } from '../base/l10n.ts';
+
+/** What a list knows of a session. */
+export interface ListedSession {
+  readonly state: 'opening' | 'ready' | 'busy' | 'closed' | 'past';
+  readonly asks: number;
+  readonly failed?: true;
+  readonly files: number;
+}
+
+/** How a session stands, in two words; undefined for one that rests. One that waits for the user is not at work. */
+export function stateWords({ state, asks, failed }: ListedSession): string | undefined {
+  if (asks > 0) return t('Waits for you');
+  if (state === 'busy') return t('Working');
+  if (state === 'opening') return t('Starting');
+  return failed ? t('Failed') : undefined;
+}
+
+export function fileWords({ files }: ListedSession): string | undefined {
+  if (files === 0) return undefined;
+  return files === 1 ? t('1 file') : t('{0} files', files);
+}

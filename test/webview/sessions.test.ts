@@ -1,0 +1,146 @@
+import './dom.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SessionLine } from '../../src/bridge/contract.ts';
+import { session } from './page/sessions.ts';
+import { Stage } from './stage.ts';
+
+const HOUR = 3_600_000;
+const line = (id: string, change: Partial<SessionLine> = {}): SessionLine => ({
+  id,
+  title: id,
+  agent: 'Kimi',
+  profile: 'kimi',
+  state: 'ready',
+  asks: 0,
+  at: Date.now(),
+  files: 0,
+  ...change,
+});
+const open = [line('s1', { title: 'One', state: 'busy', at: Date.now() - 1000 }), line('s2', { title: 'Two', state: 'busy', asks: 2 })];
+const past = [
+  line('s9', { title: 'Kept', state: 'past', at: Date.now() - 400 * HOUR, pinned: true, files: 3 }),
+  ...open,
+  line('s3', { title: 'Broken', state: 'past', at: Date.now() - 48 * HOUR, failed: true, files: 1 }),
+];
+
+async function sheet(): Promise<Stage> {
+  const stage = await Stage.open(session({ title: 'One' }), { lines: open });
+  stage.find('.title-button').click();
+  await stage.settle();
+  return stage;
+}
+async function answer(stage: Stage, method: string, result: unknown): Promise<void> {
+  const call = stage.sent.findLast((message) => message.type === 'call' && message.method === method);
+  assert.ok(call?.type === 'call', `${method} was not asked`);
+  stage.post({ type: 'reply', id: call.id, result });
+  await stage.settle();
+}
+const rows = (stage: Stage) => stage.all('.session-button').map((row) => (row.textContent ?? '').replace(/\s+/g, ' ').trim());
+
+test('requests of other sessions stand beside the title, not in it, and lead to the list', async () => {
+  const stage = await Stage.open(session({ title: 'One' }), { lines: open });
+  assert.equal(stage.text('.title-button'), 'One');
+  assert.equal(stage.text('.header .ghost'), '2 waiting');
+  stage.find('.header .ghost').click();
+  await stage.settle();
+  assert.ok(stage.find('.sheet'));
+});
+
+test('sessions stand by day, newest first, pinned ones above all; one that waits for you is not called working', async () => {
+  const stage = await sheet();
+  assert.deepEqual(stage.calls('findSessions'), [{ query: '' }]);
+  await answer(stage, 'findSessions', past);
+  assert.deepEqual(
+    stage
+      .all('.sheet-day')
+      .slice(0, 2)
+      .map((day) => day.textContent),
+    ['Pinned', 'Today'],
+  );
+  const [kept, two, one, broken] = rows(stage);
+  assert.match(kept ?? '', /^Kept .* Kimi · 3 files$/);
+  assert.match(two ?? '', /^Two 2 Waits for you · Kimi$/);
+  assert.match(one ?? '', /^One Working · Kimi$/);
+  assert.match(broken ?? '', /^Broken .* Failed · Kimi · 1 file$/);
+  assert.equal(document.activeElement, stage.find('.search'));
+});
+
+test('the arrows go from row to row, Enter opens one, earlier ones too', async () => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', past);
+  const press = (key: string) => {
+    document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    return stage.settle();
+  };
+  await press('ArrowDown');
+  await press('ArrowDown');
+  assert.match(document.activeElement?.textContent ?? '', /Two/);
+  (document.activeElement as HTMLElement).click();
+  await stage.settle();
+  assert.deepEqual(stage.calls('switchSession'), [{ sessionId: 's2' }]);
+  assert.equal(stage.root.querySelector('.sheet'), null);
+});
+
+test('titles and texts are searched by the host; an answer to an earlier query is dropped', async () => {
+  const stage = await sheet();
+  const search = stage.find<HTMLInputElement>('.search');
+  const type = async (text: string) => {
+    search.value = text;
+    search.dispatchEvent(new Event('input', { bubbles: true }));
+    await stage.settle();
+  };
+  await type('po');
+  const early = stage.sent.findLast((message) => message.type === 'call');
+  await type('port');
+  assert.ok(early?.type === 'call');
+  await answer(stage, 'findSessions', [past[3]]);
+  stage.post({ type: 'reply', id: early.id, result: past });
+  await stage.settle();
+  assert.equal(rows(stage).length, 1);
+  await type('nothing like it');
+  await answer(stage, 'findSessions', []);
+  assert.equal(stage.text('.sheet-empty'), 'Nothing found');
+});
+
+test('a session is renamed, pinned, exported, opened in a tab and deleted from its row', async () => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', past);
+  await stage.press('Rename: Broken');
+  const field = stage.find<HTMLInputElement>('.session-line input');
+  assert.equal(document.activeElement, field);
+  field.value = '  Mended ';
+  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  await stage.settle();
+  assert.deepEqual(stage.calls('renameSession'), [{ sessionId: 's3', title: 'Mended' }]);
+  await answer(stage, 'renameSession', null);
+  assert.equal(stage.calls('findSessions').length, 2, 'the list is asked for again');
+  await stage.press('Pin: Broken');
+  await stage.press('Pin: Kept');
+  assert.deepEqual(stage.calls('pinSession'), [
+    { sessionId: 's3', on: true },
+    { sessionId: 's9', on: false },
+  ]);
+  await stage.press('Export as Markdown: Broken');
+  await stage.press('Delete: Broken');
+  assert.deepEqual(stage.calls('exportSession'), [{ sessionId: 's3' }]);
+  assert.deepEqual(stage.calls('deleteSession'), [{ sessionId: 's3' }]);
+  await stage.press('Open in editor: Broken');
+  assert.deepEqual(stage.calls('openInEditor'), [{ sessionId: 's3' }]);
+});
+
+test('Escape leaves a name unchanged, then closes the list and gives the focus back', async () => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', past);
+  await stage.press('Rename: Kept');
+  const pressEscape = () => {
+    document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }));
+    return stage.settle();
+  };
+  await pressEscape();
+  assert.ok(stage.find('.sheet'));
+  assert.deepEqual(stage.calls('renameSession'), []);
+  await pressEscape();
+  assert.equal(stage.root.querySelector('.sheet'), null);
+  assert.equal(document.activeElement, stage.find('.title-button'));
+});

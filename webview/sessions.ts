@@ -1,0 +1,159 @@
+import { keyed } from 'lit/directives/keyed.js';
+import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { SessionLine } from '../src/bridge/contract.ts';
+import type { Mirror } from '../src/bridge/mirror.ts';
+import { dayLabel, timeLabel } from '../src/session/days.ts';
+import { fileWords, stateWords } from '../src/session/sessionWords.ts';
+import { visibleText } from '../src/session/visible.ts';
+import { iconOf } from './icons.ts';
+import { t } from './strings.ts';
+import type { Act, Popup } from './view.ts';
+
+const SEARCH_ID = 'sessions-search';
+export const TITLE_ID = 'sessions-open';
+
+type SheetState = Extract<Popup, { kind: 'sessions' }>;
+
+export function openSessions(act: Act): void {
+  act.show({ kind: 'sessions', query: '' });
+  act.focus(SEARCH_ID);
+  act.findSessions('');
+}
+
+function close(act: Act): void {
+  act.show(undefined);
+  act.focus(TITLE_ID);
+}
+
+/** All sessions of the folder, by day, over the chat: to go to, to search, and to rename, pin, export or delete. */
+export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined): TemplateResult | typeof nothing {
+  if (popup?.kind !== 'sessions') return nothing;
+  const lines = linesOf(mirror, popup);
+  const language = document.documentElement.lang || 'en';
+  const now = Date.now();
+  const groups = new Map<string, SessionLine[]>();
+  for (const line of lines) {
+    const day = line.pinned ? t('Pinned') : dayLabel(line.at || now, now, language);
+    groups.set(day, [...(groups.get(day) ?? []), line]);
+  }
+  return html`<div class="sheet" role="dialog" aria-label=${t('Sessions')} @keydown=${(event: KeyboardEvent) => key(event, act)}>
+    <div class="header">
+      <h2 class="sheet-title">${t('Sessions')}</h2>
+      <button class="icon-button" type="button" title=${t('Close')} aria-label=${t('Close')} @click=${() => close(act)}>${iconOf('cross')}</button>
+    </div>
+    <input class="field search" id=${SEARCH_ID} type="search" aria-label=${t('Search titles and messages')} placeholder=${t('Search titles and messages')} .value=${popup.query}
+      @input=${(event: Event) => act.findSessions((event.target as HTMLInputElement).value)} />
+    <div class="sheet-list">
+      ${lines.length === 0 ? html`<p class="faint sheet-empty" role="status">${t('Nothing found')}</p>` : nothing}
+      ${repeat(
+        [...groups],
+        ([day]) => day,
+        ([day, group]) => html`<h3 class="sheet-day">${day}</h3>
+          <ul>${repeat(
+            group,
+            ({ id }) => id,
+            (line) => lineView(line, line.id === mirror.active, { act, popup, now, language }),
+          )}</ul>`,
+      )}
+    </div>
+  </div>`;
+}
+
+/** What the host has found, with open sessions as they are by now; before it has answered, the open ones. */
+function linesOf(mirror: Mirror, { found, query }: SheetState): readonly SessionLine[] {
+  const open = new Map(mirror.sessions.map((line) => [line.id, line]));
+  if (!found) return query === '' ? mirror.sessions.toSorted((a, b) => (b.at || Number.MAX_VALUE) - (a.at || Number.MAX_VALUE)) : [];
+  const lines = found.flatMap((line): SessionLine[] => {
+    const now = open.get(line.id);
+    if (!now) return [line];
+    return [line.pinned ? { ...now, pinned: true } : now];
+  });
+  const rank = (line: SessionLine) => (line.pinned ? 0 : 1);
+  return lines.toSorted((a, b) => rank(a) - rank(b) || (b.at || Number.MAX_VALUE) - (a.at || Number.MAX_VALUE));
+}
+
+interface RowContext {
+  readonly act: Act;
+  readonly popup: SheetState;
+  readonly now: number;
+  readonly language: string;
+}
+
+function lineView(line: SessionLine, active: boolean, { act, popup, now, language }: RowContext): TemplateResult {
+  const title = visibleText(line.title) || t('New session');
+  if (popup.renaming === line.id) return renameView(line, act, popup);
+  const state = stateWords(line);
+  const details = [line.agent, fileWords(line)].filter(Boolean).join(' · ');
+  const action = (icon: Parameters<typeof iconOf>[0], label: string, run: () => void, pressed?: boolean) =>
+    html`<button class="icon-button" type="button" title=${label} aria-label=${`${label}: ${title}`} aria-pressed=${pressed === undefined ? nothing : String(pressed)} @click=${run}>${iconOf(icon)}</button>`;
+  const rename = () => {
+    act.show({ ...popup, renaming: line.id });
+    act.focus(renameId(line.id));
+  };
+  return html`<li class=${active ? 'session-line active' : 'session-line'}>
+    <button class="session-button" type="button" aria-current=${active ? 'true' : nothing} @click=${() => act.switchSession(line.id)}>
+      <bdi class="session-title">${title}</bdi>
+      ${
+        line.asks > 0
+          ? html`<span class="badge" aria-hidden="true">${line.asks}</span>`
+          : line.state === 'busy'
+            ? html`<span class="spinner" aria-hidden="true"></span>`
+            : html`<span class="session-time">${line.at > 0 ? timeLabel(line.at, now, language) : nothing}</span>`
+      }
+      <span class="session-agent">${state === undefined ? nothing : html`<span class=${line.asks > 0 ? 'waits' : line.failed ? 'bad' : ''}>${state}</span> · `}<bdi>${visibleText(details)}</bdi></span>
+    </button>
+    <span class="session-actions">
+      ${action('pin', t('Pin'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
+      ${action('edit', t('Rename'), rename)}
+      ${action('insert', t('Export as Markdown'), () => act.exportSession(line.id))}
+      ${action('openInEditor', t('Open in editor'), () => act.openInEditor(line.id))}
+      ${action('delete', t('Delete'), () => act.deleteSession(line.id))}
+    </span>
+  </li>`;
+}
+
+function renameId(id: string): string {
+  return `rename-${id}`;
+}
+
+function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateResult {
+  const { renaming: _, ...rest } = popup;
+  const end = (event: Event) => {
+    const title = (event.target as HTMLInputElement).value.trim();
+    act.show(rest);
+    act.focus(SEARCH_ID);
+    if (title !== '' && title !== line.title) act.renameSession(line.id, title.slice(0, 200));
+  };
+  const pressed = (event: KeyboardEvent) => {
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === 'Enter') return end(event);
+    if (event.key !== 'Escape') return;
+    event.stopPropagation();
+    act.show(rest);
+    act.focus(SEARCH_ID);
+  };
+  return html`<li class="session-line">${keyed(
+    line.id,
+    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${t('Rename')} maxlength="200" .value=${line.title} @keydown=${pressed} />`,
+  )}</li>`;
+}
+
+/** The arrows go from row to row, Escape closes. */
+function key(event: KeyboardEvent, act: Act): void {
+  if (event.isComposing || event.keyCode === 229) return;
+  if (event.key === 'Escape') {
+    event.stopPropagation();
+    return close(act);
+  }
+  const move = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  if (move === 0) return;
+  const stops = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>('.search, .session-button')];
+  const now = stops.indexOf(document.activeElement as HTMLElement);
+  const at =
+    now < 0
+      ? stops.indexOf((document.activeElement?.closest('li') ?? document).querySelector<HTMLElement>('.session-button') as HTMLElement)
+      : now;
+  stops[Math.min(stops.length - 1, Math.max(0, at + move))]?.focus();
+  event.preventDefault();
+}
