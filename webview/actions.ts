@@ -34,17 +34,6 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     changed();
   };
   const fail = (error: unknown) => say(messageOf(error), 'error');
-  const findSessions = (query: string) => {
-    if (popup.now?.kind === 'sessions') show({ ...popup.now, query });
-    host.call('findSessions', { query }).then((found) => {
-      // The answer to an earlier query comes too late.
-      if (popup.now?.kind === 'sessions' && popup.now.query === query) show({ ...popup.now, found });
-    }, fail);
-  };
-  /** Changes something in the list of sessions, which is then asked for again. */
-  const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
-    host.call(method, params).then(() => popup.now?.kind === 'sessions' && findSessions(popup.now.query), fail);
-  };
   return {
     remember,
     show,
@@ -92,20 +81,40 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
     newSession: (how) => call('newSession', how),
-    switchSession: (sessionId) => {
-      show(undefined);
-      call('switchSession', { sessionId });
-    },
+    ...sessionActions({ host, popup, say }, show),
+    trust: () => call('trustWorkspace', {}),
+  };
+}
+
+/** What is done with sessions in the list of them. */
+function sessionActions(
+  { host, popup, say }: Pick<ActNeeds, 'host' | 'popup' | 'say'>,
+  show: Act['show'],
+): Pick<Act, 'switchSession' | 'findSessions' | 'renameSession' | 'pinSession' | 'deleteSession' | 'exportSession' | 'openInEditor'> {
+  const fail = (error: unknown) => say(messageOf(error), 'error');
+  const findSessions = (query: string) => {
+    if (popup.now?.kind === 'sessions') show({ ...popup.now, query });
+    host.call('findSessions', { query }).then((found) => {
+      // The answer to an earlier query comes too late.
+      if (popup.now?.kind === 'sessions' && popup.now.query === query) show({ ...popup.now, found });
+    }, fail);
+  };
+  /** Changes something in the list, which is then asked for again. */
+  const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
+    host.call(method, params).then(() => popup.now?.kind === 'sessions' && findSessions(popup.now.query), fail);
+  };
+  const leave = (method: 'switchSession' | 'openInEditor', sessionId: string) => {
+    show(undefined);
+    host.call(method, { sessionId }).catch(fail);
+  };
+  return {
     findSessions,
+    switchSession: (sessionId) => leave('switchSession', sessionId),
+    openInEditor: (sessionId) => leave('openInEditor', sessionId),
     renameSession: (sessionId, title) => relist('renameSession', { sessionId, title }),
     pinSession: (sessionId, on) => relist('pinSession', { sessionId, on }),
     deleteSession: (sessionId) => relist('deleteSession', { sessionId }),
-    exportSession: (sessionId) => call('exportSession', { sessionId }),
-    openInEditor: (sessionId) => {
-      show(undefined);
-      call('openInEditor', { sessionId });
-    },
-    trust: () => call('trustWorkspace', {}),
+    exportSession: (sessionId) => void host.call('exportSession', { sessionId }).catch(fail),
   };
 }
 
