@@ -1,3 +1,4 @@
+import { drawDiagram } from './diagram.ts';
 import { highlightLater } from './highlighter.ts';
 import { icon } from './icons.ts';
 import { t } from './strings.ts';
@@ -50,9 +51,26 @@ export class CodeBlock {
     }
   }
 
-  /** No more text comes: it may be coloured. */
+  /** No more text comes: it may be coloured, or drawn. */
   finish(): void {
+    if (this.#language.toLowerCase() === 'mermaid') this.#draw();
     if (this.#language) highlightLater(this.#code, this.#code.textContent ?? '', this.#language.toLowerCase());
+  }
+
+  /** The diagram stands in front of its text, which a button brings back. */
+  #draw(): void {
+    const place = document.createElement('div');
+    place.className = 'diagram';
+    place.setAttribute('role', 'img');
+    place.setAttribute('aria-label', t('Diagram'));
+    const drawn = async (): Promise<void> => {
+      this.box.append(place);
+      if (!(await drawDiagram(this.#code.textContent ?? '', place))) return place.remove();
+      this.box.classList.add('drawn');
+      this.box.querySelector('.code-bar')?.append(button('source', t('Show text or diagram')));
+    };
+    // The box is put on the page after it is finished.
+    requestAnimationFrame(() => void drawn());
   }
 
   #begin(): void {
@@ -65,13 +83,13 @@ export class CodeBlock {
   }
 }
 
-function button(action: 'copy' | 'wrap' | 'insert', label: string): HTMLButtonElement {
+function button(action: 'copy' | 'wrap' | 'insert' | 'source', label: string): HTMLButtonElement {
   const made = document.createElement('button');
   made.type = 'button';
   made.className = 'icon-button';
   made.dataset.code = action;
   made.title = label;
   made.setAttribute('aria-label', label);
-  made.append(icon(action));
+  made.append(icon(action === 'source' ? 'diff' : action));
   return made;
 }

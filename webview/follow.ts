@@ -9,6 +9,7 @@ export function followLinks(root: HTMLElement, act: Act): void {
     const button = pressed.closest<HTMLElement>('[data-code]');
     if (button) {
       const block = button.closest('.code');
+      if (button.dataset.code === 'source') return void block?.classList.toggle('drawn');
       if (button.dataset.code === 'wrap') return void block?.classList.toggle('unwrapped');
       const text = block?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
       return button.dataset.code === 'copy' ? act.copy(text) : act.insertAtCursor(text);

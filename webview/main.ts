@@ -1,6 +1,7 @@
 import { registerControls } from './controls.ts';
 import { Host } from './host.ts';
 import { Chat } from './render.ts';
+import { keepTokenColours } from './tokenColours.ts';
 import { reportTyping } from './typing.ts';
 import './style.css';
 
@@ -10,6 +11,7 @@ root.className = 'app';
 document.body.append(root);
 const host = new Host();
 new Chat(host, root);
+keepTokenColours(host);
 window.addEventListener('focus', () => host.post({ type: 'focused', on: true }));
 window.addEventListener('blur', () => host.post({ type: 'focused', on: false }));
 if (document.hasFocus()) host.post({ type: 'focused', on: true });

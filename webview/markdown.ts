@@ -2,6 +2,7 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type TokensList } from 'marked';
 import { CodeBlock } from './codeBlock.ts';
 import { pathInCode, type Target, targetOf } from './links.ts';
+import { mathExtensions } from './math.ts';
 import { SafeLexer } from './safeLexer.ts';
 
 /** Tags that may be written as HTML inside a paragraph; all other HTML is shown as the text it is. */
@@ -9,6 +10,7 @@ const PLAIN_TAG = /^<\/?(?:br|kbd|sub|sup|b|i|em|strong|code|del|ins|mark|small)
 
 const marked = new Marked({
   gfm: true,
+  extensions: [...mathExtensions],
   renderer: {
     html({ text }) {
       return PLAIN_TAG.test(text.trim()) ? text : escaped(text);
@@ -47,6 +49,7 @@ export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
   });
   for (const link of fragment.querySelectorAll('a')) aim(link);
   for (const code of fragment.querySelectorAll('code')) offerPath(code);
+  for (const item of fragment.querySelectorAll('li')) markTask(item);
   for (const table of fragment.querySelectorAll('table')) frameTable(table);
   return fragment;
 }
@@ -84,13 +87,22 @@ function aim(link: HTMLAnchorElement): void {
 }
 
 function offerPath(code: HTMLElement): void {
-  const target = code.closest('a, pre') ? undefined : pathInCode(code.textContent ?? '');
-  if (!target) return;
+  const target = code.title !== '' || code.closest('a, pre') ? undefined : pathInCode(code.textContent ?? '');
+  if (target) linkTo(target, code);
+}
+
+/** Puts what is on the page into a link. */
+export function linkTo(target: Target, shown: ChildNode): void {
   const link = document.createElement('a');
   link.setAttribute('href', '#');
   targets.set(link, target);
-  code.replaceWith(link);
-  link.append(code);
+  shown.replaceWith(link);
+  link.append(shown);
+}
+
+/** The box of a task stands where other items have their mark. */
+function markTask(item: HTMLElement): void {
+  if (/^\s*[☑☐] /.test(item.textContent ?? '')) item.classList.add('task');
 }
 
 function frameTable(table: HTMLTableElement): void {

@@ -1,6 +1,8 @@
 import type { Token } from 'marked';
 import { CodeBlock } from './codeBlock.ts';
 import { blocksOf, type Definitions, drawBlocks, dressCode } from './markdown.ts';
+import { drawMath, opensMath } from './math.ts';
+import { linkPathsLater } from './plainPaths.ts';
 
 interface Box {
   readonly raw: string;
@@ -91,7 +93,7 @@ export class MarkdownView {
       const blocks = blocksOf(this.#tail, this.#definitions);
       const opening = openFence(blocks.at(-1));
       const drawn = opening ? blocks.slice(0, -1) : blocks;
-      this.#paint(drawn, opening || this.#done ? drawn.length : Math.max(0, drawn.length - 2));
+      this.#paint(drawn, opening || this.#done ? drawn.length : finishedCount(drawn));
       if (!opening) return;
       const code = new CodeBlock(opening.info);
       this.#place(code.box, this.#count, this.#last);
@@ -178,6 +180,8 @@ export class MarkdownView {
       this.#count += 1;
       box.element.classList.add('finished');
       for (const code of box.codes) code.finish();
+      drawMath(box.element);
+      linkPathsLater(box.element);
     }
     this.#tail = this.#tail.slice(blocks.reduce((sum, block) => sum + block.raw.length, 0));
     if (defined.length > 0) this.#link(defined);
@@ -190,6 +194,7 @@ export class MarkdownView {
       if (!defined.some((label) => raw.includes(label))) continue;
       const drawn = drawBlocks(blocksOf(box.raw, this.#definitions));
       for (const code of dressCode(drawn)) code.finish();
+      drawMath(drawn);
       box.element.replaceChildren(drawn);
     }
   }
@@ -219,6 +224,14 @@ export class MarkdownView {
     this.#tail = this.#tail.slice(end);
     return true;
   }
+}
+
+/** The last two blocks may still change, and all of a formula that has begun. */
+function finishedCount(blocks: readonly Token[]): number {
+  const most = Math.max(0, blocks.length - 2);
+  const open = blocks.findLastIndex(({ raw, type }) => type === 'paragraph' && opensMath(raw));
+  const rest = blocks.slice(open).map(({ raw }) => raw);
+  return open >= 0 && open < most && opensMath(rest.join('')) ? open : most;
 }
 
 function isDrawn(block: Token): boolean {

@@ -1,6 +1,8 @@
 /** Bundles beside the view's own. Each is a script that is loaded at its first use and puts what it exports on the page. */
 export interface Bundles {
   readonly highlight: Pick<typeof import('./bundles/highlight.ts'), 'highlight'>;
+  readonly math: Pick<typeof import('./bundles/math.ts'), 'math'>;
+  readonly mermaid: Pick<typeof import('./bundles/mermaid.ts'), 'diagram'>;
 }
 type Provided = { [B in keyof Bundles]?: Bundles[B] };
 

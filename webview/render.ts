@@ -14,6 +14,7 @@ import { headerView } from './header.ts';
 import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { stripView } from './parts/plan.ts';
+import { answerPaths } from './plainPaths.ts';
 import { Scroller } from './scroller.ts';
 import { sessionsView } from './sessions.ts';
 import { setStrings, t } from './strings.ts';
@@ -80,6 +81,7 @@ export class Chat {
     });
     this.#mirror.onChange((events) => this.#changed(events));
     followLinks(root, this.#act);
+    answerPaths(host, this.#mirror);
     host.onMessage((message) => this.#take(message));
     window.addEventListener('pagehide', () => this.#ui.flush());
     window.addEventListener('blur', () => {

@@ -75,6 +75,25 @@ export interface MentionedContext {
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
 export type ContextKind = (typeof CONTEXT_KINDS)[number];
 
+/** What a piece of code is, as far as themes tell it apart. */
+export type TokenRole =
+  | 'attribute'
+  | 'comment'
+  | 'function'
+  | 'keyword'
+  | 'literal'
+  | 'meta'
+  | 'number'
+  | 'property'
+  | 'regexp'
+  | 'storage'
+  | 'string'
+  | 'tag'
+  | 'type'
+  | 'variable';
+/** Colours as #rgb, #rgba, #rrggbb or #rrggbbaa. */
+export type TokenColours = { readonly [R in TokenRole]?: string };
+
 /** What is changed before it is allowed is changed in the editor's diff, not in the view. */
 export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
 
@@ -121,6 +140,10 @@ export interface Calls {
   restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: null };
   /** Copies the conversation and shows the copy. */
   copySession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
+  /** The colours of code in the theme with this id; roles that it does not name are absent. */
+  tokenColours: { readonly params: { readonly theme: string }; readonly result: TokenColours };
+  /** Which of these paths are files in the workspace. At most 100, absolute. */
+  existing: { readonly params: { readonly paths: readonly string[] }; readonly result: readonly string[] };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
   /** Shows a terminal of the session in the editor's terminal panel, to look at. */
   openTerminal: { readonly params: { readonly sessionId: SessionId; readonly terminalId: string }; readonly result: null };

@@ -24,7 +24,8 @@ import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { inWorkspace, isNamedBy } from './workspaceFiles.ts';
+import { themeColours } from './themes.ts';
+import { inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -99,6 +100,11 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       sessions.switchTo(known(sessionId).id);
       await deps.run('parley.copySession');
       return null;
+    },
+    tokenColours: ({ theme }) => themeColours(theme),
+    existing: async ({ paths }) => {
+      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file)) ? [file] : [])));
+      return found.flat();
     },
     insertAtCursor: async ({ text }) => {
       const editor = vscode.window.activeTextEditor;

@@ -59,6 +59,8 @@ const calls = z.discriminatedUnion('method', [
   call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: short, how: z.enum(['keep', 'undo']) })),
   call('restoreFiles', z.strictObject({ sessionId: id, turnId: id })),
   call('copySession', z.strictObject({ sessionId: id })),
+  call('tokenColours', z.strictObject({ theme: short })),
+  call('existing', z.strictObject({ paths: z.array(short).check(z.maxLength(100)) })),
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),

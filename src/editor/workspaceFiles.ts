@@ -8,6 +8,16 @@ export function inWorkspace(file: string): boolean {
   return vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path.resolve(file))) !== undefined;
 }
 
+/** True for a file that is there, below one of the workspace's folders. */
+export async function isWorkspaceFile(file: string): Promise<boolean> {
+  if (!path.isAbsolute(file) || !inWorkspace(file)) return false;
+  try {
+    return ((await vscode.workspace.fs.stat(vscode.Uri.file(path.resolve(file)))).type & vscode.FileType.File) !== 0;
+  } catch {
+    return false;
+  }
+}
+
 /** True for a file that a session works on: below its folder, or named by one of its calls or asks. */
 export function isNamedBy(session: Session, file: string): boolean {
   const wanted = path.resolve(session.cwd, file);

@@ -34,6 +34,8 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   settleFile: { sessionId: 's', turnId: 't', path: 'a', how: 'keep' },
   restoreFiles: { sessionId: 's', turnId: 't' },
   copySession: { sessionId: 's' },
+  tokenColours: { theme: 'Dark Modern' },
+  existing: { paths: ['/w/a.ts'] },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },
   allowMore: { sessionId: 's', askId: 'a', how: 'always' },

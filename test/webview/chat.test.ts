@@ -447,7 +447,7 @@ test('changed lines have the colours of their language, with the mark of what ch
       ['+', "const port = 'b'; // note"],
     ],
   );
-  assert.equal(stage.text('.l[data-s="+"] .hljs-keyword'), 'const');
+  assert.equal(stage.text('.l[data-s="+"] .hljs-storage'), 'const');
   assert.equal(stage.text('.l[data-s="+"] .changed'), 'b');
   assert.equal(stage.text('.l[data-s="+"] .hljs-comment'), '// note');
 });
@@ -468,4 +468,35 @@ test('the line above the composer has a clock, tells silence from work, and offe
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
   assert.equal(stage.text('.strip-line'), 'Working 1:12');
+});
+
+test('paths in running words become links once the host has said that the file exists', async () => {
+  const text = 'It is in src/a.ts:12, not in src/gone.ts. Nor in `x y` or https://host.test/a/b.ts.\n\n- see (test/b.test.ts)\n\nEnd.';
+  const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text }] })] }));
+  const asked = await stage.call('existing');
+  assert.deepEqual(asked.params, { paths: ['/code/sample/src/a.ts', '/code/sample/src/gone.ts', '/code/sample/test/b.test.ts'] });
+  stage.reply(asked.id, ['/code/sample/src/a.ts', '/code/sample/test/b.test.ts']);
+  await stage.settle();
+  const links = stage.all('.markdown a').filter((link) => link.getAttribute('href') === '#');
+  assert.deepEqual(
+    links.map((link) => link.textContent),
+    ['src/a.ts:12', 'test/b.test.ts'],
+  );
+  assert.match(stage.text('.markdown'), /^It is in src\/a\.ts:12, not in src\/gone\.ts\. Nor/);
+  links[0]?.dispatchEvent(click());
+  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/a.ts', line: 12 }]);
+});
+
+test('a task has its box in place of the mark of other items', async () => {
+  const stage = await Stage.open(
+    session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text: '- [x] read\n- [ ] test\n- plain' }] })] }),
+  );
+  assert.deepEqual(
+    stage.all('.markdown li').map((item) => [item.textContent?.trim(), item.className]),
+    [
+      ['☑ read', 'task'],
+      ['☐ test', 'task'],
+      ['plain', ''],
+    ],
+  );
 });

@@ -1,6 +1,7 @@
 import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { math } from '../../webview/bundles/math.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
 import { MARKDOWN } from './page/sessions.ts';
 
@@ -41,6 +42,8 @@ const NASTY = [
   '# a\n## b\n\n\n\nc\n---\n- [x] d\n- [ ] e\n\n***f** g*\n\n日本語のテキスト。\n\n- 一\n- 二\n',
   '```\n```\n```\n\n```\n',
   'x\n```\n  a\n ```` \ny',
+  'a $x^2$ b\n\n$$\na\n+ b\nc\n- d\n# e\n$$\n\n\\[\nx\n\\]\nafter\n\n$$ never ends\n\n- a\n\n\\(y\\) and $5 or $10\n',
+  '$$ a\n- b\n\nc $$\n\n- d\n- e\n\n$$x$$ y\n',
 ];
 
 test('markdown that comes in pieces is drawn as if it had come at once', () => {
@@ -167,4 +170,27 @@ test('quotes and lists inside one another are drawn as far as anybody reads them
     assert.ok(root.textContent?.includes('after'));
     assert.equal(root.textContent?.includes('x'), true);
   }
+});
+
+test('formulas are told from prices and variables', () => {
+  const root = document.createElement('div');
+  const text = 'It is $x^2$ or \\(y\\), for $5 to $10, `$HOME`, $PATH and US$5.\n\n$$\n\\frac{1}{2}\n$$\n';
+  new MarkdownView(root).show(text, true);
+  const formulas = [...root.querySelectorAll<HTMLElement>('code[title^=math]')];
+  assert.deepEqual(
+    formulas.map(({ title, textContent }) => [title, textContent]),
+    [
+      ['math', 'x^2'],
+      ['math', 'y'],
+      ['math block', '\\frac{1}{2}'],
+    ],
+  );
+  assert.match(root.textContent ?? '', /for \$5 to \$10, \$HOME, \$PATH and US\$5\./);
+});
+
+test('a formula becomes MathML that leads nowhere', () => {
+  assert.match(math('\\frac{1}{2}', true), /^<math[^>]*display="block".*<mfrac>/s);
+  for (const tex of ['\\href{javascript:alert(1)}{x}', '\\includegraphics{https://host.test/a.png}', '\\class{a}{x}'])
+    assert.doesNotMatch(math(tex, false), /href=|src=|<mglyph|class="a"/);
+  assert.ok(math('\\def\\a{\\a\\a}\\a', false).length < 10_000, 'what expands without end is cut');
 });

@@ -79,6 +79,20 @@ export class Stage {
     return this.sent.flatMap((message) => (message.type === 'call' && message.method === method ? [message.params] : []));
   }
 
+  /** The call of the view that comes next under this method, once it is sent. */
+  async call(method: string): Promise<{ readonly id: number; readonly params: unknown }> {
+    for (let frames = 0; frames < 200; frames += 1) {
+      const found = this.sent.find((message) => message.type === 'call' && message.method === method);
+      if (found?.type === 'call') return found;
+      await frame();
+    }
+    return assert.fail(`the view never called ${method}`);
+  }
+
+  reply(id: number, result: unknown): void {
+    this.post({ type: 'reply', id, result });
+  }
+
   find<E extends Element = HTMLElement>(selector: string): E {
     const found = this.root.querySelector<E>(selector);
     assert.ok(found, `nothing matches ${selector}`);

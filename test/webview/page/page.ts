@@ -8,7 +8,10 @@ import themes from './themes.json';
 const query = new URLSearchParams(location.search);
 const theme = themes[(query.get('theme') ?? 'dark') as keyof typeof themes];
 for (const [name, value] of Object.entries(theme.variables)) document.documentElement.style.setProperty(name, value);
-document.addEventListener('DOMContentLoaded', () => document.body.classList.add(...theme.body.split(' ')));
+document.addEventListener('DOMContentLoaded', () => {
+  document.body.classList.add(...theme.body.split(' '));
+  document.body.dataset.vscodeThemeId = query.get('theme') ?? 'dark';
+});
 
 let shown = sessions[query.get('session') ?? 'everything'];
 let seq = 0;
@@ -100,7 +103,13 @@ function answer(message: Call): void {
     { kind: 'folder', path: '/code/sample/src/', label: 'src/' },
     { kind: 'symbol', path: '/code/sample/src/server.ts', line: 4, label: 'start', detail: 'src/server.ts:4' },
   ];
-  const result = message.method === 'findMentions' ? mentions : (results[message.method] ?? null);
+  const known: Partial<Record<Call['method'], unknown>> = {
+    ...results,
+    findMentions: mentions,
+    tokenColours: theme.tokens,
+    ...(message.method === 'existing' ? { existing: message.params.paths.filter((path) => files.some((file) => path.endsWith(file))) } : {}),
+  };
+  const result = known[message.method] ?? null;
   post({ type: 'reply', id: message.id, result });
 }
 

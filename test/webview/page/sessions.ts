@@ -73,7 +73,26 @@ export function start(port = 8080): void {
 - [x] read
 - [ ] test
 
-See <https://example.com/docs> or https://example.com/a?b=c.
+See <https://example.com/docs> or https://example.com/a?b=c. The settings are read in src/config.ts:4.
+
+\`\`\`diff
+ listen(port);
+-stop();
++stop(0);
+\`\`\`
+
+The load is $\\lambda = \\frac{n}{t}$, so that
+
+$$
+\\sum_{i=1}^{n} x_i^2 \\le \\lambda \\sqrt{n}
+$$
+
+\`\`\`mermaid
+flowchart TD
+  A[Read settings] --> B{Port given?}
+  B -- yes --> C[Listen]
+  B -- no --> D[Use 8080]
+\`\`\`
 `;
 
 const before = `export function start(port) {\n  listen(port);\n}\n\nexport function stop() {\n  close();\n}\n`;

@@ -1,0 +1,4 @@
+import { provide } from '../onDemand.ts';
+import { diagram } from './mermaid.ts';
+
+provide({ mermaid: { diagram } });

@@ -1,0 +1,83 @@
+import DOMPurify from 'dompurify';
+import type { TokenizerAndRendererExtension, Tokens } from 'marked';
+import { loaded, onDemand } from './onDemand.ts';
+
+/** TeX in markdown: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` by itself. It reads as code until the bundle that draws it is there. */
+
+/** Longer formulas stay as they are written, in UTF-16 units. */
+const LONGEST = 4_000;
+const IN_LINE = /^(?:\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,1000}?)(?<!\s)\$(?![\w$])|\\\(((?:\\(?!\))[^\n]|[^\\\n]){1,1000}?)\\\))/;
+const BY_ITSELF =
+  /^(?:\$\$((?:[^$\n]|\n(?!\s*\n)|\\\$){1,4000}?)\$\$|\\\[((?:[^\\\n]|\\[^\]\n]|\\?\n(?!\s*\n)){1,4000}?)\\\])[ \t]*(?:\n+|$)/;
+/** Marks, in the title of a code element, formulas among what the markdown parser draws. */
+const TITLES = { inline: 'math', block: 'math block' } as const;
+
+interface MathToken extends Tokens.Generic {
+  readonly text: string;
+}
+
+const drawnAs = (kind: keyof typeof TITLES, text: string) =>
+  `<code title="${TITLES[kind]}">${text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)}</code>`;
+
+export const mathExtensions: readonly TokenizerAndRendererExtension[] = [
+  {
+    name: 'mathBlock',
+    level: 'block',
+    start: (src) => startIn(src.slice(0, endOfParagraph(src)), /(?:^|\n)(?:\$\$|\\\[)/),
+    tokenizer: (src) => tokenOf('mathBlock', BY_ITSELF.exec(src)),
+    renderer: (token) => `<p>${drawnAs('block', (token as MathToken).text)}</p>`,
+  },
+  {
+    name: 'mathInline',
+    level: 'inline',
+    start: (src) => startIn(src.slice(0, LONGEST), /(?<![\w$\\])\$(?![\s$])|\\\(/),
+    tokenizer: (src) => tokenOf('mathInline', IN_LINE.exec(src)),
+    renderer: (token) => drawnAs('inline', (token as MathToken).text),
+  },
+];
+
+/** The parser asks this for each of its tokens: only what the next one can reach is searched. */
+function startIn(text: string, beginning: RegExp): number | undefined {
+  return /[$\\]/.test(text) ? beginning.exec(text)?.index : undefined;
+}
+
+function endOfParagraph(text: string): number {
+  const end = text.indexOf('\n\n');
+  return end < 0 ? text.length : end;
+}
+
+function tokenOf(type: string, found: RegExpExecArray | null): MathToken | undefined {
+  const text = (found?.[1] ?? found?.[2] ?? '').trim();
+  return found && text !== '' ? { type, raw: found[0], text } : undefined;
+}
+
+/** True while a formula has begun that may still end: what follows may belong to it. */
+export function opensMath(raw: string): boolean {
+  return /^(?:\$\$|\\\[)/.test(raw) && raw.length <= LONGEST && !/\n\s*\n/.test(raw);
+}
+
+/** Draws the formulas of a block, now or as soon as it can be done. */
+export function drawMath(block: ParentNode): void {
+  const formulas = [...block.querySelectorAll<HTMLElement>('code[title^="math"]')];
+  if (formulas.length === 0) return;
+  if (loaded('math')) formulas.forEach(draw);
+  else
+    onDemand('math').then(
+      () => formulas.forEach(draw),
+      () => {},
+    );
+}
+
+function draw(code: HTMLElement): void {
+  const tex = code.textContent ?? '';
+  const mathml = tex.length <= LONGEST ? loaded('math')?.math(tex, code.title === TITLES.block) : undefined;
+  if (mathml === undefined) return;
+  const drawn = DOMPurify.sanitize(mathml, { USE_PROFILES: { mathMl: true }, FORBID_ATTR: ['style', 'href'], RETURN_DOM_FRAGMENT: true });
+  const { firstElementChild } = drawn;
+  if (!firstElementChild) return;
+  const frame = document.createElement('span');
+  frame.className = code.title === TITLES.block ? 'math math-block' : 'math';
+  frame.title = tex;
+  frame.append(firstElementChild);
+  code.replaceWith(frame);
+}

@@ -1,0 +1,78 @@
+import type { Mirror } from '../src/bridge/mirror.ts';
+import type { Host } from './host.ts';
+import { absolute, pathInCode, type Target } from './links.ts';
+import { linkTo } from './markdown.ts';
+
+/** Paths in one question to the host. */
+const AT_ONCE = 100;
+/** Blocks that wait for their turn; of more, the oldest stay as they are. */
+const MOST_WAITING = 2_000;
+/** Longer words are no paths. */
+const LONGEST_WORD = 300;
+
+const waiting: Element[] = [];
+let wake: (() => void) | undefined;
+
+/** Paths of files in the words of a finished block become links once the host has said which of them exist. */
+export function linkPathsLater(block: Element): void {
+  if (!wake || !/\.\w/.test(block.textContent ?? '')) return;
+  waiting.push(block);
+  if (waiting.length > MOST_WAITING) waiting.shift();
+  if (waiting.length === 1) wake();
+}
+
+/** From now on the host is asked about the paths in the session that is shown. */
+export function answerPaths(host: Host, mirror: Mirror): void {
+  const work = async (): Promise<void> => {
+    for (;;) {
+      await new Promise<void>((resolve) => whenIdle(resolve));
+      const found = waiting
+        .splice(0)
+        .flatMap((block) => (block.isConnected ? wordsIn(block) : []))
+        .slice(0, AT_ONCE);
+      const cwd = mirror.session?.cwd ?? '';
+      const paths = [...new Set(found.map(({ target }) => absolute(target.path, cwd)))];
+      if (paths.length > 0) {
+        const existing = new Set(await host.call('existing', { paths }).catch(() => []));
+        for (const word of found.toReversed()) if (existing.has(absolute(word.target.path, cwd))) link(word);
+      }
+      if (waiting.length === 0) return;
+    }
+  };
+  wake = () => void work();
+}
+
+interface Word {
+  readonly node: Text;
+  readonly from: number;
+  readonly to: number;
+  readonly target: Extract<Target, { kind: 'file' }>;
+}
+
+/** In the order of the text; what is code or a link already is left out. */
+function wordsIn(block: Element): readonly Word[] {
+  const words: Word[] = [];
+  const walk = document.createTreeWalker(block, 4);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const text = node.textContent ?? '';
+    if (!text.includes('.') || node.parentElement?.closest('a, code, pre')) continue;
+    for (const { 0: whole, index } of text.matchAll(/[^\s()[\]{}<>"'“”‘’`,;，。；：、（）]+/g)) {
+      const word = whole.replace(/[.:!?…]+$/, '');
+      const target = word.length > LONGEST_WORD ? undefined : pathInCode(word);
+      if (target?.kind === 'file') words.push({ node: node as Text, from: index, to: index + word.length, target });
+    }
+  }
+  return words;
+}
+
+/** From the last word to the first: a node that is cut keeps its beginning. */
+function link({ node, from, to, target }: Word): void {
+  if (!node.isConnected || node.data.length < to) return;
+  node.splitText(to);
+  linkTo(target, node.splitText(from));
+}
+
+function whenIdle(run: () => void): void {
+  if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: 1000 });
+  else setTimeout(run, 0);
+}
