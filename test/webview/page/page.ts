@@ -107,7 +107,9 @@ function answer(message: Call): void {
     ...results,
     findMentions: mentions,
     tokenColours: theme.tokens,
-    ...(message.method === 'existing' ? { existing: message.params.paths.filter((path) => files.some((file) => path.endsWith(file))) } : {}),
+    ...(message.method === 'existing'
+      ? { existing: message.params.paths.filter((path) => files.some((file) => path.endsWith(file))) }
+      : {}),
   };
   const result = known[message.method] ?? null;
   post({ type: 'reply', id: message.id, result });
