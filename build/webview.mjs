@@ -1,18 +1,9 @@
 // npm run build:webview: the chat view, and beside it the bundles that it loads at their first use (webview/bundles).
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
-/** What few diagrams need weighs more than all of mermaid besides: these stay out, and such diagrams stay text. */
-const LEFT_OUT = ['cytoscape', 'cytoscape-cose-bilkent', 'cytoscape-fcose', 'elkjs/lib/elk.bundled.js', 'katex'];
-
 const { metafile } = await build({
-  entryPoints: {
-    main: 'webview/main.ts',
-    highlight: 'webview/bundles/highlightMain.ts',
-    math: 'webview/bundles/mathMain.ts',
-    mermaid: 'webview/bundles/mermaidMain.ts',
-  },
-  alias: Object.fromEntries(LEFT_OUT.map((name) => [name, './webview/bundles/leftOut.ts'])),
+  entryPoints: { main: 'webview/main.ts', highlight: 'webview/bundles/highlightMain.ts', math: 'webview/bundles/mathMain.ts' },
   bundle: true,
   platform: 'browser',
   format: 'iife',
@@ -23,5 +14,9 @@ const { metafile } = await build({
   outdir: 'dist/webview',
   logLevel: 'warning',
 });
+// Mermaid comes as one script that must stay as it is.
+const mermaid = 'node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js';
+copyFileSync(mermaid, 'dist/webview/mermaid.js');
+const outputs = { ...metafile.outputs, 'dist/webview/mermaid.js': { inputs: { [mermaid]: {} } } };
 mkdirSync('out/meta', { recursive: true });
-writeFileSync('out/meta/webview.json', JSON.stringify(metafile));
+writeFileSync('out/meta/webview.json', JSON.stringify({ ...metafile, outputs }));

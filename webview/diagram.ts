@@ -1,5 +1,12 @@
 import DOMPurify from 'dompurify';
-import { loaded, onDemand } from './onDemand.ts';
+import { onDemand } from './onDemand.ts';
+
+/** What is used of mermaid, which puts itself on the page. */
+interface Mermaid {
+  initialize(config: object): void;
+  render(id: string, text: string): Promise<{ readonly svg: string }>;
+}
+const page = globalThis as typeof globalThis & { readonly mermaid?: Mermaid };
 
 /** Longer texts stay code, in UTF-16 units. */
 const LONGEST = 20_000;
@@ -17,10 +24,31 @@ async function draw(text: string, place: HTMLElement): Promise<boolean> {
   if (text.length > LONGEST || !place.isConnected) return false;
   await onDemand('mermaid');
   const nonce = document.querySelector<HTMLElement>('script[nonce]')?.nonce ?? '';
-  const svg = await withStyles(nonce, async () => loaded('mermaid')?.diagram(text, isDark()));
-  if (svg === undefined) return false;
+  const svg = await withStyles(nonce, () => svgOf(text));
   show(svg, place, nonce);
   return true;
+}
+
+let drawings = 0;
+
+/** Rejects when the text is not a diagram. Links and scripts in it are left out by mermaid itself. */
+async function svgOf(text: string): Promise<string> {
+  const { mermaid } = page;
+  if (!mermaid) throw new Error('mermaid did not load');
+  mermaid.initialize({
+    startOnLoad: false,
+    securityLevel: 'strict',
+    suppressErrorRendering: true,
+    theme: isDark() ? 'dark' : 'default',
+    maxTextSize: LONGEST,
+    maxEdges: 300,
+    layout: 'dagre',
+    htmlLabels: false,
+    flowchart: { htmlLabels: false, useMaxWidth: true },
+    fontFamily: 'inherit',
+  });
+  drawings += 1;
+  return (await mermaid.render(`diagram${drawings}`, text)).svg;
 }
 
 function isDark(): boolean {

@@ -2,16 +2,18 @@
 export interface Bundles {
   readonly highlight: Pick<typeof import('./bundles/highlight.ts'), 'highlight'>;
   readonly math: Pick<typeof import('./bundles/math.ts'), 'math'>;
-  readonly mermaid: Pick<typeof import('./bundles/mermaid.ts'), 'diagram'>;
 }
 type Provided = { [B in keyof Bundles]?: Bundles[B] };
+
+/** A script that is not ours puts its own name on the page. */
+type ScriptName = keyof Bundles | 'mermaid';
 
 /** Where the scripts find each other: each sets its own member, and this file reads it. */
 const page = globalThis as typeof globalThis & { parleyBundles?: Provided };
 // Known only while the view's own script runs for the first time.
 const own = document.currentScript;
 const [address, nonce] = own && 'src' in own ? [own.src, own.nonce ?? ''] : ['', ''];
-const asked = new Map<keyof Bundles, Promise<void>>();
+const asked = new Map<ScriptName, Promise<void>>();
 
 /** What a bundle exports, if it is there already. */
 export function loaded<B extends keyof Bundles>(name: B): Bundles[B] | undefined {
@@ -19,8 +21,8 @@ export function loaded<B extends keyof Bundles>(name: B): Bundles[B] | undefined
 }
 
 /** Settles when the bundle is there; rejects when it cannot be loaded. Loads it once. */
-export function onDemand(name: keyof Bundles): Promise<void> {
-  const under = asked.get(name) ?? (loaded(name) ? Promise.resolve() : load(name));
+export function onDemand(name: ScriptName): Promise<void> {
+  const under = asked.get(name) ?? (page.parleyBundles && name in page.parleyBundles ? Promise.resolve() : load(name));
   asked.set(name, under);
   return under;
 }
