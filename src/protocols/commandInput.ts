@@ -1,4 +1,5 @@
 import { DEEPEST } from '../base/json.ts';
+import type { Approval, ApprovalDetail } from '../session/model.ts';
 
 /** What a call's arguments say of the command it runs, and whether that is all of it. */
 export interface CommandInput {
@@ -45,15 +46,52 @@ const WIDENING = new Set([
   'sudo',
   'elevated',
 ]);
-/** What the arguments of a command hold besides it that is not known to be harmless, to be shown with it; undefined when nothing. */
+/** The arguments of a command besides it that are not known to be harmless, to be shown with it; undefined when there are none. */
 export function otherArguments(rawInput: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(rawInput) || lineOf(rawInput.command ?? rawInput.cmd) === undefined) return undefined;
-  const others = Object.entries(rawInput).filter(([name, value]) => {
-    if (name === 'command' || name === 'cmd' || FOLDERS.includes(name) || HARMLESS.has(name)) return false;
+  return unknownMembers(rawInput, []);
+}
+
+/** `said`: values that are shown already, whatever their member is called. */
+function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly unknown[]): Readonly<Record<string, unknown>> | undefined {
+  const unknown = Object.entries(input).filter(([name, value]) => {
+    if (isNothing(value) || said.includes(value)) return false;
+    if (name === 'command' || name === 'cmd') return lineOf(value) !== (lineOf(input.command) ?? lineOf(input.cmd) ?? '');
+    if (FOLDERS.includes(name)) return typeof value !== 'string';
+    // Harmless members are words, numbers and switches; the parsed command alone is a list.
+    if (HARMLESS.has(name)) return typeof value === 'object' && name !== 'parsed_cmd';
     if ((name === 'args' || name === 'arguments') && listOf(value)) return false;
-    return !(value === false && WIDENING.has(name)) && !isNothing(value);
+    return !(value === false && WIDENING.has(name));
   });
-  return others.length === 0 ? undefined : Object.fromEntries(others);
+  return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
+}
+
+/** Text of arguments that is shown, in UTF-16 units. */
+const ARGUMENTS_KEPT = 4000;
+
+/**
+ * What is asked about a call whose request names its command: another command, another folder or unknown members among its arguments are shown with
+ * it and make it unsure. Anything else than a command is asked about as it is. `more`: members of the request itself that are not known.
+ */
+export function withArguments(
+  detail: ApprovalDetail,
+  rawInput: unknown,
+  more: Readonly<Record<string, unknown>> = {},
+): Pick<Approval, 'detail' | 'beside'> {
+  if (detail.type !== 'command') return { detail };
+  const input = commandInput(rawInput);
+  const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
+  const isOther = input !== undefined && flat(input.command) !== flat(detail.command);
+  const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && input.cwd !== detail.cwd;
+  const unknown = { ...(isRecord(rawInput) ? unknownMembers(rawInput, [detail.command, detail.cwd]) : {}), ...more };
+  const beside: ApprovalDetail[] = input && (isOther || movesTo) ? [{ type: 'command', ...input, unsure: true }] : [];
+  if (Object.keys(unknown).length > 0)
+    beside.push({ type: 'text', text: JSON.stringify(sorted(unknown, DEEPEST), null, 2).slice(0, ARGUMENTS_KEPT) });
+  const unsure = detail.unsure || input?.unsure || beside.length > 0;
+  return {
+    detail: { ...(input?.cwd === undefined ? {} : { cwd: input.cwd }), ...detail, ...(unsure ? { unsure: true } : {}) },
+    ...(beside.length > 0 ? { beside } : {}),
+  };
 }
 
 const SHELL = /^(?:\/(?:usr\/(?:local\/)?)?bin\/)?(?:ba|z|da|k|fi|a)?sh$/;
@@ -104,7 +142,7 @@ function scriptIn(value: unknown, levels: number): CommandInput | undefined {
   if (levels === 0 || !isRecord(value)) return undefined;
   for (const [name, inner] of Object.entries(value)) {
     if (SCRIPT.test(name) && !isNothing(inner) && typeof inner !== 'boolean') {
-      return { command: lineOf(inner) ?? JSON.stringify(inner).slice(0, 4000), unsure: true };
+      return { command: lineOf(inner) ?? JSON.stringify(inner).slice(0, ARGUMENTS_KEPT), unsure: true };
     }
     if (levels === 1 || /^(?:command|cmd)$/.test(name)) continue;
     const deeper = commandWithin(inner, levels - 1);
@@ -143,4 +181,12 @@ function isNothing(value: unknown): boolean {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
+}
+
+/** Members by name: the same arguments in another order read the same. */
+function sorted(value: unknown, levels: number): unknown {
+  if (levels === 0 || !isRecord(value)) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => sorted(one, levels - 1));
+  const members = Object.entries(value).map(([name, inner]): [string, unknown] => [name, sorted(inner, levels - 1)]);
+  return Object.fromEntries(members.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

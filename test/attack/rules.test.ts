@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Platform } from '../../src/base/fileName.ts';
 import { guardReason } from '../../src/base/guardedFiles.ts';
 import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
+import { withArguments } from '../../src/protocols/commandInput.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 import { assertLinear } from './linear.ts';
@@ -160,6 +161,44 @@ test('nothing about a command that is not its words is answered for', () => {
   assert.equal(answered(command('git log --format=%H'), [git]), 'once');
   assert.equal(answered(ask({ type: 'command', command: 'git log', unsure: true }), [git, allow('command')]), undefined);
   assert.equal(answered(command('npm test\r'), [allow('command', 'npm test')]), undefined);
+});
+
+test('a command is not answered for when its call holds anything about it that nobody knows', () => {
+  const said: ApprovalDetail = { type: 'command', command: 'git status', cwd: '/w' };
+  const asked = (input: unknown) => withArguments(said, input);
+  const harmless: readonly unknown[] = [
+    undefined,
+    null,
+    'text',
+    {},
+    { command: 'git  status\n', timeout: 10, description: 'look', run_in_background: true, dangerouslyDisableSandbox: false },
+    { cmd: 'git status', workdir: '/w' },
+    { command: 'git', args: ['status'] },
+    { c: 'git status', where: '/w' },
+  ];
+  for (const input of harmless) assert.deepEqual(asked(input), { detail: said }, JSON.stringify(input));
+  const strange: readonly unknown[] = [
+    { command: 'git status', environment: { PATH: '/tmp/evil' } },
+    { command: 'git status', executable: '/tmp/evil' },
+    { command: 'git status', chdir: '/etc' },
+    { command: 'git status', dangerouslyDisableSandbox: true },
+    { command: 'git status', sandbox: false },
+    { command: 'git status', timeout: { after: 'rm -rf ~' } },
+    { command: 'git status', cwd: '/etc' },
+    { command: 'git status', cwd: ['/etc'] },
+    { command: 'git status', cmd: 'rm -rf ~' },
+    { command: { run: 'rm -rf ~' } },
+    { command: 'rm -rf ~' },
+    { script: 'rm -rf ~' },
+    { c: 'rm -rf ~' },
+    { options: { shell: { command: 'rm -rf ~' } } },
+  ];
+  for (const input of strange) {
+    const { detail, beside = [] } = asked(input);
+    assert.ok(detail.type === 'command' && detail.unsure, JSON.stringify(input));
+    assert.ok(beside.length > 0, `shown with it: ${JSON.stringify(input)}`);
+    assert.equal(answered({ ...ask(detail), beside }, [allow('command', 'git *')]), undefined);
+  }
 });
 
 test('a rule that rejects a command sees it behind blanks, other commands and characters that do not show', () => {

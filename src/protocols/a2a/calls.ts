@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
-import { commandInput, otherArguments } from '../commandInput.ts';
+import { withArguments } from '../commandInput.ts';
 import {
   type Confirmation,
   callStates,
@@ -190,26 +190,6 @@ function othersOf(value: unknown, known: readonly string[]): Readonly<Record<str
   );
 }
 
-/**
- * A command with all that is sent with it. What the agent asks about may differ from the call's arguments, and what neither is known to mean may
- * change what runs: then the command is unsure, and shown whole.
- */
-function commandDetail(
-  shown: Extract<ApprovalDetail, { type: 'command' }>,
-  input: unknown,
-  unknown: Readonly<Record<string, unknown>>,
-): Pick<Request, 'detail' | 'beside'> {
-  const given = commandInput(input);
-  const isOther = given !== undefined && given.command.trim() !== shown.command.trim();
-  const more = { ...otherArguments(input), ...unknown };
-  const beside: ApprovalDetail[] = [
-    ...(isOther ? [{ type: 'command' as const, ...given, unsure: true as const }] : []),
-    ...(Object.keys(more).length > 0 ? [{ type: 'text' as const, text: JSON.stringify(more, null, 2).slice(0, 4000) }] : []),
-  ];
-  if (beside.length === 0) return { detail: given?.unsure ? { ...shown, unsure: true } : shown };
-  return { detail: { ...shown, unsure: true }, beside };
-}
-
 /** `unknown`: of the details of a command. */
 function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Request {
   const given = asked.options ?? [];
@@ -245,7 +225,7 @@ function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
   if (!asked.execute_details) return { detail: edit[0] ?? rfcDetail(call, asked) };
   const { command, working_directory } = asked.execute_details;
   const shown = { type: 'command' as const, command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
-  const { detail, beside = [] } = commandDetail(shown, call.input_parameters, unknown);
+  const { detail, beside = [] } = withArguments(shown, call.input_parameters, unknown);
   // Of several details one is meant, and nobody can tell which.
   const all = [...edit, ...beside];
   return { detail: edit.length > 0 ? { ...shown, unsure: true } : detail, ...(all.length > 0 ? { beside: all } : {}) };
@@ -482,7 +462,7 @@ function geminiDetails(call: GeminiCall, asked: Confirmation, raw: unknown): Pic
   const all = isRecord(raw) && Array.isArray(raw.commands) ? (raw.commands as readonly unknown[]) : [];
   const hidden = all.filter((one) => typeof one !== 'string' || !shown.command.includes(one));
   const unknown = { ...othersOf(raw, OF_EXEC), ...(hidden.length > 0 ? { commands: hidden } : {}) };
-  const details = commandDetail(shown, call.request.args, unknown);
+  const details = withArguments(shown, call.request.args, unknown);
   return asked.type === 'exec' ? details : { ...details, detail: { ...shown, unsure: true } };
 }
 

@@ -1123,7 +1123,7 @@ class A2aStep extends Step<A2aState> {
     }
     const key = allowanceKey(call);
     if (!allowances.some((one) => one.key === key)) return undefined;
-    if (detail?.type === 'edit' && isOutside(detail, setup.cwd)) return undefined;
+    if (detail && isOutside(detail, setup.cwd)) return undefined;
     if (detail?.type === 'command' && detail.unsure) return undefined;
     return options.find((one) => one.remembered);
   }

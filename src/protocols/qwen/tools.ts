@@ -6,6 +6,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
+import { commandInput, otherArguments } from '../commandInput.ts';
 import { isRecord } from './codec.ts';
 import type { Peer } from './quirks.ts';
 import { type CanUseTool, questionInput, type Suggestion } from './schema.ts';
@@ -408,9 +409,14 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   if (diffs.length > 0) return { type: 'edit', diffs };
   const command = text('command');
   if (use.work === 'shell' && command !== undefined) {
-    const cwd = text('directory') ?? text('cwd');
-    const unsure = unknownOfCommand(use).length > 0;
-    return { type: 'command', command: visibleText(command), ...(cwd === undefined ? {} : { cwd }), ...(unsure ? { unsure } : {}) };
+    const known = commandInput(input);
+    const cwd = known?.cwd;
+    return {
+      type: 'command',
+      command: visibleText(known?.command ?? command),
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(known?.unsure ? { unsure: true } : {}),
+    };
   }
   const mcp = mcpName(use.name);
   if (mcp) return { type: 'mcp', ...mcp, input };
@@ -429,27 +435,10 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
 }
 
-/** Members of a command that say nothing about what runs but where it runs, how long, and whether it is waited for. */
-const OF_COMMANDS: Readonly<Record<string, string>> = {
-  command: 'string',
-  description: 'string',
-  directory: 'string',
-  cwd: 'string',
-  timeout: 'number',
-  is_background: 'boolean',
-  run_in_background: 'boolean',
-};
-
-/** What else is sent with a command, such as leaving a sandbox: nobody here knows what it makes of the command. */
-function unknownOfCommand({ work, input }: ToolUse): readonly (readonly [string, unknown])[] {
-  if (work !== 'shell') return [];
-  return Object.entries(input).filter(([name, value]) => value !== null && value !== false && typeof value !== OF_COMMANDS[name]);
-}
-
 /** What is shown below a command: everything else that is sent with it. */
 export function besideOf(use: ToolUse): readonly ApprovalDetail[] {
-  const unknown = unknownOfCommand(use);
-  if (unknown.length === 0 || typeof use.input.command !== 'string') return [];
+  const unknown = use.work === 'shell' ? Object.entries(otherArguments(use.input) ?? {}) : [];
+  if (unknown.length === 0) return [];
   return [
     { type: 'text', text: visibleText(clip(unknown.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join('\n'), DETAIL_KEPT)) },
   ];

@@ -200,7 +200,7 @@ test('a decision that has not left is not sent when the call has become another'
   await session.until('word of what it waits for', (now) => /has not been sent yet/.test(now.turns[0]?.activity ?? ''));
   agent.says(command('rm -rf /'));
   const ask = (await another(session, old)).asks[0] as Approval;
-  assert.deepEqual(ask.detail, { type: 'command', command: 'rm -rf /' });
+  assert.deepEqual(ask.detail, { type: 'command', command: 'rm -rf /', unsure: true });
   await new Promise((resolve) => setTimeout(resolve, 1200));
   assert.equal(agent.heard.length, 0, 'what was decided about the old one never leaves');
   session.answer(ask, option(ask, 'reject_once'));
