@@ -47,6 +47,9 @@ export function childTerminals(options: {
 
 type Spawn = (command: string, args: string[], options: SpawnOptions) => ChildProcess;
 
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Settles when the program runs; rejects when it could not be started. */
 function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
   const child = spawn(spec.command, [...(spec.args ?? [])], {
     cwd: spec.cwd ?? cwd,
@@ -55,79 +58,111 @@ function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerm
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
-  }) as ChildProcessByStdio<null, Readable, Readable>;
-  if (child.pid !== undefined) ownGroup(child.pid);
-  const limit = spec.limit ?? DEFAULT_LIMIT;
-  const listeners: ((text: string | undefined) => void)[] = [];
-  const tail = new Tail(limit);
-  let exit: Exit | undefined;
-  let last: NodeJS.Timeout | undefined;
-  let quiet: NodeJS.Timeout | undefined;
-  let left = false;
-  for (const stream of [child.stdout, child.stderr]) {
-    const decoder = new StringDecoder('utf8');
-    stream.on('data', (chunk: Buffer) => {
-      quiet?.refresh();
-      tail.push(chunk);
-      const text = decoder.write(chunk);
-      if (text) for (const listener of listeners) listener(text);
-    });
-  }
-  const exited = new Promise<Exit>((resolve) => {
-    const ended = (code: number | null, signal: string | null) => {
-      const finish = () => {
-        if (exit) return;
-        for (const timer of [quiet, latest]) clearTimeout(timer);
-        // What it left in its group is still to be ended, by a kill that is under way or by the release.
-        left = child.pid !== undefined && hasLeftBehind(child.pid);
-        if (!left) {
-          clearTimeout(last);
-          if (child.pid !== undefined) disownGroup(child.pid);
-        }
-        child.stdout.destroy();
-        child.stderr.destroy();
-        exit = { code, signal };
-        resolve(exit);
-        for (const listener of listeners) listener(undefined);
-      };
-      // Normally the pipes close with it (acp.md §10.4). What it left running, a server for example, may hold them for ever.
-      const afterReading = () => setImmediate(finish);
-      quiet = setTimeout(afterReading, QUIET);
-      const latest = setTimeout(afterReading, DRAIN);
-      child.once('close', finish);
-    };
-    child.once('exit', ended);
-    // On Windows a missing program starts (as cmd.exe) and then reports an error in place of `exit`.
-    child.once('error', () => ended(NOT_FOUND, null));
-  });
-  const end = () => {
-    if (child.pid === undefined) return;
-    if (!exit) signalTree(child.pid, 'SIGKILL');
-    else if (left) {
-      killLeftBehind(child.pid);
-      disownGroup(child.pid);
-    }
-    left = false;
-  };
-  const kill = () => {
-    if ((exit && !left) || last || child.pid === undefined) return;
-    signalTree(child.pid, 'SIGTERM');
-    last = setTimeout(end, KILL_PATIENCE);
-  };
+  }) as Child;
+  const command = new ChildCommand(spec, child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('spawn', () =>
-      resolve({
-        id: randomUUID(),
-        spec,
-        output: () => ({ ...tail.read(), ...(exit ? { exit } : {}) }),
-        exited: () => exited,
-        kill,
-        release: end,
-        onOutput: (listener) => void listeners.push(listener),
-      }),
-    );
+    child.once('spawn', () => resolve(command));
   });
+}
+
+/** One command: it runs, then it has exited and its pipes are drained, then it has ended. */
+class ChildCommand implements ChildTerminal {
+  readonly id = randomUUID();
+  readonly spec: TerminalSpec;
+  readonly #child: Child;
+  readonly #tail: Tail;
+  readonly #listeners: ((text: string | undefined) => void)[] = [];
+  readonly #exited: Promise<Exit>;
+  #exit: Exit | undefined;
+  /** Ends it by force a while after it was killed. */
+  #lastResort: NodeJS.Timeout | undefined;
+  /** Ends the draining once nothing more is said. */
+  #quiet: NodeJS.Timeout | undefined;
+  /** It has ended, and its group has not. */
+  #hasLeftBehind = false;
+
+  constructor(spec: TerminalSpec, child: Child) {
+    this.spec = spec;
+    this.#child = child;
+    this.#tail = new Tail(spec.limit ?? DEFAULT_LIMIT);
+    if (child.pid !== undefined) ownGroup(child.pid);
+    for (const stream of [child.stdout, child.stderr]) this.#readFrom(stream);
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => this.#drain({ code, signal }, resolve));
+      // On Windows a missing program starts (as cmd.exe) and then reports an error in place of `exit`.
+      child.once('error', () => this.#drain({ code: NOT_FOUND, signal: null }, resolve));
+    });
+  }
+
+  output(): ReturnType<TerminalHandle['output']> {
+    return { ...this.#tail.read(), ...(this.#exit ? { exit: this.#exit } : {}) };
+  }
+
+  exited(): Promise<Exit> {
+    return this.#exited;
+  }
+
+  onOutput(listener: (text: string | undefined) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  kill(): void {
+    const { pid } = this.#child;
+    if ((this.#exit && !this.#hasLeftBehind) || this.#lastResort || pid === undefined) return;
+    signalTree(pid, 'SIGTERM');
+    this.#lastResort = setTimeout(() => this.release(), KILL_PATIENCE);
+  }
+
+  /** Ends the process, or what it left in its group. */
+  release(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    if (!this.#exit) signalTree(pid, 'SIGKILL');
+    else if (this.#hasLeftBehind) {
+      killLeftBehind(pid);
+      disownGroup(pid);
+    }
+    this.#hasLeftBehind = false;
+  }
+
+  #readFrom(stream: Readable): void {
+    const decoder = new StringDecoder('utf8');
+    stream.on('data', (chunk: Buffer) => {
+      this.#quiet?.refresh();
+      this.#tail.push(chunk);
+      const text = decoder.write(chunk);
+      if (text) for (const listener of this.#listeners) listener(text);
+    });
+  }
+
+  /** Normally the pipes close with it (acp.md §10.4). What it left running, a server for example, may hold them for ever. */
+  #drain(exit: Exit, resolve: (exit: Exit) => void): void {
+    const finish = () => {
+      if (this.#exit) return;
+      for (const timer of [this.#quiet, latest]) clearTimeout(timer);
+      this.#finish(exit);
+      resolve(exit);
+      for (const listener of this.#listeners) listener(undefined);
+    };
+    const afterReading = () => setImmediate(finish);
+    this.#quiet = setTimeout(afterReading, QUIET);
+    const latest = setTimeout(afterReading, DRAIN);
+    this.#child.once('close', finish);
+  }
+
+  #finish(exit: Exit): void {
+    const { pid, stdout, stderr } = this.#child;
+    // What it left in its group is still to be ended, by a kill that is under way or by the release.
+    this.#hasLeftBehind = pid !== undefined && hasLeftBehind(pid);
+    if (!this.#hasLeftBehind) {
+      clearTimeout(this.#lastResort);
+      if (pid !== undefined) disownGroup(pid);
+    }
+    stdout.destroy();
+    stderr.destroy();
+    this.#exit = exit;
+  }
 }
 
 /** The last bytes of a stream. Pushing costs the length of the chunk, whatever is kept. */

@@ -57,7 +57,17 @@ const HELD = {
     'src/protocols/qwen/',
     'src/transport/',
   ],
-  functions: ['src/base/', 'src/bridge/', 'src/conversation/', 'src/headless/', ...AGENT, ...PROTOCOLS, 'src/protocols/', 'webview/'],
+  functions: [
+    'src/base/',
+    'src/bridge/',
+    'src/conversation/',
+    'src/headless/',
+    'src/live/',
+    ...AGENT,
+    ...PROTOCOLS,
+    'src/protocols/',
+    'webview/',
+  ],
 };
 
 const closures = (files: readonly Source[]) =>
