@@ -46,7 +46,7 @@ function main(): void {
 const faces: Readonly<Record<string, (options: Options) => void>> = {
   'kimi-wire': serveWireOnStdio,
   'ai-sdk': (options) => void serveAiSdk(options),
-  acp: (options) => void serveAcp(options),
+  acp: (options) => void serveAcpOnStdio(options),
   a2a: (options) => void serveA2aAgent(options),
 };
 
@@ -128,11 +128,11 @@ function serveWireOnStdio(options: Options): void {
 }
 
 /** Its libraries are read only when it is wanted: the others start sooner without them. */
-async function serveAcp(options: Options): Promise<void> {
-  const { AcpServer } = await import('./servers/acp/serve.ts');
+async function serveAcpOnStdio(options: Options): Promise<void> {
+  const { serveAcp } = await import('./servers/acp/serve.ts');
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
-  const end = endWithSignals(new AcpServer({ channel, model: modelOf(options), home: sessionHome(process.env) }));
+  const end = endWithSignals(serveAcp({ channel, model: modelOf(options), home: sessionHome(process.env) }));
   channel.onClosed(() => end(0));
   process.stdout.on('error', () => end(0));
 }

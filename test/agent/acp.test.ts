@@ -161,5 +161,5 @@ test('a key that the model refuses is a sign-in that is wanted, in the words of 
   );
   assert.equal(turn.status, 'failed');
   assert.match(turn.error?.message ?? '', /expired on 3 May/);
-  assert.deepEqual(turn.error?.next, ['signIn', 'showLog']);
+  assert.deepEqual(turn.error?.next, ['retry', 'signIn', 'showLog']);
 });

@@ -1,3 +1,4 @@
+import type { MessageConnection } from 'vscode-jsonrpc/node';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../frontend.ts';
 import { Settled } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
@@ -6,7 +7,7 @@ import { type Outcome, Rejected } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 import { clientFiles, type FilesCan } from './clientFiles.ts';
 import { runInClient } from './clientTerminal.ts';
-import type { ToolServers } from './toolServers.ts';
+import { ToolServers } from './toolServers.ts';
 import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
 
 /** What the client said it can do. */
@@ -15,22 +16,51 @@ export interface ClientCan extends FilesCan {
   readonly forms: boolean;
   readonly compactions: boolean;
 }
-/** The client of one session. `ask` rejects when the client refuses or the signal fires. */
-export interface Client {
+export interface SessionFacts {
+  readonly id: string;
   /** The working directory of the session; absolute. */
   readonly cwd: string;
   readonly can: ClientCan;
+}
+
+/** The client, as one session talks to it. */
+export class SessionClient implements SessionFacts {
+  readonly id: string;
+  readonly cwd: string;
+  readonly can: ClientCan;
   /** The tools of the servers it has named. */
-  readonly servers: ToolServers;
-  update(update: object): void;
-  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
+  readonly servers = new ToolServers();
+  readonly #connection: MessageConnection;
+
+  constructor(connection: MessageConnection, { id, cwd, can }: SessionFacts) {
+    this.#connection = connection;
+    this.id = id;
+    this.cwd = cwd;
+    this.can = can;
+  }
+
+  update(update: object): void {
+    this.#connection.sendNotification('session/update', { sessionId: this.id, update }).catch(() => undefined);
+  }
+
+  /** Rejects when the client refuses or the signal fires. */
+  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
+    const asked = this.#connection.sendRequest(method, { sessionId: this.id, ...params });
+    if (!signal) return asked;
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason);
+      if (signal.aborted) return stop();
+      signal.addEventListener('abort', stop, { once: true });
+      asked.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
 }
 
 /** The protocol, as the loop sees it. */
 export class AcpFrontend implements Frontend {
   readonly asksQuestions = true;
   readonly hasPlanMode = true;
-  readonly #client: Client;
+  readonly #client: SessionClient;
   /** Calls that were told of and have not ended. */
   readonly #open = new Map<string, 'began' | 'ready'>();
   /** Terminals of commands, by call; they stay in the call when it has ended. */
@@ -39,7 +69,7 @@ export class AcpFrontend implements Frontend {
   readonly #allowed = new Set<string>();
   #compactions = 0;
 
-  constructor(client: Client) {
+  constructor(client: SessionClient) {
     this.#client = client;
   }
 

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { ResponseError } from 'vscode-jsonrpc/node';
+import { type MessageConnection, ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
-import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, NOT_FOUND } from '../../../protocols/acp/schema.ts';
-
+import { Emitter } from '../../../base/emitter.ts';
+import { messageOf } from '../../../base/log.ts';
+import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } from '../../../protocols/acp/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
-import { openRpc, type Rpc } from '../../../transport/jsonrpc.ts';
+import { openRpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import { isModelError, type Model } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
-import { AcpFrontend, type Client, type ClientCan } from './acpFrontend.ts';
+import { AcpFrontend, type ClientCan, SessionClient } from './acpFrontend.ts';
 import { block, partOf } from './prompt.ts';
 import { replayed } from './replay.ts';
-import { mcpServers, ToolServers } from './toolServers.ts';
+import { mcpServers } from './toolServers.ts';
 
 export interface AcpOptions {
   readonly channel: Channel;
@@ -26,7 +27,7 @@ export interface AcpOptions {
 
 interface Session {
   readonly conversation: Conversation;
-  readonly client: Client;
+  readonly client: SessionClient;
 }
 
 const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())), mcpServers });
@@ -45,50 +46,53 @@ const hello = z.object({
   ),
 });
 
-/** Serves conversations over ACP (docs/protocols/acp.md, from the other side). Many sessions in one process. */
+/** Serves conversations over ACP (docs/protocols/acp.md, from the other side). The client calls the server, its sessions call the client. */
+export function serveAcp({ channel, ...options }: AcpOptions): AcpServer {
+  const note = (text: string) => void process.stderr.write(`parley-agent: ${text}\n`);
+  const cancelled = new Emitter<string>();
+  const { connection } = openRpc(channel, {
+    log: { trace: () => {}, info: () => {}, warn: note, error: note },
+    // A notification counts before the requests behind it.
+    first: (message) => {
+      if (!('method' in message) || 'id' in message) return false;
+      const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
+      const cancel = method === 'session/cancel' ? named.safeParse(params) : undefined;
+      if (cancel?.success) cancelled.fire(cancel.data.sessionId);
+      return true;
+    },
+  });
+  const server = new AcpServer(connection, options);
+  cancelled.listen((id) => server.cancel(id));
+  connection.onRequest((method, params) => server.serve(method, params));
+  return server;
+}
+
+/** Many sessions in one process. */
 export class AcpServer {
-  readonly #rpc: Rpc;
-  readonly #options: AcpOptions;
+  readonly #connection: MessageConnection;
+  readonly #options: Omit<AcpOptions, 'channel'>;
   readonly #sessions = new Map<string, Session>();
   readonly #turns = new Set<Promise<unknown>>();
   /** Working directories of the sessions that were opened here. */
   readonly #folders = new Set<string>();
   #can: ClientCan = { terminals: false, reads: false, writes: false, forms: false, compactions: false };
 
-  constructor(options: AcpOptions) {
+  constructor(connection: MessageConnection, options: Omit<AcpOptions, 'channel'>) {
+    this.#connection = connection;
     this.#options = options;
-    const note = (text: string) => void process.stderr.write(`parley-agent: ${text}\n`);
-    this.#rpc = openRpc(options.channel, {
-      log: { trace: () => {}, info: () => {}, warn: note, error: note },
-      first: (message) => {
-        if (!('method' in message) || 'id' in message) return false;
-        const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
-        if (method === 'session/cancel') this.#sessions.get(read(named, params).sessionId)?.conversation.cancel();
-        return true;
-      },
-    });
-    const methods: Readonly<Record<string, (params: unknown) => unknown>> = {
-      initialize: (params) => this.#initialize(params),
-      'session/new': (params) => this.#open(randomUUID(), params),
-      'session/load': (params) => this.#reopen(params, true),
-      'session/resume': (params) => this.#reopen(params, false),
-      'session/list': (params) => this.#list(read(listing, params).cwd ?? undefined),
-      'session/fork': (params) => this.#fork(params),
-      'session/delete': (params) => this.#delete(read(named, params).sessionId),
-      'session/close': (params) => this.#close(read(named, params).sessionId),
-      'session/set_mode': (params) => this.#setMode(params),
-      'session/prompt': (params) => this.#prompt(params),
-    };
-    for (const [method, run] of Object.entries(methods)) {
-      this.#rpc.connection.onRequest(method, async (params: unknown) => {
-        try {
-          return await run(params);
-        } catch (error) {
-          if (error instanceof ResponseError) return error;
-          return new ResponseError(INTERNAL, error instanceof Error ? error.message : String(error));
-        }
-      });
+  }
+
+  /** The result, or the failure as an error: both are answers. */
+  async serve(method: string, params: unknown): Promise<object> {
+    try {
+      return await this.#run(method, params);
+    } catch (error) {
+      return error instanceof ResponseError ? error : new ResponseError(INTERNAL, messageOf(error));
     }
+  }
+
+  cancel(id: string): void {
+    this.#sessions.get(id)?.conversation.cancel();
   }
 
   /** Ends what runs; settles when it is over. */
@@ -96,6 +100,33 @@ export class AcpServer {
     for (const { conversation } of this.#sessions.values()) conversation.cancel();
     await Promise.allSettled(this.#turns);
     await Promise.allSettled([...this.#sessions.values()].map(({ client }) => client.servers.close()));
+  }
+
+  #run(method: string, params: unknown): object | Promise<object> {
+    switch (method) {
+      case 'initialize':
+        return this.#initialize(params);
+      case 'session/new':
+        return this.#open(randomUUID(), params);
+      case 'session/load':
+        return this.#reopen(params, true);
+      case 'session/resume':
+        return this.#reopen(params, false);
+      case 'session/list':
+        return this.#list(read(listing, params).cwd ?? undefined);
+      case 'session/fork':
+        return this.#fork(params);
+      case 'session/delete':
+        return this.#delete(read(named, params).sessionId);
+      case 'session/close':
+        return this.#close(read(named, params).sessionId);
+      case 'session/set_mode':
+        return this.#setMode(params);
+      case 'session/prompt':
+        return this.#prompt(params);
+      default:
+        throw new ResponseError(METHOD_NOT_FOUND, `Unknown method: ${method.slice(0, 100)}`);
+    }
   }
 
   #initialize(params: unknown): object {
@@ -124,14 +155,7 @@ export class AcpServer {
     const { cwd, additionalDirectories, mcpServers: wanted } = read(folder, params);
     mustBeFolder(cwd, additionalDirectories ?? []);
     await this.#sessions.get(id)?.client.servers.close();
-    const servers = new ToolServers();
-    const client: Client = {
-      can: this.#can,
-      cwd,
-      servers,
-      update: (update) => void this.#rpc.connection.sendNotification('session/update', { sessionId: id, update }).catch(() => undefined),
-      ask: (method, more, signal) => this.#ask(method, { sessionId: id, ...more }, signal),
-    };
+    const client = new SessionClient(this.#connection, { id, cwd, can: this.#can });
     const conversation = new Conversation({
       frontend: new AcpFrontend(client),
       model: this.#options.model,
@@ -140,7 +164,7 @@ export class AcpServer {
     });
     this.#sessions.set(id, { conversation, client });
     this.#folders.add(cwd);
-    await servers.connect(wanted ?? [], cwd);
+    await client.servers.connect(wanted ?? [], cwd);
     // Behind the answer that names the session.
     setImmediate(() =>
       client.update({
@@ -230,17 +254,6 @@ export class AcpServer {
     const session = this.#sessions.get(id);
     if (!session) throw new ResponseError(NOT_FOUND, `Resource not found: ${id}`);
     return session;
-  }
-
-  #ask(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
-    const asked = this.#rpc.connection.sendRequest(method, params);
-    if (!signal) return asked;
-    return new Promise((resolve, reject) => {
-      const stop = () => reject(signal.reason);
-      if (signal.aborted) return stop();
-      signal.addEventListener('abort', stop, { once: true });
-      asked.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-    });
   }
 }
 
