@@ -221,7 +221,9 @@ export function faultOf({ kind, code, message: said, data }: Failure): Fault {
   return {
     message: text.slice(0, 4000),
     code: String(code),
-    ...(code === AUTH_REQUIRED || code === 401 ? { next: ['signIn', 'showLog'] as const } : { next: ['retry', 'showLog'] as const }),
+    ...(code === AUTH_REQUIRED || code === 401
+      ? { next: ['retry', 'signIn', 'showLog'] as const }
+      : { next: ['retry', 'showLog'] as const }),
   };
 }
 

@@ -131,6 +131,8 @@ const MOST_CHANGES = 10;
 /** Commands one session may have running at a time, and ended ones kept for an agent that has not released them. */
 const MOST_RUNNING = 64;
 const MOST_ENDED = 256;
+/** To start again asks anew how to sign in. */
+const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
 const REJECTED: Readonly<Record<Against, (line: string) => string>> = {
   command: (line) => `The user has rejected this command: ${line}`,
@@ -423,7 +425,7 @@ class AcpStep extends Step<AcpState> {
   openingFailed(error: Failure): void {
     this.state.opening = null;
     if (this.state.turn?.prompt?.step === 'reopening') return this.promptFailed(error);
-    if (error.kind !== 'unsent') this.failed(faultOf(error).message);
+    if (error.kind !== 'unsent') this.failed(faultOf(error).message, error.code === AUTH_REQUIRED ? SIGN_IN_REMEDIES : undefined);
   }
   sessionOpened(): void {
     const { state } = this;
@@ -556,11 +558,11 @@ class AcpStep extends Step<AcpState> {
     const { state } = this;
     const { message } = faultOf(error);
     state.signIn = null;
-    if (state.turn?.prompt?.step !== 'signIn') return this.failed(message, ['restart', 'showLog', 'pickAgent']);
+    if (state.turn?.prompt?.step !== 'signIn') return this.failed(message, SIGN_IN_REMEDIES);
     // In the middle of a conversation the user can go on with it, whatever became of the sign-in.
     this.announce();
     if (state.turn.phase === 'stopping') this.finishTurn('cancelled');
-    else this.finishTurn('failed', { error: { message, next: ['signIn', 'showLog'] } });
+    else this.finishTurn('failed', { error: { message, next: ['retry', 'signIn', 'showLog'] } });
   }
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
@@ -1036,8 +1038,7 @@ class AcpStep extends Step<AcpState> {
     state.recorded ??= { messageId, content: [] };
     const { content: all } = state.recorded;
     const last = all.at(-1);
-    // Pieces of one message are one text; without an id a sentence behind a whole one is another message.
-    const isPiece = content.type === 'text' && last?.type === 'text' && (messageId !== null || !isNextMessage(last.text, content.text));
+    const isPiece = content.type === 'text' && last?.type === 'text' && (messageId !== null || isSameMessage(last.text, content.text));
     if (isPiece) all[all.length - 1] = { type: 'text', text: last.text + content.text };
     else all.push(content);
   }
@@ -2046,7 +2047,8 @@ function stoppedIn({ phase, stoppedTerminals }: AcpTurn, terminals: Table<Termin
   const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
   return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
 }
-const isNextMessage = (before: string, next: string): boolean => /[.!?。！？\n]$/.test(before) && /^(?:\p{Lu}|\p{Lo})/u.test(next);
+/** Without an id only blanks between two texts tell that they are one message: agents record whole messages, and break streams at words. */
+const isSameMessage = (before: string, next: string): boolean => /\s$/.test(before) || /^\s/.test(next);
 const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
 /** Why a turn ended, in our words. A reason nobody knows is a normal end. */
