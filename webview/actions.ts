@@ -67,7 +67,8 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     },
     openLink: (uri) => call('openLink', { uri }),
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
-    settleFile: (turnId, path, how) => withSession((sessionId) => call('settleFile', { sessionId, turnId, path, how })),
+    settleFile: (turnId, path, how) =>
+      withSession((sessionId) => call('settleFile', { sessionId, turnId, how, ...(path === undefined ? {} : { path }) })),
     restoreFiles: (turnId) => withSession((sessionId) => call('restoreFiles', { sessionId, turnId })),
     copySession: () => withSession((sessionId) => call('copySession', { sessionId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),

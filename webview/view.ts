@@ -31,7 +31,8 @@ export interface Act {
   open(path: string, line?: number): void;
   openLink(uri: string): void;
   review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
-  settleFile(turnId: string, path: string, how: 'keep' | 'undo'): void;
+  /** Without a path, all files of the turn that are open. */
+  settleFile(turnId: string, path: string | undefined, how: 'keep' | 'undo'): void;
   /** Brings back the files as they were before a turn; the user is asked first. */
   restoreFiles(turnId: string): void;
   /** Opens a copy of the session, where the agent can copy it. */

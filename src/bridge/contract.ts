@@ -131,9 +131,9 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly path?: string; readonly askId?: string; readonly turnId?: string };
     readonly result: null;
   };
-  /** Keeps or takes back what a turn did to a file. */
+  /** Keeps or takes back what a turn did to a file, or without a path to all that are open. */
   settleFile: {
-    readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path: string; readonly how: 'keep' | 'undo' };
+    readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path?: string; readonly how: 'keep' | 'undo' };
     readonly result: null;
   };
   /** Brings back the files as they were before a turn, once the user has said yes. */

@@ -89,7 +89,9 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       return null;
     },
     settleFile: async ({ sessionId, turnId, path: file, how }) => {
-      await settleTurnFile(known(sessionId).store.now, turnId, file, how, deps.changeSets);
+      const { now } = known(sessionId).store;
+      if (file === undefined) await deps.changeSets.of(sessionId)?.settleTurn(turnId, how);
+      else await settleTurnFile(now, turnId, file, how, deps.changeSets);
       return null;
     },
     restoreFiles: async ({ sessionId, turnId }) => {

@@ -56,7 +56,7 @@ const calls = z.discriminatedUnion('method', [
   call('open', z.strictObject({ path: short, line: z.optional(whole) })),
   call('openLink', z.strictObject({ uri: short })),
   call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
-  call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: short, how: z.enum(['keep', 'undo']) })),
+  call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: z.optional(short), how: z.enum(['keep', 'undo']) })),
   call('restoreFiles', z.strictObject({ sessionId: id, turnId: id })),
   call('copySession', z.strictObject({ sessionId: id })),
   call('tokenColours', z.strictObject({ theme: short })),

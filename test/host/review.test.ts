@@ -84,9 +84,19 @@ describe('review of changes', () => {
       const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
       return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
     };
-    const titles = ['Allow all 2 changes', 'More answers', 'Reject', 'Reject with feedback…'];
+    const titles = ['Allow all 2 changes', 'More answers', 'Reject', 'Reject with feedback…', 'Leave out'];
     const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), wanted.sort());
+    await review.toggleHunk(input.modified, 4);
+    assert.deepEqual((await sides())[1], lines.with(29, 'thirty').join('\n'));
+    assert.deepEqual((await lenses()).filter((one) => one.startsWith('4 ')).sort(), ['4 Change 1 of 2 is left out', '4 Put back']);
+    const revised = () => session().asks.flatMap((ask) => (ask.kind === 'approval' ? (ask.revised ?? []) : []));
+    await settled(() => revised().length === 1);
+    assert.deepEqual(revised()[0], { path: 'x.txt', before: lines.join('\n'), after: lines.with(29, 'thirty').join('\n') });
+    assert.equal(await review.edited('a', '1'), undefined, 'this protocol carries no text');
+    await review.toggleHunk(input.modified, 4);
+    await settled(() => revised().length === 0);
+    assert.deepEqual((await sides())[1], after.join('\n'));
     desk.close('1');
     assert.deepEqual(await lenses(), []);
   });
@@ -252,8 +262,8 @@ describe('review of changes', () => {
     );
   });
 
-  it('a proposal that is not editable is read-only', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'x' }]));
+  it('a proposed deletion is read-only', async () => {
+    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: null }]));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -273,6 +283,22 @@ describe('review of changes', () => {
     desk.close('1');
     await settled(() => tabs().length === 1);
     await document.save();
+  });
+
+  it('in place of the diff that was allowed opens the file, once it is written', async () => {
+    done([]);
+    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
+    desk.open({ ...edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\n' }]), callId: 'c' });
+    await review.openAsk('a', '1', undefined, true);
+    desk.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
+    desk.close('1');
+    await settled(() => tabs().length === 0);
+    writeFileSync(file, 'one\n');
+    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
+    await settled(() => {
+      const input = front();
+      return input instanceof vscode.TabInputText && input.uri.fsPath === file;
+    });
   });
 
   it('a finished edit opens as the earlier text beside the file itself', async () => {

@@ -19,11 +19,21 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
   const files = turnFiles(turn);
   if (files.length === 0 && !turn.unlisted) return nothing;
   return html`<div class="changes" role="group" aria-label=${t('Changes')}>
-    ${files.length === 0 ? nothing : html`<h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>`}
+    ${files.length === 0 ? nothing : headView(view, turn, files)}
     <ul>
       ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map((file) => fileRow(view, turn, file))}
     </ul>
     ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))} ${unlistedView(turn)}
+  </div>`;
+}
+
+function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateResult {
+  const open = files.filter(({ review }) => review === 'open').length;
+  const button = (how: 'keep' | 'undo', text: string) =>
+    html`<button class="text-button" type="button" @click=${() => view.act.settleFile(turn.id, undefined, how)}>${text}</button>`;
+  return html`<div class="changes-head">
+    <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
+    ${open > 1 ? html`${button('keep', t('Keep all'))} ${button('undo', t('Undo all'))}` : nothing}
   </div>`;
 }
 

@@ -19,7 +19,7 @@ export async function settleTurnFile(
   const wanted = path.resolve(session.cwd, file);
   const turn = session.turns.find((one) => one.id === turnId);
   const row = turn && turnFiles(turn).find((one) => path.resolve(session.cwd, one.path) === wanted);
-  if (row && row.review !== 'reported') return sets?.of(session.id)?.settleTurn(turnId, wanted, how);
+  if (row && row.review !== 'reported') return sets?.of(session.id)?.settleTurn(turnId, how, wanted);
   if (how === 'undo') await revertReported(session, turnId, wanted);
   sets?.reportedSettled(session.id, turnId, file, how === 'keep' ? 'kept' : 'undone');
 }

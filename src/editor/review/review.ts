@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
-import type { Approval, AskId, Diff, Session, SessionId, Turn, TurnFile, TurnId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { type ChangedFile, changedFiles, findAsk, turnFiles } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
@@ -52,6 +52,8 @@ export class Review implements Disposable {
   /** Diffs of asks that are over, open for what the user has made of them. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
+  /** The edit whose diff was in front when it was allowed. */
+  #allowed: { readonly sessionId: SessionId; readonly callId: CallId; readonly file: string } | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
   /** A diff has come to the front. */
   readonly onOpened = this.#opened.listen;
@@ -62,8 +64,12 @@ export class Review implements Disposable {
     this.#documents = documents;
     this.#log = log;
     this.#life.own(
-      desk.onChange((_, { event, before, now }) => {
+      desk.onChange((sessionId, { event, before, now }) => {
+        if (event.type === 'ask.closed' && event.how === 'answered') this.#noteAllowed(sessionId, findAsk(before, event.askId));
         if (before.asks !== now.asks) this.#settle(event.type === 'ask.closed' && event.how === 'answered' ? event.askId : undefined);
+        if (event.type === 'call.changed' && event.change.status !== undefined)
+          this.#callEnded(sessionId, event.callId, event.change.status);
+        if (event.type === 'turn.ended') this.#allowed = undefined;
       }),
     );
     this.#life.own(vscode.window.tabGroups.onDidChangeTabs((change) => this.#tabsChanged(change)));
@@ -282,6 +288,26 @@ export class Review implements Disposable {
   #stillOpen(sessionId: SessionId, askId: AskId): boolean {
     const session = this.#desk.get(sessionId)?.store.now;
     return session !== undefined && findAsk(session, askId) !== undefined;
+  }
+
+  /** The diff in front is answered: in its place the file opens, once the agent has written it. */
+  #noteAllowed(sessionId: SessionId, ask: Ask | undefined): void {
+    const { active } = this;
+    if (ask?.callId === undefined || active?.kind !== 'ask' || active.askId !== ask.id || active.proposed.after === null) return;
+    const isAllowed = ask.decision?.kind === 'approval' && ask.decision.effect.startsWith('allow');
+    this.#allowed = isAllowed ? { sessionId, callId: ask.callId, file: active.file } : undefined;
+  }
+
+  #callEnded(sessionId: SessionId, callId: CallId, status: ToolCall['status']): void {
+    const allowed = this.#allowed;
+    if (allowed?.callId !== callId || allowed.sessionId !== sessionId || status === 'running' || status === 'pending') return;
+    this.#allowed = undefined;
+    const isNext = (this.#desk.get(sessionId)?.store.now.asks.length ?? 0) > 0;
+    if (status !== 'done' || isNext) return;
+    const options = { preview: true, preserveFocus: true };
+    vscode.window.showTextDocument(vscode.Uri.file(allowed.file), options).then(undefined, (error: unknown) => {
+      this.#log.warn(`The written file could not be opened: ${String(error)}`);
+    });
   }
 
   /** Tabs of asks that are settled go; what they showed is forgotten. Only what the user has made of a proposal and not given with an answer stays. */

@@ -71,6 +71,14 @@ export interface RestorePreview {
  */
 export type Explain = (file: string, after: Content) => { readonly callId: CallId } | 'other' | undefined;
 
+/** What a change set works with. */
+export interface ReviewDeps {
+  readonly store: ContentStore;
+  readonly effects: FileEffects;
+  readonly log: Log;
+  readonly limits: ScanLimits;
+}
+
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 /** Longer texts are listed without their lines. */
@@ -80,10 +88,7 @@ const LONGEST_COUNTED = 2 * 1024 * 1024;
 export class ChangeSet {
   readonly #root: string;
   readonly #file: string;
-  readonly #store: ContentStore;
-  readonly #effects: FileEffects;
-  readonly #log: Log;
-  readonly #limits: ScanLimits;
+  readonly #deps: ReviewDeps;
   readonly #queue = new KeyedQueue();
   readonly #changes = new Emitter<void>();
   readonly onChange = this.#changes.listen;
@@ -97,13 +102,10 @@ export class ChangeSet {
   #inTurn = false;
 
   /** `file` is where the state is kept between windows. */
-  constructor(root: string, file: string, store: ContentStore, effects: FileEffects, log: Log, limits = usualLimits) {
+  constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits'> & Partial<Pick<ReviewDeps, 'limits'>>) {
     this.#root = root;
     this.#file = file;
-    this.#store = store;
-    this.#effects = effects;
-    this.#log = log;
-    this.#limits = limits;
+    this.#deps = { limits: usualLimits, ...deps };
   }
 
   get root(): string {
@@ -200,7 +202,7 @@ export class ChangeSet {
       this.#inTurn = true;
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? null);
       const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content])));
-      const checkpoint = { turnId, files: await this.#store.put(list), changes: [], burst: [], folders: [] };
+      const checkpoint = { turnId, files: await this.#deps.store.put(list), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
       await this.#save();
     });
@@ -217,8 +219,8 @@ export class ChangeSet {
       const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
       const folders = [...leftOut].flatMap(([name, at]) => (before.leftOut.get(name) === at ? [] : [name]));
       if (changed.length + folders.length === 0) return;
-      this.#leaveOut(changed.length > this.#limits.burst ? changed : [], folders);
-      if (changed.length <= this.#limits.burst) {
+      this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
+      if (changed.length <= this.#deps.limits.burst) {
         for (const name of changed) {
           const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
           await this.#track(name, from ?? null, to ?? null, explain);
@@ -235,7 +237,9 @@ export class ChangeSet {
       if (name === undefined || this.#state.checkpoints.length === 0) return;
       const known = this.#scan.files.get(name);
       const state =
-        text === undefined ? await stateOf(file, this.#store, known) : { content: await this.#store.put(Buffer.from(text)), stamp: '' };
+        text === undefined
+          ? await stateOf(file, this.#deps.store, known)
+          : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
       this.#setScanned(name, state);
       if (!this.#state.tracked.has(name)) return;
       await this.#absorbUser(name, state?.content ?? null);
@@ -258,7 +262,7 @@ export class ChangeSet {
   /** The hunks of a file as it is now; undefined when it is not under review, or not text. */
   async segments(file: string): Promise<Segments | undefined> {
     const found = this.#state.tracked.get(this.#nameOf(file) ?? '');
-    const present = found && (await this.#effects.readText(file));
+    const present = found && (await this.#deps.effects.readText(file));
     if (!found || present === undefined) return undefined;
     const before = await this.#textOf(found.before);
     return before === undefined ? undefined : compareTexts(plain(before ?? ''), plain(present ?? ''));
@@ -283,7 +287,7 @@ export class ChangeSet {
       if (name === undefined || !found) throw new Error(nothingToReview(file));
       if (which !== 'all') await this.#settleHunks(name, found, how, which);
       else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
-      else await this.#undoFiles([[name, found]]);
+      else await this.#undoAll([name], (one) => this.#undoFile(one));
       await this.#changed();
     });
   }
@@ -293,7 +297,11 @@ export class ChangeSet {
     return this.#run(async () => {
       const all = [...this.#state.tracked];
       try {
-        if (how === 'undo') await this.#undoFiles(all);
+        if (how === 'undo')
+          await this.#undoAll(
+            all.map(([name]) => name),
+            (name) => this.#undoFile(name),
+          );
         else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
       } finally {
         await this.#changed();
@@ -301,19 +309,26 @@ export class ChangeSet {
     });
   }
 
-  /** Keeps or undoes what one prompt did to a file; changes of other prompts and the user's own stay as they are. Rejects like `settle`. */
-  settleTurn(turnId: TurnId, file: string, how: 'keep' | 'undo'): Promise<void> {
+  /**
+   * Keeps or undoes what one prompt did to a file, or to all of its files; changes of other prompts and the user's own stay as they are. Rejects like
+   * `settle`.
+   */
+  settleTurn(turnId: TurnId, how: 'keep' | 'undo', file?: string): Promise<void> {
     return this.#run(async () => {
-      const name = this.#nameOf(file);
-      const change = this.#changeIn(turnId, name);
-      const found = name === undefined ? undefined : this.#state.tracked.get(name);
-      if (name === undefined || !change || !found || change.review !== 'open') throw new Error(nothingToReview(file));
-      const isOnly = this.#state.checkpoints.every((one) => one.turnId === turnId || !one.changes.some((other) => isOpen(other, name)));
-      if (isOnly && how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
-      else if (isOnly) await this.#undoFiles([[name, found]]);
-      else if (how === 'keep') await this.#keepTurn(turnId, change, found);
-      else await this.#undoTurn(turnId, change, found);
-      await this.#changed();
+      const only = file === undefined ? undefined : this.#nameOf(file);
+      const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
+      const wanted = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
+      if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
+      try {
+        if (how === 'undo')
+          await this.#undoAll(
+            wanted.map(({ name }) => name),
+            (name) => this.#undoIn(turnId, name),
+          );
+        else for (const change of wanted) await this.#keepIn(turnId, change);
+      } finally {
+        await this.#changed();
+      }
     });
   }
 
@@ -370,8 +385,8 @@ export class ChangeSet {
   }
 
   async #rescan(): Promise<Scan> {
-    this.#scan = await scanFolder(this.#root, this.#store, this.#scan.files, this.#limits);
-    if (this.#scan.trouble !== undefined) this.#log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
+    this.#scan = await scanFolder(this.#root, this.#deps.store, this.#scan.files, this.#deps.limits);
+    if (this.#scan.trouble !== undefined) this.#deps.log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
     return this.#scan;
   }
 
@@ -437,13 +452,13 @@ export class ChangeSet {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
       return;
     }
-    const before = found.before === null && base === '' ? null : await this.#store.put(Buffer.from(inMannerOf(base, present)));
+    const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, present)));
     this.#state = withTracked(this.#state, name, { ...found, before, after });
   }
 
   async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[]): Promise<void> {
     const file = path.join(this.#root, name);
-    const present = await this.#effects.readText(file);
+    const present = await this.#deps.effects.readText(file);
     const before = await this.#textOf(found.before);
     if (typeof present !== 'string' || before === undefined) throw new Error(notRestored(name));
     const segments = compareTexts(plain(before ?? ''), plain(present));
@@ -454,21 +469,20 @@ export class ChangeSet {
     if (chosen.size < which.length) throw new Error(changedSince(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
-    if (found.before === null && text === '' && how === 'undo') return this.#undoFiles([[name, found]]);
+    if (found.before === null && text === '' && how === 'undo') return this.#undoAll([name], (one) => this.#undoFile(one));
     if (how === 'undo') await this.#write(file, text, present);
     const state = await this.#refresh(name);
     await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
   }
 
-  /** Undoes what is left of the agent's changes; what the user wrote into the files stays. Can be undone like a restore. */
-  async #undoFiles(files: readonly (readonly [string, Tracked])[]): Promise<void> {
+  /** Takes back one file after the other, goes on where that fails, and rejects with the first reason. Can be undone like a restore. */
+  async #undoAll(names: readonly string[], takeBack: (name: string) => Promise<void>): Promise<void> {
     const undo: Replaced[] = [];
     const failures: unknown[] = [];
-    for (const [name, found] of files) {
+    for (const name of names) {
       try {
         const replaced = await this.#replaced(name);
-        const present = await this.#takeBack(name, found);
-        this.#state = withoutTracked(this.#state, name, 'undone', present);
+        await takeBack(name);
         undo.push(replaced);
       } catch (error) {
         failures.push(error);
@@ -478,22 +492,47 @@ export class ChangeSet {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** Undoes what is left of the agent's changes in a file; what the user wrote into it stays. */
+  async #undoFile(name: string): Promise<void> {
+    const found = this.#state.tracked.get(name);
+    if (!found) return;
+    const present = await this.#takeBack(name, found);
+    this.#state = withoutTracked(this.#state, name, 'undone', present);
+  }
+
+  async #undoIn(turnId: TurnId, name: string): Promise<void> {
+    const change = this.#changeIn(turnId, name);
+    const found = this.#state.tracked.get(name);
+    if (!change || !found) return;
+    if (this.#isOnly(turnId, name)) return this.#undoFile(name);
+    const present = await this.#takeBack(name, change);
+    this.#state = withReview(this.#state, name, () => 'undone', turnId);
+    if (present === found.before) this.#state = withoutTracked(this.#state, name, 'by content', present);
+    else this.#state = withTracked(this.#state, name, { ...found, after: present });
+  }
+
+  async #keepIn(turnId: TurnId, change: TurnChange): Promise<void> {
+    const found = this.#state.tracked.get(change.name);
+    if (!found) return;
+    if (!this.#isOnly(turnId, change.name)) return this.#keepTurn(turnId, change, found);
+    this.#state = withoutTracked(this.#state, change.name, 'kept', found.after);
+  }
+
+  /** No other prompt has open changes in that file. */
+  #isOnly(turnId: TurnId, name: string): boolean {
+    return this.#state.checkpoints.every((one) => one.turnId === turnId || !one.changes.some((other) => isOpen(other, name)));
+  }
+
   /** The file as it is now, with unsaved text. */
   async #replaced(name: string): Promise<Replaced> {
     const file = path.join(this.#root, name);
     const before = this.#state.tracked.get(name)?.before;
-    const typed = this.#effects.hasUnsaved(file) ? await this.#effects.readText(file) : undefined;
-    return { name, before, present: typeof typed === 'string' ? await this.#store.put(Buffer.from(typed)) : await this.#present(name) };
-  }
-
-  /** Other prompts changed the file, too: theirs stays. */
-  async #undoTurn(turnId: TurnId, change: TurnChange, found: Tracked): Promise<void> {
-    const replaced = await this.#replaced(change.name);
-    const present = await this.#takeBack(change.name, change);
-    this.#state = { ...this.#state, undo: [replaced] };
-    this.#state = withReview(this.#state, change.name, () => 'undone', turnId);
-    if (present === found.before) this.#state = withoutTracked(this.#state, change.name, 'by content', present);
-    else this.#state = withTracked(this.#state, change.name, { ...found, after: present });
+    const typed = this.#deps.effects.hasUnsaved(file) ? await this.#deps.effects.readText(file) : undefined;
+    return {
+      name,
+      before,
+      present: typeof typed === 'string' ? await this.#deps.store.put(Buffer.from(typed)) : await this.#present(name),
+    };
   }
 
   async #keepTurn(turnId: TurnId, change: TurnChange, found: Tracked): Promise<void> {
@@ -505,7 +544,7 @@ export class ChangeSet {
       const text = merged ? mergedInto(plain(base), plain(from), plain(to)) : undefined;
       if (text === undefined || !merged)
         throw new Error(t('{0} was changed in the same place by other prompts. Review the file as a whole.', name));
-      before = await this.#store.put(Buffer.from(inMannerOf(text, base)));
+      before = await this.#deps.store.put(Buffer.from(inMannerOf(text, base)));
     }
     this.#state = withReview(this.#state, name, () => 'kept', turnId);
     this.#state = withTracked(this.#state, name, { ...found, before });
@@ -516,14 +555,18 @@ export class ChangeSet {
     const file = path.join(this.#root, name);
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
-    if (!this.#effects.hasUnsaved(file) && (present === null || present === change.after)) {
+    if (!this.#deps.effects.hasUnsaved(file) && (present === null || present === change.after)) {
       await this.#put(name, bytes);
       return this.#refresh(name);
     }
-    const [text, before, after] = [await this.#effects.readText(file), await this.#textOf(change.before), await this.#textOf(change.after)];
+    const [text, before, after] = [
+      await this.#deps.effects.readText(file),
+      await this.#textOf(change.before),
+      await this.#textOf(change.after),
+    ];
     if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
     const left = beforeText(withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text)));
-    if (before === null && left === '' && !this.#effects.hasUnsaved(file)) await this.#put(name, null);
+    if (before === null && left === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
     else await this.#write(file, left, text);
     return this.#refresh(name);
   }
@@ -534,7 +577,7 @@ export class ChangeSet {
   }
 
   async #write(file: string, text: string, from: string): Promise<void> {
-    await this.#effects.writeText(file, text, plain(from));
+    await this.#deps.effects.writeText(file, text, plain(from));
     this.#writes.fire(file);
   }
 
@@ -544,19 +587,19 @@ export class ChangeSet {
 
   /** Reads the file again; its content comes back. */
   async #refresh(name: string): Promise<Content> {
-    const state = await stateOf(path.join(this.#root, name), this.#store, this.#scan.files.get(name));
+    const state = await stateOf(path.join(this.#root, name), this.#deps.store, this.#scan.files.get(name));
     this.#setScanned(name, state);
     return state?.content ?? null;
   }
 
   async #present(name: string): Promise<Content> {
-    return (await stateOf(path.join(this.#root, name), this.#store, this.#scan.files.get(name)))?.content ?? null;
+    return (await stateOf(path.join(this.#root, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
   }
 
   async #restoreList(turnId: TurnId) {
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const checkpoint = this.#state.checkpoints[at];
-    const list = checkpoint && (await fileList(this.#store, checkpoint.files));
+    const list = checkpoint && (await fileList(this.#deps.store, checkpoint.files));
     if (!list) return undefined;
     const later = this.#state.checkpoints.slice(at);
     const names = new Set(later.flatMap((one) => [...one.changes.map(({ name }) => name), ...one.burst]));
@@ -569,7 +612,7 @@ export class ChangeSet {
   async #putAll(targets: readonly { readonly name: string; readonly target: Content }[]): Promise<void> {
     const contents: { readonly name: string; readonly bytes: Uint8Array | null }[] = [];
     for (const { name, target } of targets) {
-      if (this.#effects.hasUnsaved(path.join(this.#root, name)))
+      if (this.#deps.effects.hasUnsaved(path.join(this.#root, name)))
         throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
       contents.push({ name, bytes: await this.#bytesOf(target, name) });
     }
@@ -577,7 +620,7 @@ export class ChangeSet {
   }
 
   async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
-    const bytes = content === null ? null : await this.#store.get(content);
+    const bytes = content === null ? null : await this.#deps.store.get(content);
     if (bytes === undefined) throw new Error(notRestored(name));
     return bytes;
   }
@@ -593,7 +636,7 @@ export class ChangeSet {
 
   async #textOf(content: Content): Promise<string | null | undefined> {
     if (content === null) return null;
-    const bytes = isKept(content) ? await this.#store.get(content) : undefined;
+    const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
     return bytes && isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
   }
 
@@ -616,7 +659,7 @@ export class ChangeSet {
       await writeFile(fresh, textOfState(this.#state), { mode: 0o600 });
       await replaceFile(fresh, this.#file);
     } catch (error) {
-      this.#log.error('The changes under review could not be saved', error);
+      this.#deps.log.error('The changes under review could not be saved', error);
       await rm(fresh, { force: true }).catch(() => {});
     }
   }

@@ -100,8 +100,8 @@ export class ChangeSets implements Disposable {
   }
 
   /** Bytes that the contents take on the disk. */
-  diskUse(): Promise<number> {
-    return this.#store.size();
+  get diskUse(): number {
+    return this.#store.bytes;
   }
 
   /** Drops what the oldest sessions left, within both bounds. Never rejects. */
@@ -222,7 +222,7 @@ export class ChangeSets implements Disposable {
     for (const id of this.#host.all) {
       const cwd = this.#host.get(id)?.store.now.cwd;
       if (this.#sets.has(id) || cwd === undefined) continue;
-      const set = new ChangeSet(cwd, this.#fileOf(id), this.#store, this.#effects, this.#log);
+      const set = new ChangeSet(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
       set.onChange(() => {
         this.#changes.fire(id);
         this.#report(this.#tellSession(id, set));

@@ -15,6 +15,7 @@ const LARGEST = 64 * 1024 * 1024;
 /** Contents of files by the SHA-256 of their bytes, compressed, each once. */
 export class ContentStore {
   readonly #folder: string;
+  #bytes = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -28,8 +29,10 @@ export class ContentStore {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     const fresh = `${file}.${crypto.randomUUID()}.new`;
     try {
-      await writeFile(fresh, await compress(bytes, { level: 1 }), { mode: 0o600 });
+      const compressed = await compress(bytes, { level: 1 });
+      await writeFile(fresh, compressed, { mode: 0o600 });
       await replaceFile(fresh, file);
+      this.#bytes += compressed.length;
     } catch (error) {
       await rm(fresh, { force: true });
       throw error;
@@ -47,28 +50,24 @@ export class ContentStore {
     }
   }
 
-  /** Bytes that all contents take on the disk. */
-  size(): Promise<number> {
-    return this.#sweep(() => false);
+  /** Bytes that all contents took on the disk when unused ones were last removed, with what was put since. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Removes unused contents. Resolves with the bytes that are left. */
-  collect(used: ReadonlySet<string>, now: number): Promise<number> {
-    return this.#sweep((name, at) => !used.has(name) && now - at >= GRACE);
-  }
-
-  /** Removes contents by name and the time they were put; resolves with the bytes that are left. */
-  async #sweep(isGarbage: (name: string, at: number) => boolean): Promise<number> {
+  async collect(used: ReadonlySet<string>, now: number): Promise<number> {
     let left = 0;
     for (const folder of await readdir(this.#folder).catch(() => [])) {
       for (const name of await readdir(path.join(this.#folder, folder)).catch(() => [])) {
         const file = path.join(this.#folder, folder, name);
         const found = await stat(file).catch(() => undefined);
         if (!found) continue;
-        if (isGarbage(folder + name, found.mtimeMs)) await rm(file, { force: true });
-        else left += found.size;
+        if (used.has(folder + name) || now - found.mtimeMs < GRACE) left += found.size;
+        else await rm(file, { force: true });
       }
     }
+    this.#bytes = left;
     return left;
   }
 

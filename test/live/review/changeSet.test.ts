@@ -31,7 +31,7 @@ class Scene {
 
   /** As the next window finds it. */
   reload(): ChangeSet {
-    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), this.store, this.effects, silentLog);
+    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), { store: this.store, effects: this.effects, log: silentLog });
     return this.changes;
   }
   path(name: string): string {
@@ -365,21 +365,21 @@ test(
     scene.write({ a: numbered(30), b: numbered(30), c: 'one\n' });
     await scene.turn('t1', () => scene.write({ a: agents(3), b: agents(3), c: 'two\n', made: 'one\n' }));
     await scene.turn('t2', () => scene.write({ a: agents(3, 20), b: agents(3, 20), c: 'three\n', made: 'two\n' }));
-    await scene.changes.settleTurn('t1', scene.path('a'), 'undo');
-    await scene.changes.settleTurn('t2', scene.path('b'), 'keep');
+    await scene.changes.settleTurn('t1', 'undo', scene.path('a'));
+    await scene.changes.settleTurn('t2', 'keep', scene.path('b'));
     assert.deepEqual([scene.read('a'), scene.read('b')], [agents(20), agents(3, 20)]);
     assert.deepEqual(
       [await scene.hunks('a'), await scene.hunks('b')].map((hunks) => hunks.map((one) => one.afterLine)),
       [[20], [3]],
     );
-    await assert.rejects(scene.changes.settleTurn('t2', scene.path('c'), 'keep'), /by other prompts/);
-    await scene.changes.settleTurn('t2', scene.path('c'), 'undo');
+    await assert.rejects(scene.changes.settleTurn('t2', 'keep', scene.path('c')), /by other prompts/);
+    await scene.changes.settleTurn('t2', 'undo', scene.path('c'));
     assert.equal(scene.read('c'), 'two\n');
-    await scene.changes.settleTurn('t1', scene.path('c'), 'undo');
-    await scene.changes.settleTurn('t2', scene.path('made'), 'undo');
-    await scene.changes.settleTurn('t1', scene.path('made'), 'undo');
+    await scene.changes.settleTurn('t1', 'undo', scene.path('c'));
+    await scene.changes.settleTurn('t2', 'undo', scene.path('made'));
+    await scene.changes.settleTurn('t1', 'undo', scene.path('made'));
     assert.deepEqual([scene.read('c'), existsSync(scene.path('made')), scene.names], ['one\n', false, ['changed a', 'changed b']]);
-    await assert.rejects(scene.changes.settleTurn('t1', scene.path('c'), 'undo'), /no changes to review/);
+    await assert.rejects(scene.changes.settleTurn('t1', 'undo', scene.path('c')), /no changes to review/);
   }),
 );
 

@@ -1,0 +1,98 @@
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { ChangedFile, ChangeSet } from '../../live/review/changeSet.ts';
+import type { Session, TurnFile, TurnId } from '../../session/model.ts';
+import { titleOf } from '../../session/select.ts';
+
+export interface FileRow {
+  readonly kind: 'file';
+  readonly file: ChangedFile;
+  /** Lines, where they are known. */
+  readonly counts?: Pick<TurnFile, 'added' | 'removed'>;
+  /** Below a prompt the row is about what that did. */
+  readonly turnId?: TurnId;
+}
+export interface TurnRow {
+  readonly kind: 'turn';
+  readonly turnId: TurnId;
+  readonly label: string;
+  readonly rows: readonly FileRow[];
+}
+export type Row = FileRow | TurnRow;
+
+/** Changed files that wait for review: by prompt, latest first, where more than one has changed files. */
+export class ChangesTree implements vscode.TreeDataProvider<Row> {
+  #rows: readonly Row[] = [];
+  readonly #changes = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.#changes.event;
+
+  show(set: ChangeSet | undefined, session: Session | undefined): void {
+    this.#rows = set ? rowsOf(set, session) : [];
+    this.#changes.fire(undefined);
+  }
+
+  getChildren(row?: Row): Row[] {
+    return row ? (row.kind === 'turn' ? [...row.rows] : []) : [...this.#rows];
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    return row.kind === 'turn' ? turnItem(row) : fileItem(row);
+  }
+}
+
+export function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && 'kind' in value && (value.kind === 'file' || value.kind === 'turn');
+}
+
+export function promptLabel(session: Session, turnId: TurnId): string {
+  const turn = session.turns.find((one) => one.id === turnId);
+  return (turn && titleOf({ ...session, title: '', turns: [turn] })) || vscode.l10n.t('Prompt');
+}
+
+function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
+  const files = new Map(set.files.map((file) => [file.path, file]));
+  const turns = set.checkpoints.toReversed().flatMap((turnId): readonly TurnRow[] => {
+    const rows = (set.turnFiles(turnId)?.files ?? []).flatMap((one): readonly FileRow[] => {
+      const file = one.review === 'open' || one.review === 'unkept' ? files.get(one.path) : undefined;
+      return file ? [{ kind: 'file', file: { ...file, kind: one.change }, counts: one, turnId }] : [];
+    });
+    return rows.length === 0 ? [] : [{ kind: 'turn', turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
+  });
+  if (turns.length > 1) return turns;
+  const known = turns[0]?.rows ?? [];
+  return set.files.map((file) => ({ kind: 'file', file, ...countsIn(known, file) }));
+}
+
+function countsIn(rows: readonly FileRow[], { path: file }: ChangedFile): Pick<FileRow, 'counts'> {
+  const counts = rows.find((row) => row.file.path === file)?.counts;
+  return counts ? { counts } : {};
+}
+
+function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Expanded);
+  item.id = turnId;
+  item.description = `${rows.length}`;
+  item.contextValue = 'changedTurn';
+  item.iconPath = new vscode.ThemeIcon('comment');
+  return item;
+}
+
+function fileItem({ file, counts, turnId }: FileRow): vscode.TreeItem {
+  const kinds = { created: vscode.l10n.t('created'), deleted: vscode.l10n.t('deleted'), changed: '' };
+  const item = new vscode.TreeItem(vscode.Uri.file(file.path));
+  item.id = `${turnId ?? ''} ${file.path}`;
+  const folder = path.posix.dirname(file.name);
+  const lines = counts?.added === undefined ? '' : `+${counts.added} −${counts.removed ?? 0}`;
+  const facts = [folder === '.' ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('too large to undo') : ''].filter(
+    Boolean,
+  );
+  item.description = facts.join(' · ');
+  item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
+  item.accessibilityInformation = { label: [file.name, ...facts].join(', ') };
+  item.checkboxState = {
+    state: file.reviewed ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked,
+    tooltip: vscode.l10n.t('Reviewed'),
+  };
+  item.command = { title: '', command: 'parley.openChange', arguments: [{ kind: 'file', file, turnId }] };
+  return item;
+}

@@ -1,0 +1,188 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import type { Log } from '../../base/log.ts';
+import type { ChangeSet } from '../../live/review/changeSet.ts';
+import type { ChangeSets } from '../../live/review/changeSets.ts';
+import { plain } from '../../session/diffs.ts';
+import { afterText, hunksOfSegments, type PlacedHunk, type Segments, settleHunks } from '../../session/segments.ts';
+import { isSavedForAgent, onSavesTyped } from '../files.ts';
+import type { ReviewDocuments } from './documents.ts';
+
+/** Milliseconds that typing rests before hunks are found anew. */
+const TYPING_RESTS = 200;
+
+export interface Reviewed {
+  readonly set: ChangeSet;
+  readonly file: string;
+  readonly segments: Segments;
+  readonly hunks: readonly PlacedHunk[];
+}
+
+/** The hunks under review in the files on the screen: decorations, CodeLenses with Keep and Undo, and the editor's quick diff. */
+export class FileHunks implements Disposable {
+  readonly #sets: ChangeSets;
+  readonly #documents: ReviewDocuments;
+  readonly #log: Log;
+  readonly #life = new Lifetime();
+  readonly #lenses = new vscode.EventEmitter<void>();
+  readonly #added = decoration({ backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'), isWholeLine: true });
+  readonly #removed = decoration({
+    isWholeLine: true,
+    borderWidth: '2px 0 0 0',
+    borderStyle: 'dashed',
+    borderColor: new vscode.ThemeColor('editorGutter.deletedBackground'),
+  });
+  /** By address; of documents that lenses were made for, too. */
+  #shown = new Map<string, Reviewed>();
+  #resting: NodeJS.Timeout | undefined;
+  #quickDiff: vscode.SourceControl | undefined;
+
+  constructor(sets: ChangeSets, documents: ReviewDocuments, log: Log) {
+    this.#sets = sets;
+    this.#documents = documents;
+    this.#log = log;
+    for (const one of [this.#added, this.#removed, this.#lenses]) this.#life.own(one);
+    this.#life.onEnd(() => clearTimeout(this.#resting));
+    this.#life.onEnd(() => this.#quickDiff?.dispose());
+    const provider = { onDidChangeCodeLenses: this.#lenses.event, provideCodeLenses: this.#lensesOf.bind(this) };
+    this.#life.own(vscode.languages.registerCodeLensProvider({ scheme: 'file' }, provider));
+    this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
+    this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
+    this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
+    this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
+    this.#life.own(onSavesTyped(({ file, text }) => sets.userSaved(file, text)));
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  of(uri: vscode.Uri | undefined): Reviewed | undefined {
+    return uri && this.#shown.get(uri.toString());
+  }
+
+  update(): void {
+    this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
+  }
+
+  /** Goes to the next or previous hunk of the file in front, around its ends. */
+  go(way: 1 | -1): void {
+    const editor = vscode.window.activeTextEditor;
+    const lines = this.of(editor?.document.uri)?.hunks.map((one) => one.afterLine) ?? [];
+    if (!editor || lines.length === 0) return;
+    const { line } = editor.selection.active;
+    const found = way === 1 ? (lines.find((one) => one > line) ?? lines[0]) : (lines.findLast((one) => one < line) ?? lines.at(-1));
+    const target = new vscode.Position(Math.min(found ?? 0, editor.document.lineCount - 1), 0);
+    editor.selection = new vscode.Selection(target, target);
+    editor.revealRange(new vscode.Range(target, target), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+
+  #typed(document: vscode.TextDocument): void {
+    const reviewed = this.#shown.get(document.uri.toString());
+    if (!reviewed) return;
+    // An arrow of the editor's own diff takes a hunk back like Undo does, and leaves the file unsaved.
+    if (document.isDirty && isUndoneHunk(reviewed, plain(document.getText()))) void document.save();
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => this.update(), TYPING_RESTS);
+  }
+
+  async #findHunks(): Promise<void> {
+    const shown = new Map<string, Reviewed>();
+    for (const { document } of vscode.window.visibleTextEditors) {
+      const reviewed = await this.#reviewedIn(document);
+      if (reviewed) shown.set(document.uri.toString(), reviewed);
+    }
+    this.#shown = shown;
+    for (const editor of vscode.window.visibleTextEditors) this.#decorate(editor);
+    this.#lenses.fire();
+    this.#setKeys();
+    this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
+  }
+
+  async #reviewedIn({ uri }: vscode.TextDocument): Promise<Reviewed | undefined> {
+    const file = uri.fsPath;
+    const set = uri.scheme === 'file' ? this.#sets.reviewing(file) : undefined;
+    const segments = await set?.segments(file);
+    return set && segments ? { set, file, segments, hunks: hunksOfSegments(segments) } : undefined;
+  }
+
+  #decorate(editor: vscode.TextEditor): void {
+    const { uri } = editor.document;
+    // A diff marks its lines itself.
+    const hunks = isPlainTab(uri) ? (this.of(uri)?.hunks ?? []) : [];
+    const ranges = (chosen: readonly PlacedHunk[]) => chosen.map((one) => rangeOf(one, editor.document));
+    editor.setDecorations(this.#added, ranges(hunks.filter(({ hunk }) => hunk.after.length > 0)));
+    editor.setDecorations(this.#removed, ranges(hunks.filter(({ hunk }) => hunk.after.length === 0)));
+  }
+
+  #setKeys(): void {
+    const count = this.of(vscode.window.activeTextEditor?.document.uri)?.hunks.length ?? 0;
+    void vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', count > 0);
+  }
+
+  /** The gutter shows the changes under review only while there are some: a source control has a place in the editor's own views. */
+  #setQuickDiff(on: boolean): void {
+    if (!on) {
+      this.#quickDiff?.dispose();
+      this.#quickDiff = undefined;
+    } else if (!this.#quickDiff) {
+      this.#quickDiff = vscode.scm.createSourceControl('parley', 'Parley');
+      this.#quickDiff.inputBox.visible = false;
+      this.#quickDiff.quickDiffProvider = { provideOriginalResource: this.#baseOf.bind(this) };
+    }
+  }
+
+  async #baseOf({ scheme, fsPath: file }: vscode.Uri): Promise<vscode.Uri | undefined> {
+    const set = scheme === 'file' ? this.#sets.reviewing(file) : undefined;
+    const base = await set?.baseText(file);
+    return typeof base === 'string' ? this.#documents.put('quickDiff', file, base) : undefined;
+  }
+
+  async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    const { uri } = document;
+    // In an editor of many diffs a document is not among the visible ones.
+    const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
+    if (reviewed) this.#shown.set(uri.toString(), reviewed);
+    return (reviewed?.hunks ?? []).flatMap((one) => {
+      const range = rangeOf(one, document);
+      const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
+      const gone = one.hunk.before.length;
+      const note = gone === 0 ? [] : [new vscode.CodeLens(range, { title: vscode.l10n.t('{0} line(s) removed', gone), command: '' })];
+      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...note];
+    });
+  }
+}
+
+export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {
+  return line >= afterLine && line <= afterLine + Math.max(0, hunk.after.length - 1);
+}
+
+/** The text is what it was, but for one hunk. */
+function isUndoneHunk({ segments, hunks }: Reviewed, text: string): boolean {
+  return hunks.some(({ hunk }) => afterText(settleHunks(segments, (one) => one === hunk, 'undo')) === text);
+}
+
+function isSavedByUser(uri: vscode.Uri): boolean {
+  return uri.scheme === 'file' && !isSavedForAgent(uri.fsPath);
+}
+
+/** The file itself is on the screen, not only in a diff. */
+function isPlainTab(uri: vscode.Uri): boolean {
+  const inFront = vscode.window.tabGroups.all.map((group) => group.activeTab?.input);
+  return inFront.some((input) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
+}
+
+function decoration(options: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType {
+  return vscode.window.createTextEditorDecorationType({
+    ...options,
+    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.addedForeground'),
+    overviewRulerLane: vscode.OverviewRulerLane.Left,
+  });
+}
+
+/** The lines of a hunk; of lines that were taken away, the one below them. */
+function rangeOf({ hunk, afterLine }: PlacedHunk, document: vscode.TextDocument): vscode.Range {
+  const last = document.lineCount - 1;
+  const from = Math.min(afterLine, last);
+  return new vscode.Range(from, 0, Math.min(Math.max(from, afterLine + hunk.after.length - 1), last), 0);
+}
