@@ -1,6 +1,4 @@
-import { fieldProblem } from '../src/session/fields.ts';
 import type { Field } from '../src/session/model.ts';
-import { t } from './strings.ts';
 
 /** Half-given answers: key -> values. */
 export type Given = Readonly<Record<string, readonly string[]>>;
@@ -31,37 +29,4 @@ export function valuesOf(field: Field, given: Given): readonly string[] {
   // The browser's field for it knows no time zone; what is sent names one.
   if (field.kind === 'date-time' && !Number.isNaN(Date.parse(free))) return [new Date(free).toISOString()];
   return field.many ? [...chosen, free] : [free];
-}
-
-/** What is wrong with what would be sent, in words; undefined when nothing is. */
-export function problemOf(field: Field, values: readonly string[]): string | undefined {
-  const { min = 0, max = 0 } = field;
-  switch (fieldProblem(field, values)) {
-    case undefined:
-      return undefined;
-    case 'missing':
-      return t('Needed');
-    case 'number':
-      return t('A number is needed.');
-    case 'integer':
-      return t('A whole number is needed.');
-    case 'small':
-      return t('At least {0}.', min);
-    case 'large':
-      return t('At most {0}.', max);
-    case 'short':
-      return t('At least {0} characters.', min);
-    case 'long':
-      return t('At most {0} characters.', max);
-    case 'few':
-      return t('Choose at least {0}.', min);
-    case 'many':
-      return t('Choose at most {0}.', max);
-    case 'email':
-      return t('A mail address is needed.');
-    case 'uri':
-      return t('An address with its scheme is needed, for example https://…');
-    case 'date':
-      return t('A date is needed, for example 2027-01-31 or 2027-01-31T12:00:00Z.');
-  }
 }

@@ -90,6 +90,16 @@ export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval)
   return approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
 }
 
+/** The same is asked, with the same answers: only words changed, or a folder was named that is the session's own. */
+export function sameMeaning(one: Approval, other: Approval, cwd: string): boolean {
+  return meaningOf(one, cwd) === meaningOf(other, cwd);
+}
+
+function meaningOf({ detail, beside, paths, options, revised, toolKind }: Approval, cwd: string): string {
+  const asked = detail.type === 'command' && detail.cwd === cwd ? { ...detail, cwd: undefined } : detail;
+  return JSON.stringify([asked, beside, paths, options, revised, toolKind]);
+}
+
 /** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */
 export function firstAnswers(answers: readonly ApprovalAnswer[]): {
   readonly first: readonly ApprovalAnswer[];

@@ -43,9 +43,16 @@ function editHeading(ask: Approval, diffs: readonly Diff[], session: Pick<Sessio
   const counted = amount === '' ? {} : { amount };
   if (files.length > 1) return { action: t('Edit {0} files', files.length), ...counted };
   const path = relativePath(first.path, session.cwd);
-  const texts = first.diffs.filter((diff) => !diff.summary);
-  if (texts.at(-1)?.after === null) return { action: t('Delete {0}', path), ...counted };
-  return { action: texts[0]?.before === null ? t('Create {0}', path) : t('Edit {0}', path), ...counted };
+  const becomes = fileBecomes(first.diffs);
+  if (becomes === 'deleted') return { action: t('Delete {0}', path), ...counted };
+  return { action: becomes === 'new' ? t('Create {0}', path) : t('Edit {0}', path), ...counted };
+}
+
+/** What becomes of a file, as far as texts show it; diffs that are only a summary in words do not. */
+export function fileBecomes(diffs: readonly Diff[]): 'new' | 'deleted' | 'changed' {
+  const texts = diffs.filter((diff) => !diff.summary);
+  if (texts.at(-1)?.after === null) return 'deleted';
+  return texts[0]?.before === null ? 'new' : 'changed';
 }
 
 /** `+2 −1` over all diffs; '' where nobody can count them. */

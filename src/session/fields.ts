@@ -1,3 +1,4 @@
+import { t } from '../base/l10n.ts';
 import type { Field } from './model.ts';
 
 /** What is wrong with an answer to a field; undefined when it will do. `pattern` is left to the agent: a regular expression of a stranger is not run here. */
@@ -38,6 +39,42 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
       return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)) ? undefined : 'date';
     default:
       return field.choices?.length ? undefined : between([...text].length, field, 'short', 'long');
+  }
+}
+
+/** What is wrong with an answer, as a sentence; undefined when it will do. */
+export function problemText(field: Field, values: readonly string[]): string | undefined {
+  const problem = fieldProblem(field, values);
+  const { min = 0, max = 0 } = field;
+  switch (problem) {
+    case undefined:
+      return undefined;
+    case 'missing':
+      return t('An answer is needed.');
+    case 'number':
+      return t('A number is needed.');
+    case 'integer':
+      return t('A whole number is needed.');
+    case 'small':
+    case 'few':
+      return t('At least {0}.', min);
+    case 'large':
+    case 'many':
+      return t('At most {0}.', max);
+    case 'short':
+      return t('At least {0} characters.', min);
+    case 'long':
+      return t('At most {0} characters.', max);
+    case 'email':
+      return t('A mail address is needed.');
+    case 'uri':
+      return t('An address with its scheme is needed, for example https://…');
+    case 'date':
+      return t('A date is needed, for example 2027-01-31 or 2027-01-31T12:00:00Z.');
+    default: {
+      const unknown: never = problem;
+      return unknown;
+    }
   }
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TerminalFilter } from '../../src/base/terminalText.ts';
-import { changeSummary } from '../../src/editor/approvals/changeSummary.ts';
 import { plainMarkdown } from '../../src/editor/approvals/plainMarkdown.ts';
 import { questionRows, withoutMarks } from '../../src/editor/approvals/questionText.ts';
 import { commandRows, plainLabel } from '../../src/editor/approvals/rowText.ts';
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
 import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';
+import { changeAmount } from '../../src/session/approvalHeading.ts';
 import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
@@ -31,7 +31,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'plain markdown': plainMarkdown,
   'question rows': (text) => questionRows({ label: text, body: text }),
   'without marks': withoutMarks,
-  'change summary': (text) => changeSummary([diff(text)]),
+  'amount of a change': (text) => changeAmount([diff(text)]),
   hunks: (text) => hunksOf(diff(text)),
   excerpt: (text) => excerptSides([diff(text)]),
   merge: (text) => mergedInto(text, '', text),

@@ -27,7 +27,7 @@ test(
     await pick.row("− const greeting = 'Hello").waitFor();
     await window.pictures('approval', ['dark', 'light', 'contrast']);
 
-    await pick.button('See the Whole Diff').click();
+    await pick.button('Look first').click();
     await pick.gone();
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await diff.compared();

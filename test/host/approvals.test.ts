@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { Approvals, type PopUp } from '../../src/editor/approvals/approvals.ts';
-import { fieldMessage } from '../../src/editor/approvals/fieldTexts.ts';
 import { QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeDesk, options, question } from './desk.ts';
 import { settled } from './settled.ts';
@@ -32,7 +31,12 @@ describe('approvals as quick-picks', () => {
   let onTheWay: Promise<void>;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
-    for (const name of names) await vscode.commands.executeCommand(key[name]);
+    for (const name of names) {
+      // A pick comes up after the rules have had their turn, and its changes leave with a timer of their own, which is older than this one.
+      await new Promise(setImmediate);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await vscode.commands.executeCommand(key[name]);
+    }
   };
   const goBack = async () => {
     back += 1;
@@ -291,6 +295,7 @@ describe('approvals as quick-picks', () => {
     assert.equal(desk.answers.length, 1);
     rest = 30;
     desk.open(command('2'));
+    await new Promise(setImmediate);
     rest = 0;
     do await press('enter');
     while (desk.answers.length < 2);
@@ -319,6 +324,7 @@ describe('approvals as quick-picks', () => {
     inChat = true;
     desk.open(command('1'));
     desk.open(command('2'));
+    await new Promise(setImmediate);
     inChat = false; // the pick has the keyboard now
     await press('enter');
     assert.equal(back, 0, 'the next pick is there');
@@ -326,6 +332,7 @@ describe('approvals as quick-picks', () => {
     await settled(() => back === 1);
     inChat = true;
     desk.open(command('3'));
+    await new Promise(setImmediate);
     inChat = false;
     await press('palette', 'escape');
     approvals.showPending();
@@ -337,6 +344,7 @@ describe('approvals as quick-picks', () => {
   it('Esc leads back to the chat too, another quick input over the pick does not', async () => {
     inChat = true;
     desk.open(command('1'));
+    await new Promise(setImmediate);
     assert.equal(shown, true);
     inChat = false;
     await press('escape');
@@ -445,10 +453,8 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.openAsks(), ['q']);
   });
 
-  it('choosing several: what is missing is said in the words of what can be done, and a form may leave out what it does not need', async () => {
+  it('choosing several: a form may leave out what it does not need', async () => {
     const field = { id: 'f', label: 'Many', many: true, choices: [{ label: 'one' }] } as const;
-    assert.match(fieldMessage(field, []) ?? '', /^Tick at least one first/);
-    assert.match(fieldMessage({ ...field, free: true }, []) ?? '', /or type an answer first/);
     desk.open(question('q', [{ ...field, kind: 'text' }]));
     await press('enter');
     assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: [] } } }]);

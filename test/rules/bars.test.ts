@@ -28,6 +28,7 @@ const HELD = {
   closures: [
     ...CORE,
     ...AGENT,
+    'src/editor/approvals/',
     'src/editor/review/',
     'src/live/review/',
     'src/protocols/a2a/',
@@ -54,6 +55,7 @@ const HELD = {
     'src/headless/',
     'src/session/',
     ...AGENT,
+    'src/editor/approvals/',
     'src/editor/review/',
     'src/live/review/',
     'src/protocols/acp/',
@@ -66,6 +68,7 @@ const HELD = {
     'src/base/',
     'src/bridge/',
     'src/conversation/',
+    'src/editor/approvals/',
     'src/headless/',
     'src/live/',
     'src/editor/review/',

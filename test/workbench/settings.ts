@@ -33,5 +33,6 @@ export const themes = {
   dark: { name: 'Dark Modern', setting: 'workbench.preferredDarkColorTheme', mark: 'vs-dark' },
   light: { name: 'Light Modern', setting: 'workbench.preferredLightColorTheme', mark: 'vs' },
   contrast: { name: 'High Contrast', setting: 'workbench.preferredHighContrastColorTheme', mark: 'hc-black' },
+  contrastLight: { name: 'High Contrast Light', setting: 'workbench.preferredHighContrastLightColorTheme', mark: 'hc-light' },
 } as const;
 export type Theme = keyof typeof themes;

@@ -1,9 +1,10 @@
 import { live } from 'lit/directives/live.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
-import { chosenOf, freeKey, freeOf, type Given, problemOf, takesText, valuesOf } from '../fields.ts';
+import { chosenOf, freeKey, freeOf, type Given, takesText, valuesOf } from '../fields.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
@@ -67,7 +68,7 @@ function answerTo(view: View, ask: Question, field: Field): readonly string[] {
 function problemsOf(view: View, ask: Question): ReadonlyMap<string, string> {
   return new Map(
     ask.fields.flatMap((field) => {
-      const problem = problemOf(field, answerTo(view, ask, field));
+      const problem = problemText(field, answerTo(view, ask, field));
       return problem === undefined ? [] : [[field.id, problem] as const];
     }),
   );

@@ -1,192 +1,239 @@
 import * as vscode from 'vscode';
-import { type Disposable, Lifetime } from '../../base/lifetime.ts';
-import { type ApprovalAnswer, approvalAnswers, firstAnswers } from '../../session/approvalAnswers.ts';
+import { Lifetime } from '../../base/lifetime.ts';
+import { type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
+import { changeAmount, fileBecomes } from '../../session/approvalHeading.ts';
 import { dangerText } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { hunksOf } from '../../session/hunks.ts';
-import type { Approval, ApprovalDetail, Diff } from '../../session/model.ts';
+import type { Approval, ApprovalDetail, Ask, Diff } from '../../session/model.ts';
 import { shownDiffs } from '../../session/proposal.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
 import { visibleText } from '../../session/visible.ts';
-import { changeSummary, fileBecomes } from './changeSummary.ts';
+import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyGuard.ts';
 import { keyIcon } from './keyIcons.ts';
 import { plainMarkdown } from './plainMarkdown.ts';
-import { commandRows, plainLabel } from './rowText.ts';
+import { commandRows, plainLabel, ROW_WIDTH } from './rowText.ts';
+import { linesUnderPick } from './underPick.ts';
 
-export interface ApprovalPickHost {
-  choose(answer: ApprovalAnswer): void;
+export interface ApprovalPickPorts {
   /** It has just taken the place of another: what is pressed was meant for that. */
-  unread(): boolean;
-  /** It left the screen without an answer. */
-  dismissed(): void;
+  isNew(): boolean;
   openDiff(path?: string): void;
-  /** Shows the diff without the pick over it: the question is set aside. */
-  lookAtDiff(): void;
   /** Shows a long text whole. */
   openText(title: string, text: string): void;
   manageRules(): void;
 }
-export interface ApprovalPickOptions {
+export interface ApprovalPickSetting {
   readonly cwd: string;
-  /** The agent takes words with a rejection. */
+  /** The agent takes feedback with a rejection. */
   readonly feedback: boolean;
   /** The diff is open beside the pick. */
   readonly diffOpen: boolean;
   readonly guard: KeyGuard;
 }
-export interface ApprovalView extends Disposable {
-  /** The same ask, as it is by now. */
-  update(ask: Approval, title: string): void;
-}
 
+type Action =
+  | { readonly do: 'look'; readonly path?: string }
+  | { readonly do: 'openText'; readonly title: string; readonly text: string }
+  | { readonly do: 'openDiff'; readonly path?: string };
 interface Row extends vscode.QuickPickItem {
   readonly answer?: ApprovalAnswer;
-  readonly open?: () => void;
+  readonly action?: Action;
   readonly letter?: string;
+}
+/** What the rows are made of. */
+interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback'> {
+  readonly ask: Approval;
+  /** The file whose diff is open beside the pick. */
+  readonly openFile: string | undefined;
 }
 
 /** Files with a row of their own. */
 const MOST_FILES = 50;
-/** Changed lines shown under the answers. */
+/** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
-/** A change above this line may lie under the pick, and no editor scrolls above its first line. */
-const UNDER_PICK = 14;
 
 /**
  * One approval as a quick-pick: the question is the title, the answers come first, what is asked about stands below them and answers nothing. The
  * safest answer has the focus, or for what is dangerous a row that only opens it. A letter moves the focus, Enter decides. Whatever closes the
  * pick without a chosen answer is a dismissal.
  */
-export function showApproval(ask: Approval, title: string, options: ApprovalPickOptions, host: ApprovalPickHost): ApprovalView {
-  const life = new Lifetime();
-  const pick = life.own(vscode.window.createQuickPick<Row>());
-  const { guard } = options;
-  let shown = ask;
-  let settled = false;
-  const settle = (run: () => void) => {
-    if (settled) return;
-    settled = true;
-    life.dispose();
-    run();
-  };
-  const look = () => {
-    if (shown.detail.type === 'edit') settle(() => host.lookAtDiff());
-    else host.openText(plainLabel(shown.title), wholeText(shown));
-  };
-  const rows = () => rowsOf(shown, options, host, look);
-  const buttons = new Map(titleButtons(ask, options, host, look));
-  pick.title = title;
-  pick.buttons = [...buttons.keys()];
-  pick.keepScrollPosition = true;
-  pick.ignoreFocusOut = true;
-  pick.items = rows();
-  pick.activeItems = pick.items.slice(0, 1);
-  // The hint comes when it holds.
-  const hint = setTimeout(() => {
-    pick.placeholder = vscode.l10n.t('A letter moves, Enter decides. Esc decides nothing.');
-  }, guard.left);
-  life.onEnd(() => clearTimeout(hint));
-  life.own(
-    pick.onDidChangeValue((value) => {
-      if (value === '') return;
-      pick.value = '';
-      const row = pick.items.find((one) => one.letter === value.toUpperCase());
-      // What is no letter of an answer was meant for elsewhere.
-      if (!row) return guard.restart();
-      if (guard.press() && !host.unread()) pick.activeItems = [row];
-    }),
-  );
-  life.own(
-    pick.onDidAccept(() => {
-      const [row] = pick.activeItems;
-      if (!guard.press() || host.unread()) return;
-      if (row?.open) return row.open();
-      const answer = row?.answer;
-      if (answer) settle(() => host.choose(answer));
-    }),
-  );
-  life.own(pick.onDidTriggerButton((button) => buttons.get(button)?.()));
-  life.own(pick.onDidHide(() => settle(() => host.dismissed())));
-  pick.show();
-  return {
-    update: (next, nextTitle) => {
-      pick.title = nextTitle;
-      if (next === shown) return;
-      const before = shown;
-      shown = next;
-      const items = rows();
-      const active = pick.activeItems.flatMap((one) => items.find((other) => sameRow(one, other)) ?? []);
-      pick.items = items;
-      pick.activeItems = active.length > 0 ? active : items.slice(0, 1);
-      if (JSON.stringify(before.options) !== JSON.stringify(next.options) || JSON.stringify(before.detail) !== JSON.stringify(next.detail))
-        guard.restart();
-    },
-    dispose: () => settle(() => {}),
-  };
+export class ApprovalPick implements AskPick {
+  readonly outcome: Promise<PickOutcome>;
+  readonly #life = new Lifetime();
+  readonly #pick = this.#life.own(vscode.window.createQuickPick<Row>());
+  readonly #setting: ApprovalPickSetting;
+  readonly #ports: ApprovalPickPorts;
+  readonly #buttons: ReadonlyMap<vscode.QuickInputButton, Action | 'copy' | 'rules'>;
+  readonly #settled = pendingOutcome();
+  #ask: Approval;
+  #openFile: string | undefined;
+
+  constructor(ask: Approval, title: string, setting: ApprovalPickSetting, ports: ApprovalPickPorts) {
+    this.#ask = ask;
+    this.#setting = setting;
+    this.#ports = ports;
+    this.outcome = this.#settled.promise;
+    const { detail } = ask;
+    this.#openFile = setting.diffOpen && detail.type === 'edit' ? detail.diffs[0]?.path : undefined;
+    this.#buttons = new Map(titleButtons(ask, setting.diffOpen));
+    const pick = this.#pick;
+    pick.title = title;
+    pick.buttons = [...this.#buttons.keys()];
+    pick.keepScrollPosition = true;
+    pick.ignoreFocusOut = true;
+    pick.items = rowsOf(this.#shown());
+    pick.activeItems = pick.items.slice(0, 1);
+    // The hint comes when it holds.
+    const hint = setTimeout(() => {
+      pick.placeholder = vscode.l10n.t('A letter moves, Enter decides. Esc decides nothing.');
+    }, setting.guard.left);
+    this.#life.onEnd(() => clearTimeout(hint));
+    this.#life.own(pick.onDidChangeValue((value) => this.#typed(value)));
+    this.#life.own(pick.onDidAccept(() => this.#accepted()));
+    this.#life.own(pick.onDidTriggerButton((button) => this.#pressed(button)));
+    this.#life.own(pick.onDidHide(() => this.#leave({ how: 'dismissed' })));
+    pick.show();
+  }
+
+  update(ask: Ask, title: string): void {
+    if (this.#life.ended || ask.kind !== 'approval') return;
+    this.#pick.title = title;
+    if (ask === this.#ask) return;
+    const before = this.#ask;
+    this.#ask = ask;
+    this.#draw();
+    if (!sameMeaning(before, ask, this.#setting.cwd)) this.#setting.guard.restart();
+  }
+
+  dispose(): void {
+    this.#leave({ how: 'takenDown' });
+  }
+
+  #shown(): Shown {
+    const { cwd, feedback } = this.#setting;
+    return { ask: this.#ask, cwd, feedback, openFile: this.#openFile };
+  }
+
+  /** The rows anew; the one that was active stays so. */
+  #draw(): void {
+    const pick = this.#pick;
+    const items = rowsOf(this.#shown());
+    const active = pick.activeItems.flatMap((one) => items.find((other) => sameRow(one, other)) ?? []);
+    pick.items = items;
+    pick.activeItems = active.length > 0 ? active : items.slice(0, 1);
+  }
+
+  #leave(outcome: PickOutcome): void {
+    if (this.#life.ended) return;
+    this.#life.dispose();
+    this.#settled.settle(outcome);
+  }
+
+  #typed(value: string): void {
+    if (value === '') return;
+    const { guard } = this.#setting;
+    this.#pick.value = '';
+    const row = this.#pick.items.find((one) => one.letter === value.toUpperCase());
+    // What is no letter of an answer was meant for elsewhere.
+    if (!row) return guard.restart();
+    if (guard.press() && !this.#ports.isNew()) this.#pick.activeItems = [row];
+  }
+
+  #accepted(): void {
+    const [row] = this.#pick.activeItems;
+    if (!this.#setting.guard.press() || this.#ports.isNew()) return;
+    if (row?.action) return this.#act(row.action);
+    if (row?.answer) this.#leave({ how: 'chosen', ask: this.#ask, answer: row.answer });
+  }
+
+  #pressed(button: vscode.QuickInputButton): void {
+    const action = this.#buttons.get(button);
+    if (action === 'rules') return this.#ports.manageRules();
+    if (action === 'copy') return void vscode.env.clipboard.writeText(this.#ask.detail.type === 'command' ? this.#ask.detail.command : '');
+    if (action) this.#act(action);
+  }
+
+  #act(action: Action): void {
+    switch (action.do) {
+      case 'look': {
+        const { path } = action;
+        if (this.#ask.detail.type === 'edit') return this.#leave({ how: 'look', ...(path === undefined ? {} : { path }) });
+        return this.#ports.openText(plainLabel(this.#ask.title), wholeText(this.#ask));
+      }
+      case 'openText':
+        return this.#ports.openText(action.title, action.text);
+      case 'openDiff':
+        this.#openFile = action.path ?? this.#openFile;
+        this.#ports.openDiff(action.path);
+        return this.#draw();
+    }
+  }
 }
 
 function sameRow(one: Row, other: Row): boolean {
   return one.answer?.id === other.answer?.id && one.label === other.label;
 }
 
-function rowsOf(ask: Approval, options: ApprovalPickOptions, host: ApprovalPickHost, look: () => void): readonly Row[] {
-  const { grave, once, answers } = approvalAnswers(ask, options);
+function rowsOf(shown: Shown): readonly Row[] {
+  const { ask } = shown;
+  const { grave, once, answers } = approvalAnswers(ask, shown);
   const { first, more } = firstAnswers(answers);
+  const above = [...(grave || !once || answers[0] !== once ? [lookRow()] : []), ...first.map(answerRow)];
+  const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, above.length));
   return [
-    ...(grave || !once || answers[0] !== once ? [lookRow(ask, look)] : []),
-    ...first.map(answerRow),
+    ...above,
     ...(more.length > 0 ? [separator(vscode.l10n.t('More answers')), ...more.map(answerRow)] : []),
-    ...[ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(ask, detail, options, host)),
-    ...nameRows(ask, host),
+    ...details,
+    ...wordRows(answers, ask),
   ];
 }
 
-function lookRow(ask: Approval, open: () => void): Row {
-  const description = ask.detail.type === 'edit' ? vscode.l10n.t('opens the diff') : vscode.l10n.t('opens the text in an editor');
-  return { label: vscode.l10n.t('Look first'), description, letter: 'L', iconPath: keyIcon('L'), alwaysShow: true, open };
+function lookRow(): Row {
+  return { label: vscode.l10n.t('Look first'), letter: 'L', iconPath: keyIcon('L'), alwaysShow: true, action: { do: 'look' } };
 }
 
 function answerRow(answer: ApprovalAnswer): Row {
-  const { letter, description } = answer;
+  const { letter } = answer;
+  const description = shortDescription(answer);
   return {
     label: plainLabel(answer.label),
     alwaysShow: true,
     answer,
-    ...(description === undefined ? {} : { description: plainLabel(description) }),
+    ...(description === undefined ? {} : { description }),
     ...(letter === undefined ? { iconPath: new vscode.ThemeIcon('blank') } : { letter, iconPath: keyIcon(letter) }),
   };
+}
+
+/** As much of it as stands beside the label; a row cuts its end without a mark. */
+function shortDescription({ label, description }: ApprovalAnswer): string | undefined {
+  if (description === undefined) return undefined;
+  const [row = ''] = commandRows(plainLabel(description), 1, Math.max(16, ROW_WIDTH - 4 - label.length)).rows;
+  return row === plainLabel(description) ? row : `${row.trimEnd()}…`;
+}
+
+/** The agent's own words about its answers, whole, where a row does not hold them. */
+function wordRows(answers: readonly ApprovalAnswer[], ask: Approval): readonly Row[] {
+  const cut = answers.filter((one) => one.description !== undefined && shortDescription(one)?.endsWith('…'));
+  const words = [...cut.map(({ label, description }) => `${label}: ${description}`), ...longNames(ask)];
+  return words.length === 0 ? [] : textRows(words.join('\n'), vscode.l10n.t('Answers'));
 }
 
 function separator(label: string): Row {
   return { label, kind: vscode.QuickPickItemKind.Separator };
 }
 
-/** Where some answers have long names: one row that opens those whole. */
-function nameRows(ask: Approval, host: ApprovalPickHost): readonly Row[] {
-  const names = longNames(ask);
-  if (names.length === 0) return [];
-  const label = vscode.l10n.t('Open the whole names of the answers');
-  const open = () => host.openText(vscode.l10n.t('Answers'), names.map(visibleText).join('\n\n'));
-  return [{ label, iconPath: new vscode.ThemeIcon('go-to-file'), alwaysShow: true, open }];
-}
-
-function titleButtons(
-  ask: Approval,
-  options: ApprovalPickOptions,
-  host: ApprovalPickHost,
-  look: () => void,
-): readonly (readonly [vscode.QuickInputButton, () => void])[] {
-  const { detail } = ask;
-  const button = (icon: string, tooltip: string, run: () => void) => [{ iconPath: new vscode.ThemeIcon(icon), tooltip }, run] as const;
+function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readonly [vscode.QuickInputButton, Action | 'copy' | 'rules'])[] {
+  const button = (icon: string, tooltip: string, action: Action | 'copy' | 'rules') =>
+    [{ iconPath: new vscode.ThemeIcon(icon), tooltip }, action] as const;
+  const look = vscode.l10n.t('Look first');
   return [
-    ...(detail.type === 'edit' && options.diffOpen ? [button('eye', vscode.l10n.t('See the Whole Diff; the Question Waits'), look)] : []),
-    ...(detail.type === 'edit' && !options.diffOpen ? [button('diff', vscode.l10n.t('Open Diff'), () => host.openDiff())] : []),
-    ...(detail.type !== 'edit' ? [button('go-to-file', vscode.l10n.t('Open in Editor'), look)] : []),
-    ...(detail.type === 'command'
-      ? [button('copy', vscode.l10n.t('Copy Command'), () => void vscode.env.clipboard.writeText(detail.command))]
-      : []),
-    button('settings', vscode.l10n.t('Manage Approval Rules'), () => host.manageRules()),
+    ...(detail.type === 'edit' && !diffOpen
+      ? [button('diff', vscode.l10n.t('Open diff'), { do: 'openDiff' })]
+      : [button(detail.type === 'edit' ? 'eye' : 'go-to-file', look, { do: 'look' })]),
+    ...(detail.type === 'command' ? [button('copy', vscode.l10n.t('Copy'), 'copy')] : []),
+    button('settings', vscode.l10n.t('Approval Rules'), 'rules'),
   ];
 }
 
@@ -203,7 +250,7 @@ function wholeText(ask: Approval): string {
 function textOf(detail: ApprovalDetail): string {
   switch (detail.type) {
     case 'command':
-      return detail.cwd === undefined ? detail.command : `${detail.command}\n\n${vscode.l10n.t('in {0}', detail.cwd)}`;
+      return detail.cwd === undefined ? detail.command : `${detail.command}\n\n${vscode.l10n.t('In {0}', detail.cwd)}`;
     case 'edit':
       return detail.diffs.map((diff) => diff.path).join('\n');
     case 'mcp':
@@ -217,36 +264,32 @@ function inputText(input: unknown): string {
   return input === undefined ? '' : (JSON.stringify(input, null, 2) ?? '');
 }
 
-/** What exactly is asked, as far as the title does not say it. */
-function detailRows(ask: Approval, detail: ApprovalDetail, options: ApprovalPickOptions, host: ApprovalPickHost): readonly Row[] {
+/** What exactly is asked, as far as the title does not say it. `above`: rows that stand above. */
+function detailRows({ ask, cwd, openFile }: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
   switch (detail.type) {
     case 'command': {
       const inTitle = detail === ask.detail && fitsTitle(detail.command);
-      const place = detail.cwd === undefined || detail.cwd === options.cwd ? [] : [plainRow(vscode.l10n.t('in {0}', detail.cwd))];
-      if (inTitle) return place.length > 0 ? [separator(vscode.l10n.t('Folder')), ...place] : [];
-      return [
-        ...textRows(detail.command, vscode.l10n.t('Command'), () => host.openText(vscode.l10n.t('Command'), detail.command)),
-        ...place,
-      ];
+      const place = detail.cwd === undefined || detail.cwd === cwd ? [] : [plainRow(vscode.l10n.t('In {0}', detail.cwd))];
+      if (inTitle) return place.length > 0 ? [separator(''), ...place] : [];
+      return [...textRows(detail.command, ''), ...place];
     }
     case 'edit': {
       const files = byPath(shownDiffs(ask, detail.diffs));
+      const heading = ask.revised ? vscode.l10n.t('edited by you') : '';
       const [only] = files;
-      if (only && files.length === 1) return lineRows(only.diffs, options.diffOpen, ask.revised !== undefined);
-      return [
-        separator(vscode.l10n.t('Files')),
-        ...files.slice(0, MOST_FILES).map((file) => fileRow(file, host)),
-        ...moreFiles(files, host),
-      ];
+      if (only && files.length === 1) return changeRows(only, openFile !== undefined, heading, above);
+      const open = files.find((file) => file.path === openFile);
+      const names = [...files.slice(0, MOST_FILES).map(fileRow), ...moreFiles(files)];
+      const changes = open ? changeRows(open, true, fileLabel(open.path), above + names.length) : [];
+      return [separator(heading), ...names, ...changes];
     }
     case 'mcp': {
       const input = inputText(detail.input);
-      return input === '' ? [] : textRows(input, vscode.l10n.t('Input'), () => host.openText(ask.title, input));
+      return input === '' ? [] : textRows(input, '');
     }
     case 'text': {
-      const said = (detail.markdown ? plainMarkdown(detail.text) : detail.text).trim();
-      if (said === '' || said === ask.title.trim()) return [];
-      return textRows(said, vscode.l10n.t('Request'), () => host.openText(ask.title, said));
+      const text = (detail.markdown ? plainMarkdown(detail.text) : detail.text).trim();
+      return text === '' || text === ask.title.trim() ? [] : textRows(text, '');
     }
   }
 }
@@ -257,14 +300,17 @@ export function fitsTitle(command: string): boolean {
   return text.length <= 160 && !text.includes('\n');
 }
 
-function fileRow({ path, diffs }: ChangedFile, host: ApprovalPickHost): Row {
-  const { counts } = changeSummary(diffs);
+function fileLabel(path: string): string {
+  return plainLabel(vscode.workspace.asRelativePath(path));
+}
+
+function fileRow({ path, diffs }: ChangedFile): Row {
   return {
-    label: plainLabel(vscode.workspace.asRelativePath(path)),
-    description: [fate(diffs), counts, unplacedNote(diffs)].filter(Boolean).join(' · '),
+    label: fileLabel(path),
+    description: [fate(diffs), changeAmount(diffs), unplacedNote(diffs)].filter(Boolean).join(' · '),
     iconPath: new vscode.ThemeIcon('diff'),
     alwaysShow: true,
-    open: () => host.openDiff(path),
+    action: { do: 'openDiff', path },
   };
 }
 
@@ -272,30 +318,27 @@ function unplacedNote(diffs: readonly Diff[]): string {
   return isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : '';
 }
 
-function moreFiles(files: readonly ChangedFile[], host: ApprovalPickHost): readonly Row[] {
+function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
   if (files.length <= MOST_FILES) return [];
-  const list = () =>
-    files.map(({ path, diffs }) =>
-      [vscode.workspace.asRelativePath(path), fate(diffs), changeSummary(diffs).counts].filter(Boolean).join('  '),
-    );
-  const open = () => host.openText(vscode.l10n.t('Files'), list().join('\n'));
-  const label = vscode.l10n.t('{0} more files: open the list', files.length - MOST_FILES);
-  return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, open }];
+  const line = ({ path, diffs }: ChangedFile) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
+  const label = vscode.l10n.t('{0} more files', files.length - MOST_FILES);
+  const action: Action = { do: 'openText', title: label, text: files.map(line).join('\n') };
+  return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
-/** The changed lines, where the diff beside does not show them for certain. */
-function lineRows(diffs: readonly Diff[], diffOpen: boolean, edited: boolean): readonly Row[] {
-  const heading = edited ? vscode.l10n.t('Changes, edited by you') : vscode.l10n.t('Changes');
-  const note = unplacedNote(diffs) || (fileBecomes(diffs) === 'deleted' ? vscode.l10n.t('the whole file is deleted') : '');
+/** The changed lines of one file that its diff does not show for certain, because there is none or because the pick lies over them. */
+function changeRows({ path, diffs }: ChangedFile, diffOpen: boolean, heading: string, above: number): readonly Row[] {
+  const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = diffs
     .filter((diff) => !diff.summary)
     .flatMap((diff) => hunksOf(diff).hunks.flat())
     .filter((line) => line.sign !== ' ');
-  const from = Math.min(...lines.map((line) => line.after ?? line.before ?? 0));
-  const hidden = !diffOpen || from < UNDER_PICK;
-  const rows = hidden ? lines.filter((line) => line.text.trim() !== '').slice(0, MOST_LINES) : [];
+  const count = diffOpen ? linesUnderPick(lines, above + summaries.length) : MOST_LINES;
+  const rows = lines.slice(0, count);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
+  const more = lines.length - rows.length;
+  const action: Action = { do: 'look', path };
   return [
     separator(heading),
     ...(note === '' ? [] : [plainRow(note)]),
@@ -306,8 +349,8 @@ function lineRows(diffs: readonly Diff[], diffOpen: boolean, edited: boolean): r
       const row = plainRow(`${line.sign === '+' ? '+' : '−'} ${line.text.slice(0, 200)}`);
       return firstOfRun ? { ...row, description: vscode.l10n.t('line {0}', number) } : row;
     }),
-    ...(rows.length > 0 && lines.length > rows.length
-      ? [plainRow(vscode.l10n.t('{0} more lines in the diff', lines.length - rows.length))]
+    ...(rows.length > 0 && more > 0
+      ? [{ ...plainRow(vscode.l10n.t('Show {0} more lines', more)), iconPath: new vscode.ThemeIcon('ellipsis'), action }]
       : []),
   ];
 }
@@ -321,15 +364,16 @@ function plainRow(text: string): Row {
 function fate(diffs: readonly Diff[]): string {
   const becomes = fileBecomes(diffs);
   if (becomes === 'changed') return '';
-  return becomes === 'deleted' ? vscode.l10n.t('deleted') : vscode.l10n.t('new file');
+  return becomes === 'deleted' ? vscode.l10n.t('deleted') : vscode.l10n.t('new');
 }
 
-function textRows(text: string, heading: string, open: () => void): readonly Row[] {
+function textRows(text: string, heading: string): readonly Row[] {
   const { rows, more } = commandRows(text, MOST_LINES);
   const lines: Row[] = rows.map((label) => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }));
   if (more > 0) {
-    const label = vscode.l10n.t('{0} more lines: open the whole text', more);
-    lines.push({ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, open });
+    const label = vscode.l10n.t('Show {0} more lines', more);
+    const action: Action = { do: 'openText', title: heading === '' ? label : heading, text: visibleText(text) };
+    lines.push({ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action });
   }
   return [separator(heading), ...lines];
 }

@@ -1,16 +1,19 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { HostedSession, SessionHost } from '../../live/surface.ts';
-import { type ApprovalAnswer, approvalAnswers } from '../../session/approvalAnswers.ts';
+import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
 import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, Option, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
+import type { Change } from '../../session/store.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { fitsTitle, pickTitle, showApproval } from './approvalPick.ts';
+import { ApprovalPick, fitsTitle, pickTitle } from './approvalPick.ts';
+import type { AskPick, PickOutcome } from './askPick.ts';
 import { ClickGuard } from './clickGuard.ts';
+import { FocusReturn } from './focusReturn.ts';
 import { KeyGuard } from './keyGuard.ts';
-import { type QuestionProgress, showQuestion } from './questionPick.ts';
+import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
 import { plainLabel } from './rowText.ts';
 
@@ -47,26 +50,17 @@ export class Approvals implements Disposable {
   readonly #deps: ApprovalsDeps;
   readonly #life = new Lifetime();
   readonly #queue = new AskQueue();
-  readonly #unread = new ClickGuard();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clicks = new ClickGuard();
+  readonly #focus = new FocusReturn();
   readonly #progress = new Map<AskKey, QuestionProgress>();
-  #view: { readonly key: AskKey; readonly pick: Disposable; readonly update: (ask: Ask, title: string) => void } | undefined;
-  #back: (() => Promise<void>) | undefined;
-  /** The way back from the pick that has just left without an answer. */
-  #aside: (() => Promise<void>) | undefined;
-  /** The keyboard is on its way back; a pick that came now would lose it. */
-  #returning = false;
-  /** Words are being typed for this one; its pick is away meanwhile. */
+  #timer: NodeJS.Timeout | undefined;
+  #view: { readonly key: AskKey; readonly pick: AskPick } | undefined;
+  /** Feedback is being typed for this one; its pick is away meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
-    this.#life.own(
-      deps.host.onChange((sessionId, { event, before, now }) => {
-        this.#unread.heard(sessionId, event);
-        if (before.asks !== now.asks || event.type === 'title.set') this.refresh();
-      }),
-    );
+    this.#life.own(deps.host.onChange((sessionId, change) => this.#changed(sessionId, change)));
     this.#life.own(deps.host.onSessions(() => this.refresh()));
     this.#life.own(deps.inputs.onFree(() => this.refresh()));
     this.#life.onEnd(() => clearTimeout(this.#timer));
@@ -96,20 +90,20 @@ export class Approvals implements Disposable {
   /** An answer given elsewhere, in the chat: what the user changed in the diff goes with it too. */
   answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
     const found = this.#find(sessionId, askId);
-    if (found && !this.#unread.has(keyOfOpen(found))) void this.#answer(found, answer);
+    if (found && this.#counts(found)) void this.#answer(found, answer);
   }
 
-  /** Esc has closed the pick: the user goes on where they were, not in the text that was opened beside it. */
+  /** Esc has closed the pick: the user continues where they were, not in the text that was opened beside it. */
   async setAside(): Promise<void> {
-    const back = this.#aside;
-    this.#aside = undefined;
-    if (back) await this.#return(back);
+    if (this.#view || this.#life.ended) return;
+    await this.#focus.goBack('aside');
+    this.refresh();
   }
 
   /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
     const found = this.#find(sessionId, askId);
-    if (found?.ask.kind !== 'approval' || this.#unread.has(keyOfOpen(found))) return false;
+    if (found?.ask.kind !== 'approval' || !this.#counts(found)) return false;
     const { once, reject } = this.#answersTo(sessionId, found.ask);
     const answer = how === 'accept' ? once : reject;
     if (answer?.does.kind !== 'option') return false;
@@ -117,13 +111,14 @@ export class Approvals implements Disposable {
     return true;
   }
 
-  /** Asks for words and rejects with them. False when the agent takes none. */
+  /** Asks for feedback and rejects with it. False when the agent takes none. */
   async rejectWithFeedback(sessionId: SessionId, askId: AskId): Promise<boolean> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval') return false;
     const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'feedback');
     if (answer?.does.kind !== 'feedback') return false;
     await this.#rejectWithWords(found, found.ask, answer.does.option);
+    await this.#goBack();
     return true;
   }
 
@@ -136,7 +131,7 @@ export class Approvals implements Disposable {
   /** Allows an open approval once, and what its suggested rule covers for the rest of the session. */
   async allowForSession(sessionId: SessionId, askId: AskId): Promise<void> {
     const found = this.#find(sessionId, askId);
-    if (found?.ask.kind !== 'approval' || this.#unread.has(keyOfOpen(found))) return;
+    if (found?.ask.kind !== 'approval' || !this.#counts(found)) return;
     const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'session');
     if (answer) await this.#choose(found, found.ask, answer);
   }
@@ -161,9 +156,9 @@ export class Approvals implements Disposable {
     const key = next && keyOfOpen(next);
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
-    if (this.#view) return this.#view.update(next.ask, this.#titleOf(next));
+    if (this.#view) return this.#view.pick.update(next.ask, this.#titleOf(next));
     // One of our own inputs is open: this one waits, it does not close what the user is doing.
-    if (this.#deps.inputs.busy || this.#returning) return;
+    if (this.#deps.inputs.busy || this.#focus.returning) return;
     const rest = this.#queue.isWanted(next) ? 0 : this.#deps.idleIn();
     if (rest > 0) this.#later(rest);
     else this.#put(next, key);
@@ -178,10 +173,23 @@ export class Approvals implements Disposable {
     this.#timer = setTimeout(() => this.refresh(), rest);
   }
 
+  #changed(sessionId: SessionId, { event, before, now }: Change): void {
+    this.#clicks.heard(sessionId, event);
+    if (before.asks === now.asks && event.type !== 'title.set') return;
+    // A rule answers right after the ask has opened: what it answers never comes up.
+    if (event.type === 'ask.opened') setImmediate(() => this.refresh());
+    else this.refresh();
+  }
+
+  /** False while a press was meant for the question that stood in its place. */
+  #counts(one: OpenAsk): boolean {
+    return !this.#clicks.has(keyOfOpen(one));
+  }
+
   #takeDown(): void {
     const view = this.#view;
     this.#left();
-    this.#back = undefined;
+    this.#focus.forget();
     view?.pick.dispose();
   }
 
@@ -193,58 +201,39 @@ export class Approvals implements Disposable {
 
   #put(one: OpenAsk, key: AskKey): void {
     this.#queue.show(one);
-    const { ask, sessionId } = one;
-    this.#back ??= this.#deps.restoreFocus();
-    this.#aside = undefined;
+    this.#focus.leave(this.#deps.restoreFocus);
     this.#deps.shown(true);
-    const host = {
-      answer: (answer: Answer) => {
-        this.#left();
-        void this.#answer(one, answer).then(() => this.#goBack());
-      },
-      // Whoever opens something else over it is there by now.
-      dismissed: () => {
-        this.#left();
-        this.#aside = this.#back;
-        this.#back = undefined;
-        this.#queue.dismissed();
-      },
-      openText: this.#deps.openText,
-      unread: () => this.#unread.has(key),
-    };
+    const pick = this.#pickFor(one, key);
+    this.#view = { key, pick };
+    void pick.outcome.then((outcome) => this.#settle(one, pick, outcome));
+  }
+
+  #pickFor(one: OpenAsk, key: AskKey): AskPick {
+    const { ask, sessionId } = one;
     const title = this.#titleOf(one);
-    if (ask.kind === 'question') {
-      const pick = showQuestion(ask, title, this.#progressOf(key), host);
-      this.#view = { key, pick, update: (_, next) => pick.setTitle(next) };
-      return;
-    }
+    if (ask.kind === 'question') return new QuestionPick(ask, title, this.#progressOf(key), this.#deps.openText);
     const diffOpen = this.#opensDiff(ask);
     if (diffOpen) this.#deps.openDiff(sessionId, ask.id);
-    const pick = showApproval(
-      ask,
-      title,
-      {
-        cwd: this.#cwdOf(sessionId),
-        feedback: this.#offersFeedback(sessionId),
-        diffOpen,
-        guard: new KeyGuard(this.#deps.quiet),
-      },
-      {
-        ...host,
-        choose: (answer) => {
-          this.#left();
-          void this.#choose(one, ask, answer).then(() => this.#goBack());
-        },
-        openDiff: (path) => this.#deps.openDiff(sessionId, ask.id, path),
-        lookAtDiff: () => {
-          host.dismissed();
-          this.#deps.openDiff(sessionId, ask.id);
-          void this.setAside();
-        },
-        manageRules: this.#deps.manageRules,
-      },
-    );
-    this.#view = { key, pick, update: (now, next) => now.kind === 'approval' && pick.update(now, next) };
+    const { openDiff, openText, manageRules, quiet } = this.#deps;
+    const setting = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen, guard: new KeyGuard(quiet) };
+    const clicks = this.#clicks;
+    const isNew = () => clicks.has(key);
+    return new ApprovalPick(ask, title, setting, { isNew, openDiff: (path) => openDiff(sessionId, ask.id, path), openText, manageRules });
+  }
+
+  async #settle(one: OpenAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {
+    if (outcome.how === 'takenDown' || this.#life.ended) return;
+    if (this.#view?.pick === pick) this.#left();
+    if (outcome.how === 'answered') await this.#answer(one, outcome.answer);
+    else if (outcome.how === 'chosen') await this.#choose(one, outcome.ask, outcome.answer);
+    else {
+      this.#focus.setAside();
+      this.#queue.dismissed();
+      if (outcome.how === 'dismissed') return;
+      this.#deps.openDiff(one.sessionId, one.ask.id, outcome.path);
+      return this.setAside();
+    }
+    await this.#goBack();
   }
 
   #opensDiff(ask: Ask): boolean {
@@ -260,7 +249,7 @@ export class Approvals implements Disposable {
     }
   }
 
-  #answersTo(sessionId: SessionId, ask: Approval): ReturnType<typeof approvalAnswers> {
+  #answersTo(sessionId: SessionId, ask: Approval): ApprovalAnswers {
     return approvalAnswers(ask, { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId) });
   }
 
@@ -295,32 +284,20 @@ export class Approvals implements Disposable {
     this.#feedback = { key, stop };
     const feedback = await this.#deps.inputs.input({
       title: this.#titleOf(one),
-      prompt: vscode.l10n.t('What should the agent do instead? It is told together with the rejection.'),
+      prompt: vscode.l10n.t('What should the agent do instead?'),
       signal: stop.signal,
-      check: (text) => (text.trim() ? undefined : vscode.l10n.t('Type something, or press Esc to go back.')),
+      check: (text) => (text.trim() ? undefined : vscode.l10n.t('An answer is needed.')),
     });
     this.#feedback = undefined;
     if (this.#life.ended || stop.signal.aborted) return;
     if (feedback === undefined) this.show(one.sessionId, ask.id);
-    else {
-      await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
-      await this.#goBack();
-    }
+    else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
   }
 
-  /** After an answer in a pick the user goes on where they were, unless the next pick is there. */
+  /** After an answer in a pick the user continues where they were, unless the next pick is there. */
   async #goBack(): Promise<void> {
-    const back = this.#back;
-    if (!back || this.#view) return;
-    this.#back = undefined;
-    await this.#return(back);
-  }
-
-  async #return(back: () => Promise<void>): Promise<void> {
     if (this.#view || this.#life.ended) return;
-    this.#returning = true;
-    await back();
-    this.#returning = false;
+    await this.#focus.goBack('pick');
     this.refresh();
   }
 
@@ -347,7 +324,7 @@ export class Approvals implements Disposable {
 
   #openAsks(): readonly OpenAsk[] {
     return this.#deps.host.all.flatMap((sessionId) =>
-      (this.#deps.host.get(sessionId)?.store.now.asks ?? []).map((ask) => ({ sessionId, ask })),
+      (this.#deps.host.get(sessionId)?.store.now.asks ?? []).flatMap((ask) => (isRuled(ask) ? [] : [{ sessionId, ask }])),
     );
   }
 
@@ -372,7 +349,7 @@ export class Approvals implements Disposable {
       ask.until === undefined
         ? undefined
         : new Date(ask.until).toLocaleTimeString(vscode.env.language, { hour: '2-digit', minute: '2-digit' });
-    const text = clock === undefined ? asked : vscode.l10n.t('{0} — refused at {1} if nobody answers', asked, clock);
+    const text = clock === undefined ? asked : vscode.l10n.t('{0} (expires {1})', asked, clock);
     return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
   }
 
@@ -385,6 +362,11 @@ export class Approvals implements Disposable {
     const heading = plainLabel(amount === undefined ? what : `${what} (${amount})`);
     return [asker, pickTitle(ask, session.store.now.cwd, heading)].filter(Boolean).join(' · ');
   }
+}
+
+/** A rule has answered; the agent has not taken it yet. */
+function isRuled({ decision }: Ask): boolean {
+  return decision?.kind === 'approval' && decision.by === 'rule';
 }
 
 function askerOf(session: HostedSession | undefined, ask: Ask, several: boolean): string {

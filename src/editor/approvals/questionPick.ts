@@ -1,20 +1,13 @@
 import * as vscode from 'vscode';
-import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import { Lifetime } from '../../base/lifetime.ts';
+import { problemText } from '../../session/fields.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Field, Question } from '../../session/model.ts';
-import { choicePick, choicesOf } from './choicePick.ts';
-import { fieldMessage } from './fieldTexts.ts';
+import type { Ask, Field, Question } from '../../session/model.ts';
+import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type ChoiceEvent, ChoicePick, choicesOf } from './choicePick.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 
-export interface QuestionPickHost {
-  answer(answer: Answer): void;
-  dismissed(): void;
-  openText(title: string, text: string): void;
-}
-export interface QuestionView extends Disposable {
-  setTitle(title: string): void;
-}
 /** What has been answered so far; outlives a dismissal, so that nothing typed is lost. */
 export interface QuestionProgress {
   step: number;
@@ -22,134 +15,157 @@ export interface QuestionProgress {
   /** Free text under way, per field. */
   readonly drafts: Map<string, string>;
 }
+type Input = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
 /** A question as native inputs, one field after another with a way back. Closing one of them answers nothing. */
-export function showQuestion(ask: Question, title: string, progress: QuestionProgress, host: QuestionPickHost): QuestionView {
-  const outer = new Lifetime();
-  // A question without fields is one to go on from; it is not answered for the user.
-  const fields: readonly Field[] =
-    ask.fields.length > 0 ? ask.fields : [{ id: '', label: ask.title, choices: [{ label: vscode.l10n.t('Continue') }] }];
-  let shownTitle = title;
-  let step: { readonly input: vscode.QuickInput; readonly life: Lifetime } | undefined;
+export class QuestionPick implements AskPick {
+  readonly outcome: Promise<PickOutcome>;
+  readonly #ask: Question;
+  readonly #fields: readonly Field[];
+  readonly #progress: QuestionProgress;
+  readonly #openText: (title: string, text: string) => void;
+  readonly #settled = pendingOutcome();
+  #title: string;
+  /** The input on the screen; absent once the question has left. */
+  #step: { readonly input: Input; readonly life: Lifetime } | undefined;
 
-  const close = () => {
-    const closing = step;
-    step = undefined;
+  constructor(ask: Question, title: string, progress: QuestionProgress, openText: (title: string, text: string) => void) {
+    this.outcome = this.#settled.promise;
+    this.#ask = ask;
+    // A question without fields is one to continue from; it is not answered for the user.
+    this.#fields = ask.fields.length > 0 ? ask.fields : [{ id: '', label: ask.title, choices: [{ label: vscode.l10n.t('Continue') }] }];
+    this.#progress = progress;
+    this.#openText = openText;
+    this.#title = title;
+    this.#go(Math.min(progress.step, this.#fields.length - 1));
+  }
+
+  update(_: Ask, title: string): void {
+    this.#title = title;
+    const field = this.#fields[this.#progress.step];
+    if (this.#step && field) this.#step.input.title = this.#titleFor(field);
+  }
+
+  dispose(): void {
+    this.#leave({ how: 'takenDown' });
+  }
+
+  #leave(outcome: PickOutcome): void {
+    this.#close();
+    this.#settled.settle(outcome);
+  }
+
+  #close(): void {
+    const closing = this.#step;
+    this.#step = undefined;
     closing?.life.dispose();
-  };
-  const finish = (run: () => void) => {
-    if (outer.ended) return;
-    outer.dispose();
-    close();
-    run();
-  };
-  const go = (to: number, free = false) => {
-    close();
-    const field = fields[to];
+  }
+
+  /** `free`: a box for an answer in the user's own words, where the field has choices. */
+  #go(to: number, free = false): void {
+    this.#close();
+    const field = this.#fields[to];
     if (!field) {
-      const values = Object.fromEntries(ask.fields.map((one) => [one.id, [...(progress.values.get(one.id) ?? [])]]));
-      return finish(() => host.answer({ kind: 'fields', values }));
+      const values = Object.fromEntries(this.#ask.fields.map((one) => [one.id, [...(this.#progress.values.get(one.id) ?? [])]]));
+      return this.#leave({ how: 'answered', answer: { kind: 'fields', values } });
     }
-    progress.step = to;
+    this.#progress.step = to;
     const life = new Lifetime();
     const asText = free || choicesOf(field).length === 0;
-    const input = asText ? textStep(field, life, free) : choiceStep(field, life);
-    step = { input, life };
-    input.title = titleFor(field);
+    const input = asText ? this.#textStep(field, life, free) : this.#choiceStep(field, life);
+    this.#step = { input, life };
+    input.title = this.#titleFor(field);
     input.ignoreFocusOut = true;
-    if (fields.length > 1) {
+    if (this.#fields.length > 1) {
       input.step = to + 1;
-      input.totalSteps = fields.length;
+      input.totalSteps = this.#fields.length;
     }
-    life.own(
-      input.onDidHide(() => {
-        if (step?.input === input) finish(() => host.dismissed());
-      }),
-    );
+    life.own(input.onDidHide(() => this.#step?.input === input && this.#leave({ how: 'dismissed' })));
     input.show();
-  };
-  const titleFor = (field: Field) => (field.label === ask.title ? shownTitle : `${shownTitle} — ${plainLabel(field.label)}`);
-  const openWhole = (field: Field) => host.openText(ask.title, [field.label, field.body].filter(Boolean).join('\n\n'));
-  const take = (field: Field, values: readonly string[]) => {
-    progress.values.set(field.id, values);
-    progress.drafts.delete(field.id);
-    go(progress.step + 1);
-  };
+  }
 
-  /** Buttons of the title, each with what it does; the ways out that are no answer to the field. */
-  const buttonsFor = (
-    field: Field,
-    life: Lifetime,
-    input: vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox,
-    back: (() => void) | undefined,
-  ) => {
+  #titleFor(field: Field): string {
+    return field.label === this.#ask.title ? this.#title : `${this.#title} — ${plainLabel(field.label)}`;
+  }
+
+  #openWhole(field: Field): void {
+    this.#openText(this.#ask.title, [field.label, field.body].filter(Boolean).join('\n\n'));
+  }
+
+  #take(field: Field, values: readonly string[]): void {
+    this.#progress.values.set(field.id, values);
+    this.#progress.drafts.delete(field.id);
+    this.#go(this.#progress.step + 1);
+  }
+
+  /** Buttons of the title: the way back, and the ways out that are no answer to the field. */
+  #addButtons(field: Field, life: Lifetime, input: Input, back: (() => void) | undefined): void {
     const actions = new Map<vscode.QuickInputButton, () => void>();
     const add = (icon: string, tooltip: string, run: () => void) => actions.set({ iconPath: new vscode.ThemeIcon(icon), tooltip }, run);
+    const answer = (given: Answer) => this.#leave({ how: 'answered', answer: given });
     if (back) actions.set(vscode.QuickInputButtons.Back, back);
-    if (questionRows(field).rows.length > 0) add('info', vscode.l10n.t('Show the whole text'), () => openWhole(field));
-    const { refusal } = ask;
-    if (refusal !== undefined) {
-      add('close', vscode.l10n.t('Decline'), () => finish(() => host.answer({ kind: 'option', optionId: refusal })));
-    }
-    add('circle-slash', vscode.l10n.t('Do not answer'), () => finish(() => host.answer({ kind: 'cancelled' })));
+    if (questionRows(field).rows.length > 0) add('info', vscode.l10n.t('Look first'), () => this.#openWhole(field));
+    const { refusal } = this.#ask;
+    if (refusal !== undefined) add('close', vscode.l10n.t('Decline'), () => answer({ kind: 'option', optionId: refusal }));
+    add('circle-slash', vscode.l10n.t('Do not answer'), () => answer({ kind: 'cancelled' }));
     input.buttons = [...actions.keys()];
     life.own(input.onDidTriggerButton((button) => actions.get(button)?.()));
-  };
+  }
 
-  const textStep = (field: Field, life: Lifetime, asOther: boolean): vscode.InputBox => {
+  #textStep(field: Field, life: Lifetime, asOther: boolean): vscode.InputBox {
+    const { values, drafts, step } = this.#progress;
     const box = life.own(vscode.window.createInputBox());
     box.prompt = [field.label, withoutMarks(field.body ?? '')].filter(Boolean).join(' — ');
     box.placeholder = field.freeLabel;
     box.password = field.kind === 'secret';
-    box.value = progress.drafts.get(field.id) ?? (asOther ? '' : ((progress.values.get(field.id) ?? field.initial)?.[0] ?? ''));
-    const back = asOther ? () => go(progress.step) : progress.step > 0 ? () => go(progress.step - 1) : undefined;
-    buttonsFor(field, life, box, back);
+    box.value = drafts.get(field.id) ?? (asOther ? '' : ((values.get(field.id) ?? field.initial)?.[0] ?? ''));
+    this.#addButtons(field, life, box, asOther ? () => this.#go(step) : step > 0 ? () => this.#go(step - 1) : undefined);
     life.own(
       box.onDidChangeValue((value) => {
-        progress.drafts.set(field.id, value);
+        drafts.set(field.id, value);
         box.validationMessage = undefined;
       }),
     );
     life.own(
       box.onDidAccept(() => {
-        const values = box.value === '' ? [] : [box.value];
-        const problem = fieldMessage(asOther ? { id: field.id, label: field.label } : field, asOther ? [box.value] : values);
-        if (problem === undefined) take(field, values);
+        const given = box.value === '' ? [] : [box.value];
+        const problem = asOther ? problemText({ id: field.id, label: field.label }, [box.value]) : problemText(field, given);
+        if (problem === undefined) this.#take(field, given);
         else box.validationMessage = problem;
       }),
     );
     return box;
-  };
+  }
 
-  const choiceStep = (field: Field, life: Lifetime): vscode.QuickInput => {
-    const given = { chosen: progress.values.get(field.id) ?? field.initial ?? [], draft: progress.drafts.get(field.id) ?? '' };
-    const pick = choicePick(field, given, life, {
-      take: (values) => {
-        const problem = fieldMessage(field, values);
-        if (problem === undefined) take(field, values);
-        else pick.title = `${titleFor(field)} — ${problem}`;
-      },
-      draft: (text) => progress.drafts.set(field.id, text),
-      other: () => go(progress.step, true),
-      openText: () => openWhole(field),
-    });
-    // What was wrong has been looked at.
+  #choiceStep(field: Field, life: Lifetime): Input {
+    const { values, drafts, step } = this.#progress;
+    const given = { chosen: values.get(field.id) ?? field.initial ?? [], draft: drafts.get(field.id) ?? '' };
+    const pick = life.own(new ChoicePick(field, given));
+    life.own(pick.onEvent((event) => this.#choiceEvent(field, event)));
+    // The user has seen what was wrong.
     life.own(
-      pick.onDidChangeSelection(() => {
-        pick.title = titleFor(field);
+      pick.input.onDidChangeSelection(() => {
+        pick.input.title = this.#titleFor(field);
       }),
     );
-    buttonsFor(field, life, pick, progress.step > 0 ? () => go(progress.step - 1) : undefined);
-    return pick;
-  };
+    this.#addButtons(field, life, pick.input, step > 0 ? () => this.#go(step - 1) : undefined);
+    return pick.input;
+  }
 
-  go(Math.min(progress.step, fields.length - 1));
-  return {
-    setTitle: (next) => {
-      shownTitle = next;
-      const field = fields[progress.step];
-      if (step && field) step.input.title = titleFor(field);
-    },
-    dispose: () => finish(() => {}),
-  };
+  #choiceEvent(field: Field, event: ChoiceEvent): void {
+    switch (event.type) {
+      case 'draft':
+        this.#progress.drafts.set(field.id, event.text);
+        return;
+      case 'other':
+        return this.#go(this.#progress.step, true);
+      case 'openText':
+        return this.#openWhole(field);
+      case 'take': {
+        const problem = problemText(field, event.values);
+        if (problem === undefined) return this.#take(field, event.values);
+        if (this.#step) this.#step.input.title = `${this.#titleFor(field)} — ${problem}`;
+      }
+    }
+  }
 }

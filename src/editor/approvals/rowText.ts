@@ -10,7 +10,7 @@ function exact(text: string): string {
 }
 
 /** A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit. */
-export function commandRows(command: string, most = 8, width = WIDTH): { readonly rows: readonly string[]; readonly more: number } {
+export function commandRows(command: string, most = 8, width = ROW_WIDTH): { readonly rows: readonly string[]; readonly more: number } {
   const lines = command.replace(/\r\n/g, '\n').split('\n');
   while (lines.length > 1 && lines.at(-1) === '') lines.pop();
   const rows = lines.flatMap((line) => cut(exact(line).replaceAll('↪', writtenOut('↪')), width));
@@ -18,7 +18,7 @@ export function commandRows(command: string, most = 8, width = WIDTH): { readonl
 }
 
 /** What a quick-pick of 600 pixels shows of a row before it cuts its end, in small letters of the editor's font. */
-const WIDTH = 64;
+export const ROW_WIDTH = 64;
 
 /** Says that a row goes on from the one before: a line of the text would begin without it. */
 const GOES_ON = '↪ ';

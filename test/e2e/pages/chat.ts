@@ -1,7 +1,12 @@
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import type { Theme } from '../../workbench/settings.ts';
 
-const bodyClass: Readonly<Record<Theme, string>> = { dark: 'vscode-dark', light: 'vscode-light', contrast: 'vscode-high-contrast' };
+const bodyClass: Readonly<Record<Theme, string>> = {
+  dark: 'vscode-dark',
+  light: 'vscode-light',
+  contrast: 'vscode-high-contrast:not(.vscode-high-contrast-light)',
+  contrastLight: 'vscode-high-contrast-light',
+};
 
 /** The chat view. Its document lives two frames deep. */
 export class Chat {

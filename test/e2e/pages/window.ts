@@ -79,8 +79,8 @@ export class Window {
 
   async theme(theme: Theme): Promise<void> {
     await this.page.emulateMedia({
-      colorScheme: theme === 'light' ? 'light' : 'dark',
-      forcedColors: theme === 'contrast' ? 'active' : 'none',
+      colorScheme: theme === 'light' || theme === 'contrastLight' ? 'light' : 'dark',
+      forcedColors: theme.startsWith('contrast') ? 'active' : 'none',
     });
     await this.page.locator(`.monaco-workbench.${themes[theme].mark}`).waitFor();
   }

@@ -1,0 +1,45 @@
+type WayBack = () => Promise<void>;
+
+/** Where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
+export class FocusReturn {
+  #state:
+    | { readonly at: 'home' }
+    /** A pick has the keyboard, or an answer is under way. */
+    | { readonly at: 'pick'; readonly back: WayBack | undefined }
+    /** The pick has left without an answer; only Esc leads back from there. */
+    | { readonly at: 'aside'; readonly back: WayBack | undefined }
+    /** On its way: a pick that came up now would lose the keyboard. */
+    | { readonly at: 'returning' } = { at: 'home' };
+
+  get returning(): boolean {
+    return this.#state.at === 'returning';
+  }
+
+  /** A pick comes up. `origin` says where the keyboard is, unless a pick before it has taken it from there. */
+  leave(origin: () => WayBack | undefined): void {
+    if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };
+  }
+
+  /** The pick has left without an answer: who opened something else over it is there by now. */
+  setAside(): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'aside', back: this.#state.back };
+  }
+
+  /** The pick was taken away: the keyboard stays where it is. */
+  forget(): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'home' };
+  }
+
+  /** Goes back from where the keyboard is: after an answer, or after Esc. Settles when it is there. */
+  async goBack(from: 'pick' | 'aside'): Promise<void> {
+    if (this.#state.at !== from) return;
+    const { back } = this.#state;
+    if (!back) {
+      this.#state = { at: 'home' };
+      return;
+    }
+    this.#state = { at: 'returning' };
+    await back();
+    this.#state = { at: 'home' };
+  }
+}
