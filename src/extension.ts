@@ -158,7 +158,13 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
 function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): void {
   const { sessions, agents, log } = core;
   const { approvals, chat, panels, starter, typing } = surfaces;
-  const commands = commandTable({ ...core, ...surfaces, extensionId: context.extension.id, newId: randomUUID });
+  const commands = commandTable({
+    ...core,
+    ...surfaces,
+    extensionId: context.extension.id,
+    hostPlaces: { data: path.join(context.globalStorageUri.fsPath, 'host'), extensionPath: context.extensionPath },
+    newId: randomUUID,
+  });
   life.own(registerCommands(commands, log));
   const terminals = life.own(new TerminalPanel(sessions));
   const link: Parameters<typeof chat.serve>[0] = {

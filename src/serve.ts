@@ -19,10 +19,12 @@ import { isLoopback, listen, type Place } from './serve/listen.ts';
 
 const USAGE = `usage: parley serve [--port N | --socket PATH] [--host ADDRESS] [--profile FILE] [--data DIR]
 Serves agent sessions over the Agent Host Protocol. --profile names a JSON file with a list like the setting "parley.agents";
-without it the bundled agent is served. The token is made for each start, or taken from PARLEY_HOST_TOKEN.`;
+without it the bundled agent is served. The token is made once for each --data folder, or taken from PARLEY_HOST_TOKEN.`;
 
 interface Options {
   readonly place: Place;
+  /** No port was asked for: any will do when the one of the last run is taken. */
+  readonly isPortFree: boolean;
   readonly profiles: readonly Profile[];
   readonly data: string;
   readonly token: string;
@@ -48,17 +50,31 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
       data: { type: 'string' },
     },
   });
-  const { port = '0', socket, host = '127.0.0.1', profile, data } = values;
+  const { port, socket, host = '127.0.0.1', profile, data } = values;
   if (socket !== undefined && (values.port !== undefined || values.host !== undefined)) throw new Error('give either --socket or a port');
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error('--port takes a number up to 65535');
-  const token = env.PARLEY_HOST_TOKEN ?? randomBytes(32).toString('base64url');
+  if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)) throw new Error('--port takes a number up to 65535');
+  const folder = path.resolve(data ?? path.join(homedir(), '.parley', 'host'));
+  const last = lastRun(folder);
+  const token = env.PARLEY_HOST_TOKEN ?? last?.token ?? randomBytes(32).toString('base64url');
   if (token.length < 16) throw new Error('PARLEY_HOST_TOKEN needs at least 16 characters');
   return {
-    place: socket === undefined ? { kind: 'port', host, port: Number(port) } : { kind: 'socket', path: socket },
+    place: socket === undefined ? { kind: 'port', host, port: Number(port ?? last?.port ?? 0) } : { kind: 'socket', path: socket },
+    isPortFree: port === undefined,
     profiles: profile === undefined ? [bundled()] : profilesOf(profile),
-    data: path.resolve(data ?? path.join(homedir(), '.parley', 'host')),
+    data: folder,
     token,
   };
+}
+
+const lastRunShape = z.object({ token: z.string(), port: z.optional(z.number()) });
+
+/** Clients are told the address and the token once: a host of the same folder keeps them. */
+function lastRun(data: string): z.infer<typeof lastRunShape> | undefined {
+  try {
+    return lastRunShape.parse(JSON.parse(readFileSync(path.join(data, 'access.json'), 'utf8')));
+  } catch {
+    return undefined;
+  }
 }
 
 function bundled(): Profile {
@@ -124,7 +140,11 @@ async function main(): Promise<number> {
   });
   const host = agentHost({ sessions, journal, profiles, log, now: Date.now, version });
   await host.restore();
-  const listening = await listen(host, place, token, log).catch((error: unknown) => messageOf(error));
+  const listening = await listen(host, place, token, log)
+    .catch((error: unknown) =>
+      place.kind === 'port' && options.isPortFree ? listen(host, { ...place, port: 0 }, token, log) : Promise.reject(error),
+    )
+    .catch((error: unknown) => messageOf(error));
   if (typeof listening === 'string') {
     log.error(`The host cannot listen: ${listening}`);
     lock.dispose();
@@ -134,6 +154,8 @@ async function main(): Promise<number> {
   const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
   if (at.kind === 'port' && !isLoopback(at.host))
     log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
+  const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
+  writeFileSync(path.join(data, 'access.json'), JSON.stringify(access), { mode: 0o600 });
   const file = path.join(data, 'host.json');
   writeFileSync(file, JSON.stringify({ pid: process.pid, address, token }), { mode: 0o600 });
   process.stdout.write(`${JSON.stringify({ address, token })}\n`);

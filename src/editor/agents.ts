@@ -108,25 +108,38 @@ export class Agents {
     return { id: BUNDLED_AGENT, name: vscode.l10n.t('Parley Agent'), protocol: 'kimi-wire', args: [], env: {}, headers: {} };
   }
 
+  /** The included agent for a process of its own. What it needs to reach the model stands in the environment, not in a file. */
+  async bundledForHost(): Promise<{ readonly profile: Profile; readonly env: Readonly<Record<string, string | undefined>> }> {
+    const profile = { ...this.#bundled(), command: process.execPath, args: [this.#script(), '--wire'], env: { ELECTRON_RUN_AS_NODE: '1' } };
+    return { profile, env: await this.#modelEnvironment() };
+  }
+
   /** The editor's own runtime runs it: no node needs to be installed. */
   async #launchBundled({ id, cwd }: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
-    const script = path.join(this.#deps.extensionPath, 'dist', 'parley-agent.js');
-    if (!existsSync(script)) throw new Error(vscode.l10n.t('{0} is missing from this installation.', script));
-    const { baseUrl, name, contextSize } = modelSettings();
-    const key = await this.#deps.secrets.modelKey();
+    const folders = otherFolders(cwd).flatMap((folder) => ['--add-dir', folder]);
     return {
       kind: 'process',
       command: process.execPath,
-      args: [script, '--wire', '--work-dir', cwd, ...otherFolders(cwd).flatMap((folder) => ['--add-dir', folder]), '--session', id],
-      env: {
-        ELECTRON_RUN_AS_NODE: '1',
-        PARLEY_LOCALE: vscode.env.language,
-        PARLEY_MODEL_BASE_URL: baseUrl || undefined,
-        PARLEY_MODEL_NAME: name || undefined,
-        PARLEY_MODEL_API_KEY: key,
-        PARLEY_MODEL_CONTEXT: contextSize === undefined ? undefined : String(contextSize),
-      },
+      args: [this.#script(), '--wire', '--work-dir', cwd, ...folders, '--session', id],
+      env: { ELECTRON_RUN_AS_NODE: '1', ...(await this.#modelEnvironment()) },
       cwd,
+    };
+  }
+
+  #script(): string {
+    const script = path.join(this.#deps.extensionPath, 'dist', 'parley-agent.js');
+    if (!existsSync(script)) throw new Error(vscode.l10n.t('{0} is missing from this installation.', script));
+    return script;
+  }
+
+  async #modelEnvironment(): Promise<Readonly<Record<string, string | undefined>>> {
+    const { baseUrl, name, contextSize } = modelSettings();
+    return {
+      PARLEY_LOCALE: vscode.env.language,
+      PARLEY_MODEL_BASE_URL: baseUrl || undefined,
+      PARLEY_MODEL_NAME: name || undefined,
+      PARLEY_MODEL_API_KEY: await this.#deps.secrets.modelKey(),
+      PARLEY_MODEL_CONTEXT: contextSize === undefined ? undefined : String(contextSize),
     };
   }
 

@@ -6,6 +6,7 @@ import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { turnFiles } from '../session/select.ts';
+import { type AgentHostPlaces, connectChat, stopAgentHost, tellStarted } from './agentHost.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -46,6 +47,7 @@ export interface CommandDeps {
   readonly list: SessionList;
   readonly panels: ChatPanels;
   readonly extensionId: string;
+  readonly hostPlaces: AgentHostPlaces;
   readonly newId: () => string;
 }
 
@@ -200,8 +202,11 @@ function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) 
   } satisfies Commands;
 }
 
-function settingsCommands({ inputs, secrets, output, extensionId }: CommandDeps) {
+function settingsCommands({ agents, inputs, secrets, output, extensionId, hostPlaces }: CommandDeps) {
   return {
+    'parley.startAgentHost': () => tellStarted(hostPlaces, agents),
+    'parley.stopAgentHost': () => stopAgentHost(hostPlaces),
+    'parley.connectChat': () => connectChat(hostPlaces, agents),
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),
     'parley.configureModel': () => configureModel(inputs, secrets),

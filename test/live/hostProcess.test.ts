@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { runningHost, startHost, stopHost } from '../../src/live/hostProcess.ts';
+
+const SCRIPT = path.resolve('dist/parley.js');
+
+function folder(t: TestContext): string {
+  const at = mkdtempSync(path.join(tmpdir(), 'host-'));
+  t.after(() => rmSync(at, { recursive: true, force: true, maxRetries: 5 }));
+  return at;
+}
+
+test('a host is found by its folder until it ends, and keeps its address and token for the next', async (t) => {
+  const data = folder(t);
+  const agent = { id: 'a', name: 'A', protocol: 'kimi-wire', command: process.execPath, args: [], env: {}, headers: {} };
+  const start = { data, script: SCRIPT, profiles: [agent], env: {} };
+  assert.equal(runningHost(data), undefined);
+  const host = await startHost(start);
+  t.after(() => {
+    const left = runningHost(data);
+    if (left) process.kill(left.pid, 'SIGKILL');
+  });
+  assert.deepEqual(runningHost(data), host);
+  stopHost(host);
+  while (runningHost(data)) await new Promise((resolve) => setImmediate(resolve));
+  const next = await startHost(start);
+  assert.deepEqual([next.address, next.token], [host.address, host.token]);
+  assert.notEqual(next.pid, host.pid);
+  stopHost(next);
+});
+
+test('what a host says when it ends at once is the error', async (t) => {
+  const data = folder(t);
+  await assert.rejects(startHost({ data, script: SCRIPT, profiles: [], env: {} }), /names no agent/);
+});
+
+test('a file that says nothing of use is no host', (t) => {
+  const data = folder(t);
+  for (const text of ['', '{', '{"pid":1}', '{"pid":999999999,"address":"ws://127.0.0.1:1","token":"x"}']) {
+    writeFileSync(path.join(data, 'host.json'), text);
+    assert.equal(runningHost(data), undefined, text);
+  }
+});
