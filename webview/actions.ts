@@ -58,6 +58,7 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
         (error: unknown) => say(t('The models could not be listed: {0}', messageOf(error)), 'error'),
       );
     },
+    useSetup: ({ kind, id }) => call('useSetup', { kind, id }),
     useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
     intent: (intent) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent })),

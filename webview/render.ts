@@ -1,6 +1,6 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
-import type { ProfileLine, ToView } from '../src/bridge/contract.ts';
+import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Command, Content, Session, SessionId } from '../src/session/model.ts';
@@ -40,8 +40,11 @@ const NOBODY: Session = {
   notices: [],
 };
 
+const NOT_ASKED: readonly SetupLine[] = [];
+
 /** The chat: what the host says goes into the mirror, and at most once a frame the whole is drawn from it. */
 export class Chat {
+  readonly #host: Host;
   readonly #root: HTMLElement;
   readonly #mirror: Mirror;
   readonly #ui: Ui;
@@ -51,6 +54,7 @@ export class Chat {
   readonly #openedAt = performance.now();
   #shownSession = '';
   #shownTurns = TURNS_AT_ONCE;
+  #setups: readonly SetupLine[] = NOT_ASKED;
   #trusted = true;
   #known = false;
   #commands: readonly Command[] = [];
@@ -67,6 +71,7 @@ export class Chat {
   #waiting: readonly Content[] | undefined;
 
   constructor(host: Host, root: HTMLElement) {
+    this.#host = host;
     this.#root = root;
     this.#ui = new Ui(host);
     this.#mirror = new Mirror((message) => host.post(message));
@@ -111,6 +116,7 @@ export class Chat {
       get popup() {
         return popup.now;
       },
+      setups: this.#setups,
       act: this.#act,
     };
     const focused = document.activeElement;
@@ -151,13 +157,11 @@ export class Chat {
   }
 
   #contentOf(view: View): TemplateResult | typeof nothing {
-    const { turns, id, agent } = view.session;
+    const { turns, id } = view.session;
     if (turns.length > 0) return feedView(view, this.#shownTurns, () => this.#earlier());
     // While a session is on its way, nothing is said instead of the wrong thing.
     if (!this.#known || (this.#mirror.active !== undefined && id === '')) return nothing;
-    return welcomeView(this.#mirror.profiles, id === '' ? undefined : agent.name, this.#trusted, this.#act, (text) =>
-      this.#send([{ type: 'text', text }], 'prompt'),
-    );
+    return welcomeView(view, this.#mirror.profiles, this.#trusted, (text) => this.#send([{ type: 'text', text }], 'prompt'));
   }
 
   #take(message: ToView): void {
@@ -176,9 +180,25 @@ export class Chat {
       case 'caret':
         // Something else may have taken the keys meanwhile, here or elsewhere.
         return document.hasFocus() && !this.#pressed ? this.#composer.focus() : undefined;
+      case 'sessions':
+        this.#mirror.take(message);
+        return this.#lookForSetups(message.profiles);
       default:
         return this.#mirror.take(message);
     }
+  }
+
+  /** Once, and only where the user has no model yet. */
+  #lookForSetups(profiles: readonly ProfileLine[]): void {
+    if (this.#setups !== NOT_ASKED || !this.#trusted || !profiles.some(({ model }) => model === '')) return;
+    this.#setups = [];
+    this.#host.call('findSetups', {}).then(
+      (found) => {
+        this.#setups = found;
+        this.#schedule();
+      },
+      () => {},
+    );
   }
 
   #changed(events: readonly SessionEvent[] | undefined): void {

@@ -1,4 +1,4 @@
-import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, ViewIntent } from '../src/bridge/contract.ts';
+import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine, ViewIntent } from '../src/bridge/contract.ts';
 import type { Content, Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
@@ -21,6 +21,7 @@ export interface View {
   /** The agent the session was started with, as it is configured now. */
   readonly profile: ProfileLine | undefined;
   readonly popup: Popup | undefined;
+  readonly setups: readonly SetupLine[];
   readonly act: Act;
 }
 
@@ -57,6 +58,7 @@ export interface Act {
   /** Fetches the models of the configured endpoint for the open picker. */
   loadModels(): void;
   useModel(name: string): void;
+  useSetup(setup: SetupLine): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
   /** Looks for sessions, for the open list of them. */

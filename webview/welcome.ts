@@ -1,31 +1,23 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ProfileLine } from '../src/bridge/contract.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
-import type { Act } from './view.ts';
+import type { Act, View } from './view.ts';
 
-/** What is shown while nothing has been said. `ask` sends an example. */
-export function welcomeView(
-  profiles: readonly ProfileLine[],
-  /** The agent of the session, while there is one. */
-  agent: string | undefined,
-  trusted: boolean,
-  act: Act,
-  ask: (text: string) => void,
-): TemplateResult {
+/** What is shown while nothing has been said: the way to an agent or a model where there is none, and examples that work. `ask` sends one. */
+export function welcomeView(view: View, profiles: readonly ProfileLine[], trusted: boolean, ask: (text: string) => void): TemplateResult {
+  const { session, profile, act } = view;
+  if (!trusted) return html`<div class="welcome">${untrusted(act)}</div>`;
+  const guide = profile?.model === '';
   return html`<div class="welcome">
-    <h2>Parley</h2>
-    <p>${t('Talk with any coding agent. It reads and changes your files, asks before it acts, and shows what it did.')}</p>
-    ${trusted ? nothing : untrusted(act)}
-    ${trusted && (agent === undefined || agent === profiles[0]?.name) ? guide(agent !== undefined, act) : nothing}
-    ${!trusted || agent !== undefined ? nothing : starters(profiles, act)}
-    ${
-      trusted
-        ? html`<h3>${t('Try one of these')}</h3>
-            <ul class="examples">
-              ${examples().map((text) => html`<li><button class="example" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
-            </ul>`
-        : nothing
-    }
+    ${guide ? connectView(view) : session.id === '' ? startersView(profiles, act) : nothing}
+    <section>
+      <h2>${guide ? t('Or look around without one') : t('Try one of these')}</h2>
+      ${guide ? html`<p class="faint">${t('The built-in guide follows fixed rules: it searches, edits and runs commands.')}</p>` : nothing}
+      <ul class="examples">
+        ${(guide ? guideExamples() : examples()).map((text) => html`<li><button class="text-button" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
+      </ul>
+    </section>
   </div>`;
 }
 
@@ -38,25 +30,34 @@ function untrusted(act: Act): TemplateResult {
   </div>`;
 }
 
-/** What the bundled agent, the first of the list, is; a model is set up from inside a session. */
-function guide(hasSession: boolean, act: Act): TemplateResult {
-  return html`<p class="faint">${t('An offline guide is included: it needs no key and finds, reads, edits and runs what you say in plain words. It is no language model.')}</p>
-    <div class="side-actions">
-      ${hasSession ? html`<button class="text-button" type="button" @click=${() => act.remedy('configureModel')}>${t('Set up a model')}</button>` : nothing}
-      <button class="text-button" type="button" @click=${() => act.newSession({ pick: true })}>${t('Choose another agent')}</button>
-    </div>`;
+/** For the bundled agent without a model: what is on this computer, then a key, then other agents. */
+function connectView({ setups, act }: View): TemplateResult {
+  const row = (name: string, detail: string, action: string, run: () => void, first = false) =>
+    html`<li class="setup">
+      <span class="setup-text"><bdi>${visibleText(name)}</bdi><span class="setup-detail">${visibleText(detail)}</span></span>
+      <button class=${first ? 'button primary' : 'button'} type="button" aria-label=${`${action}: ${name}`} @click=${run}>${action}</button>
+    </li>`;
+  return html`<section>
+    <h2>${t('Connect an agent or a model')}</h2>
+    <p class="faint">${t('Parley works with any coding agent. It asks before it acts and shows every change.')}</p>
+    <ul class="setups">
+      ${setups.map((setup, index) => row(setup.name, setup.detail, t('Use'), () => act.useSetup(setup), index === 0))}
+      ${row(t('Model'), 'Ollama, OpenRouter, Anthropic, OpenAI…', t('Set up'), () => act.remedy('configureModel'), setups.length === 0)}
+      ${row(t('Another agent'), 'Claude Code, Codex, Gemini CLI…', t('Browse'), () => act.newSession({ pick: true }))}
+    </ul>
+  </section>`;
 }
 
-function starters(profiles: readonly ProfileLine[], act: Act): TemplateResult | typeof nothing {
+function startersView(profiles: readonly ProfileLine[], act: Act): TemplateResult | typeof nothing {
   if (profiles.length === 0) return nothing;
-  return html`<h3>${t('Start with')}</h3>
-    <div class="profiles">
-      ${profiles.map(
-        (profile) =>
-          html`<vscode-button appearance=${profile.isDefault ? 'primary' : 'secondary'} @click=${() => act.newSession({ profile: profile.id })}>${profile.name}</vscode-button>`,
-      )}
-    </div>`;
+  return html`<section><div class="actions">
+    ${profiles.map(
+      (profile) =>
+        html`<vscode-button appearance=${profile.isDefault ? 'primary' : 'secondary'} @click=${() => act.newSession({ profile: profile.id })}>${profile.name}</vscode-button>`,
+    )}
+  </div></section>`;
 }
 
 /** What the bundled agent understands without a model, in either language. */
-const examples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];
+const guideExamples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];
+const examples = () => [t('What is in this workspace?'), t('Review my uncommitted changes'), t('Run npm test')];

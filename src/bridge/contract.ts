@@ -51,6 +51,13 @@ export interface ProfileLine {
   /** The model that is configured for the bundled agent, '' for none. Absent for agents that choose their own. */
   readonly model?: string;
 }
+/** Something on this computer that can be used at once: an agent by its id, or a server of models by its address. */
+export interface SetupLine {
+  readonly kind: 'agent' | 'endpoint';
+  readonly id: string;
+  readonly name: string;
+  readonly detail: string;
+}
 /** A model that the configured endpoint offers. */
 export interface ModelLine {
   readonly name: string;
@@ -119,6 +126,8 @@ export interface Calls {
   attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
   /** The models that the configured endpoint offers; rejects when it cannot be asked. */
   models: { readonly params: Record<string, never>; readonly result: readonly ModelLine[] };
+  findSetups: { readonly params: Record<string, never>; readonly result: readonly SetupLine[] };
+  useSetup: { readonly params: Pick<SetupLine, 'kind' | 'id'>; readonly result: null };
   useModel: { readonly params: { readonly name: string }; readonly result: null };
   hints: {
     readonly params: { readonly sessionId: SessionId; readonly text: string; readonly cursor: number };

@@ -67,6 +67,11 @@ export class Agents {
     return file === undefined ? undefined : versionOf(file, searched);
   }
 
+  /** Whether the program of a known agent is on this computer by now. */
+  async installed({ command }: KnownAgent): Promise<boolean> {
+    return (await whereIs(command, await loginPath())) !== undefined;
+  }
+
   /** Puts a known agent into the settings, so that its sessions can be gone on with. */
   async add({ name, protocol, command, args, ...agent }: KnownAgent): Promise<Profile> {
     const id = this.find(agent.id) ? `${agent.id}-${protocol}` : agent.id;

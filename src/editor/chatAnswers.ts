@@ -9,6 +9,7 @@ import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
 import type { CommandId } from './commands.ts';
+import { configureModel } from './configureModel.ts';
 import { contextContent } from './context.ts';
 import { restartAgent } from './endWork.ts';
 import { MentionFinder } from './findMentions.ts';
@@ -22,6 +23,7 @@ import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
+import { endpointOf, findSetups } from './setups.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
 import { themeColours } from './themes.ts';
@@ -60,6 +62,15 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
     models: async () => {
       const { baseUrl } = modelSettings();
       return baseUrl === '' ? [] : listModels(baseUrl, await deps.secrets.modelKey());
+    },
+    findSetups: () => findSetups(agents),
+    useSetup: async ({ kind, id }) => {
+      if (kind === 'endpoint') await configureModel(deps.inputs, deps.secrets, endpointOf(id));
+      else {
+        const known = agents.find(id) ?? (await agents.known()).find(({ agent, file }) => agent.id === id && file !== undefined)?.agent;
+        if (known) await starter.start('args' in known && 'env' in known ? known : await agents.add(known));
+      }
+      return null;
     },
     useModel: async ({ name }) => {
       const { baseUrl } = modelSettings();

@@ -27,7 +27,7 @@ import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import { changeOptions, switchMode } from './sessionChoices.ts';
 import type { SessionList } from './sessionList.ts';
-import { openSettings, setFollow, setTrace } from './settings.ts';
+import { openAllSettings, setFollow, setTrace } from './settings.ts';
 import { runSlashCommand } from './slashCommand.ts';
 import type { Starter } from './starter.ts';
 
@@ -214,7 +214,7 @@ function settingsCommands({ agents, inputs, secrets, output, extensionId, hostPl
       await secrets.setModelKey(undefined);
       void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
     },
-    'parley.openSettings': () => openSettings(`@ext:${extensionId}`),
+    'parley.openSettings': () => openAllSettings(inputs, extensionId),
     'parley.showLog': () => output.show(),
     'parley.toggleTrace': async () => {
       const on = !output.tracing;

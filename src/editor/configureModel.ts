@@ -1,142 +1,181 @@
 import * as vscode from 'vscode';
-import * as z from 'zod/mini';
-import type { QuickInputs } from './quickInputs.ts';
+import type { ModelLine } from '../bridge/contract.ts';
+import { type Endpoint, endpoints, runningEndpoint } from './endpoints.ts';
+import { listModels } from './models.ts';
+import type { Choice, QuickInputs } from './quickInputs.ts';
 import type { Secrets } from './secrets.ts';
 import { type ModelSettings, modelSettings, setModel } from './settings.ts';
 
-interface Preset {
+/** What was answered so far. Nothing is stored before the last answer. */
+interface Draft {
   readonly name: string;
   readonly baseUrl: string;
   readonly needsKey: boolean;
+  /** Asked for whether it is needed or not: nobody knows the endpoint. */
+  readonly custom?: true;
+  readonly key?: string | undefined;
 }
-const PRESETS: readonly Preset[] = [
-  { name: 'Ollama', baseUrl: 'http://localhost:11434/v1', needsKey: false },
-  { name: 'LM Studio', baseUrl: 'http://localhost:1234/v1', needsKey: false },
-  { name: 'vLLM', baseUrl: 'http://localhost:8000/v1', needsKey: false },
-  { name: 'OpenAI', baseUrl: 'https://api.openai.com/v1', needsKey: true },
-];
-const models = z.object({ data: z.array(z.object({ id: z.string() })) });
-/** Milliseconds for the list of models. */
-const LIST_LIMIT = 5000;
+type Step<T> = { readonly kind: 'back' } | { readonly kind: 'next'; readonly value: T } | undefined;
+const BACK = { kind: 'back' } as const;
 
-/** Asks for endpoint, key and model, one after another; nothing is stored before the last answer. */
-export async function configureModel(inputs: QuickInputs, secrets: Secrets): Promise<void> {
+export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
+
+/** Endpoint, key and model in three steps with a way back; a step that has nothing to ask is left out. `start` is an endpoint chosen already. */
+export async function configureModel(
+  inputs: ConfigureInputs,
+  secrets: Pick<Secrets, 'modelKey' | 'setModelKey'>,
+  start?: Endpoint,
+): Promise<void> {
   const now = modelSettings();
-  const title = vscode.l10n.t('Configure Model');
-  const preset = await inputs.pick<Preset | 'custom' | 'none'>(
-    [
-      ...PRESETS.map((one) => ({ label: one.name, description: one.baseUrl, value: one })),
-      { label: vscode.l10n.t('Another OpenAI-compatible endpoint…'), description: now.baseUrl, value: 'custom' },
-      { label: vscode.l10n.t('No model: use the offline guide'), value: 'none' },
-    ],
-    { title, placeholder: vscode.l10n.t('Where does the model run?') },
-  );
-  if (preset === undefined) return;
-  if (preset === 'none') {
-    await setModel({ baseUrl: '', name: '' });
-    return;
+  const known = await secrets.modelKey();
+  let draft: Draft | undefined = start;
+  for (;;) {
+    draft ??= await pickEndpoint(inputs, now);
+    if (!draft) return;
+    if (draft.baseUrl === '') return setModel({ baseUrl: '', name: '' });
+    const stored = draft.baseUrl === now.baseUrl ? known : undefined;
+    const chosen = await keyAndModel(inputs, draft, stored, now);
+    if (!chosen) return;
+    if (chosen.kind === 'next') {
+      const { name, key } = chosen.value;
+      if (key !== known) await secrets.setModelKey(key);
+      await setModel({
+        baseUrl: draft.baseUrl,
+        name,
+        ...(name === now.name && now.contextSize !== undefined ? { contextSize: now.contextSize } : {}),
+      });
+      return;
+    }
+    draft = undefined;
   }
-  const baseUrl = preset === 'custom' ? await askUrl(inputs, title, now.baseUrl) : preset.baseUrl;
-  if (baseUrl === undefined) return;
-  const known = baseUrl === now.baseUrl ? await secrets.modelKey() : undefined;
-  const key = await askKey(inputs, title, known !== undefined, typeof preset === 'object' && preset.needsKey);
-  if (key === undefined) return;
-  const name = await askName(inputs, title, baseUrl, key.value ?? (key.keep ? known : undefined), now);
-  if (name === undefined) return;
-  if (!key.keep) await secrets.setModelKey(key.value);
-  await setModel({ baseUrl, name, ...(name === now.name && now.contextSize !== undefined ? { contextSize: now.contextSize } : {}) });
-  void vscode.window.showInformationMessage(vscode.l10n.t('The bundled agent now uses {0}.', name));
 }
 
-function askUrl(inputs: QuickInputs, title: string, value: string): Promise<string | undefined> {
-  return inputs
-    .input({
-      title,
-      value,
-      prompt: vscode.l10n.t('Address of the endpoint, up to and including /v1'),
-      placeholder: 'https://models.example.com/v1',
-      check: (text) => (isAddress(text.trim()) ? undefined : vscode.l10n.t('An address begins with http:// or https://')),
-    })
-    .then((text) => text?.trim().replace(/\/+$/, ''));
+async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promise<Draft | undefined> {
+  type Picked = Endpoint | 'custom' | 'none';
+  const rows: Choice<Picked>[] = endpoints(vscode.env.language).map((one) => ({
+    label: one.name,
+    description: one.baseUrl === now.baseUrl ? vscode.l10n.t('current') : '',
+    detail: one.baseUrl,
+    value: one,
+    ...(one.needsKey ? {} : { late: runningEndpoint(one).then((models) => models && vscode.l10n.t('running, {0} models', models.length)) }),
+  }));
+  for (;;) {
+    const picked = await inputs.pick<Picked>(
+      [
+        ...rows,
+        { label: vscode.l10n.t('Another OpenAI-compatible endpoint…'), description: now.baseUrl, value: 'custom' },
+        { label: vscode.l10n.t('No model: use the offline guide'), value: 'none' },
+      ],
+      { title: title(), placeholder: vscode.l10n.t('Where does the model run?'), step: 1 },
+    );
+    if (picked === undefined) return undefined;
+    if (picked === 'none') return { name: '', baseUrl: '', needsKey: false };
+    if (picked !== 'custom') return picked;
+    const url = await askUrl(inputs, now.baseUrl);
+    if (url === undefined) return undefined;
+    if (url !== '') return { name: new URL(url).host, baseUrl: url, needsKey: false, custom: true };
+  }
 }
 
-/** keep: the stored key stays. */
-interface Key {
-  readonly keep: boolean;
-  readonly value?: string;
-}
-
-async function askKey(inputs: QuickInputs, title: string, has: boolean, needs: boolean): Promise<Key | undefined> {
+/** '' is the way back. */
+async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | undefined> {
   const text = await inputs.input({
-    title,
-    password: true,
-    prompt: has
-      ? vscode.l10n.t('Key. Leave it empty to keep the stored one.')
-      : vscode.l10n.t('Key; it is kept in the editor’s secret storage. Leave it empty if there is none.'),
-    check: (value) => (needs && !has && !value.trim() ? vscode.l10n.t('This endpoint needs a key.') : undefined),
+    title: title(),
+    step: 1,
+    back: '',
+    value,
+    prompt: vscode.l10n.t('Address of the endpoint, up to and including /v1'),
+    placeholder: 'https://models.example.com/v1',
+    check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('An address begins with http:// or https://')),
   });
-  if (text === undefined) return undefined;
-  const value = text.trim();
-  if (value) return { keep: false, value };
-  return { keep: has };
+  return text?.trim().replace(/\/+$/, '');
+}
+
+/** The second and the third step: a key that the endpoint refuses is asked for again. */
+async function keyAndModel(
+  inputs: ConfigureInputs,
+  draft: Draft,
+  stored: string | undefined,
+  now: ModelSettings,
+): Promise<Step<{ readonly name: string; readonly key: string | undefined }>> {
+  const asks = draft.needsKey || draft.custom === true;
+  let key = stored;
+  let refused = false;
+  for (;;) {
+    if (asks && (key === undefined || refused)) {
+      const typed = await askKey(inputs, draft, refused);
+      if (typed === undefined || typed.kind === 'back') return typed;
+      key = typed.value === '' ? undefined : typed.value;
+    }
+    const listed = await listModels(draft.baseUrl, key).catch((error: Error) => error);
+    refused = listed instanceof Error && /^HTTP 40[13]$/.test(listed.message);
+    if (refused && asks) continue;
+    const name = await askName(inputs, draft, listed, now);
+    if (!name) return undefined;
+    if (name.kind === 'next') return { kind: 'next', value: { name: name.value, key } };
+    if (!asks || stored !== undefined) return BACK;
+    key = undefined;
+  }
+}
+
+async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refused: boolean): Promise<Step<string>> {
+  const back = '\0';
+  const text = await inputs.input({
+    title: title(),
+    step: 2,
+    back,
+    password: true,
+    prompt: refused
+      ? vscode.l10n.t('{0} did not accept the key.', name)
+      : vscode.l10n.t('API key for {0}. It is kept in secret storage.', name),
+    check: (typed) => (needsKey && typed.trim() === '' ? vscode.l10n.t('Needed') : undefined),
+  });
+  if (text === undefined || text === back) return text === undefined ? undefined : BACK;
+  return { kind: 'next', value: text.trim() };
 }
 
 async function askName(
-  inputs: QuickInputs,
-  title: string,
-  baseUrl: string,
-  key: string | undefined,
+  inputs: ConfigureInputs,
+  draft: Draft,
+  listed: readonly ModelLine[] | Error,
   now: ModelSettings,
-): Promise<string | undefined> {
-  const listed = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Asking for models…') },
-    () => listModels(baseUrl, key),
-  );
-  const byHand = () =>
-    inputs
-      .input({
-        title,
-        value: baseUrl === now.baseUrl ? now.name : '',
-        prompt: listed.problem
-          ? vscode.l10n.t('The endpoint did not list its models ({0}). Type the name of one.', listed.problem)
-          : vscode.l10n.t('Name of the model'),
-        check: (text) => (text.trim() ? undefined : vscode.l10n.t('A name is needed.')),
-      })
-      .then((text) => text?.trim());
-  if (listed.names.length === 0) return byHand();
-  const other = Symbol('other');
-  const chosen = await inputs.pick<string | typeof other>(
-    [
-      ...listed.names.map((name) => ({ label: name, description: name === now.name ? vscode.l10n.t('current') : '', value: name })),
-      { label: `$(edit) ${vscode.l10n.t('Other…')}`, alwaysShow: true, value: other },
-    ],
-    { title, placeholder: vscode.l10n.t('Which model?') },
-  );
-  return typeof chosen === 'symbol' ? byHand() : chosen;
-}
-
-async function listModels(
-  baseUrl: string,
-  key: string | undefined,
-): Promise<{ readonly names: readonly string[]; readonly problem?: string }> {
-  try {
-    const response = await fetch(`${baseUrl}/models`, {
-      headers: key ? { authorization: `Bearer ${key}` } : {},
-      signal: AbortSignal.timeout(LIST_LIMIT),
-    });
-    if (!response.ok) return { names: [], problem: `HTTP ${response.status}` };
-    const parsed = models.safeParse(await response.json());
-    if (!parsed.success) return { names: [], problem: vscode.l10n.t('no list of models came back') };
-    return { names: parsed.data.data.map((one) => one.id).slice(0, 500) };
-  } catch (error) {
-    return { names: [], problem: reasonOf(error) };
+): Promise<Step<string>> {
+  const models = listed instanceof Error ? [] : listed;
+  const byHand = Symbol('by hand');
+  const back = Symbol('back');
+  if (models.length > 0) {
+    const chosen = await inputs.pick<string | symbol>(
+      [
+        ...models.map(({ name, price }) => ({
+          label: name,
+          description: [name === now.name ? vscode.l10n.t('current') : '', price ?? ''].filter(Boolean).join(' · '),
+          value: name,
+        })),
+        { label: `$(edit) ${vscode.l10n.t('Other…')}`, alwaysShow: true, value: byHand },
+      ],
+      { title: title(), placeholder: vscode.l10n.t('Which model?'), step: 3, back },
+    );
+    if (chosen === undefined) return undefined;
+    if (chosen === back) return BACK;
+    if (typeof chosen === 'string') return { kind: 'next', value: chosen };
   }
+  const typed = await inputs.input({
+    title: title(),
+    step: 3,
+    back: '',
+    value: draft.baseUrl === now.baseUrl ? now.name : '',
+    prompt:
+      listed instanceof Error
+        ? vscode.l10n.t('{0} did not list its models ({1}). Start it, or type the name of a model.', draft.name, listed.message)
+        : vscode.l10n.t('Name of the model'),
+    check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
+  });
+  if (typed === undefined) return undefined;
+  return typed === '' ? BACK : { kind: 'next', value: typed.trim() };
 }
 
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
-  return cause instanceof Error ? cause.message || cause.name : String(cause);
+function title(): string {
+  return vscode.l10n.t('Configure Model');
 }
 
 function isAddress(text: string): boolean {

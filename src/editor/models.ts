@@ -19,7 +19,7 @@ const listed = z.object({
 /** The models of an OpenAI-compatible endpoint. Rejects with a short reason: a code, an HTTP status or what was wrong with the answer. */
 export async function listModels(baseUrl: string, key: string | undefined, limit = LIST_LIMIT): Promise<readonly ModelLine[]> {
   const response = await fetch(`${baseUrl}/models`, {
-    headers: key ? { authorization: `Bearer ${key}` } : {},
+    headers: headersFor(baseUrl, key),
     signal: AbortSignal.timeout(limit),
   }).catch((error: unknown) => {
     throw new Error(reasonOf(error));
@@ -31,6 +31,13 @@ export async function listModels(baseUrl: string, key: string | undefined, limit
     const price = pricing && priceText(pricing);
     return { name: id, ...(price ? { price } : {}) };
   });
+}
+
+/** Anthropic's endpoint takes chats with a bearer token like the others, and lists its models only with headers of its own. */
+function headersFor(baseUrl: string, key: string | undefined): Record<string, string> {
+  if (!key) return {};
+  const own = new URL(baseUrl).host === 'api.anthropic.com' ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' } : {};
+  return { authorization: `Bearer ${key}`, ...own };
 }
 
 /** "$3 / $15" for a million tokens; undefined when it is not known. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Lifetime } from '../base/lifetime.ts';
 import type { FoundAgent } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Agents } from './agents.ts';
@@ -7,12 +8,12 @@ import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
 /** The agents there are, and the way to add one. */
-type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version'>;
+type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed'>;
 type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
  * Quick-pick of the agents: at once those of the settings, then those found on this computer, and known ones that are not here. Undefined when
- * none was chosen, when the user went to the settings, or when the chosen one has to be installed first.
+ * none was chosen, when the user went to the settings, or when the chosen one was not installed.
  */
 export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
   const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
@@ -34,8 +35,7 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   }
   if ('profile' in chosen) return chosen.profile;
   if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
-  await offerInstall(chosen.known);
-  return undefined;
+  return install(chosen.known, agents);
 }
 
 function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
@@ -83,10 +83,54 @@ function installLine({ agent }: FoundAgent): string {
   return `npm install -g ${agent.npm}`;
 }
 
-/** Nothing is installed by itself: the user gets the line to run. */
-async function offerInstall(known: FoundAgent): Promise<void> {
+/** Milliseconds between looks whether the program is there, for terminals that do not tell when a command has ended. */
+const LOOK_EVERY = 2000;
+
+/**
+ * Installs an agent in a terminal, in the user's sight, once they have agreed; it goes into the settings when its program is there. Undefined when
+ * they did not agree, or it is not there in the end.
+ */
+async function install(known: FoundAgent, agents: PickFrom): Promise<Profile | undefined> {
   const line = installLine(known);
-  const copy = vscode.l10n.t('Copy');
-  const text = vscode.l10n.t('{0} is not on this computer. To install it, run: {1}', known.agent.name, line);
-  if ((await vscode.window.showInformationMessage(text, copy)) === copy) await vscode.env.clipboard.writeText(line);
+  const { name } = known.agent;
+  const agree = vscode.l10n.t('Install in Terminal');
+  const text = vscode.l10n.t('{0} is not on this computer. Install it with: {1}', name, line);
+  if ((await vscode.window.showInformationMessage(text, agree)) !== agree) return undefined;
+  const terminal = vscode.window.createTerminal({ name });
+  terminal.show();
+  const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Installing {0}…', name), cancellable: true };
+  const there = await vscode.window.withProgress(options, (_, token) => {
+    const arrival = whenInstalled(known, agents, terminal, token);
+    terminal.sendText(line);
+    return arrival;
+  });
+  if (there) return agents.add(known.agent);
+  void vscode.window.showWarningMessage(vscode.l10n.t('{0} was not installed. The terminal says why.', name));
+  return undefined;
+}
+
+/** True as soon as the program is there; false when the command has ended, the terminal was closed or the user has had enough, and it is not. */
+async function whenInstalled(
+  { agent }: FoundAgent,
+  agents: PickFrom,
+  terminal: vscode.Terminal,
+  token: vscode.CancellationToken,
+): Promise<boolean> {
+  const life = new Lifetime();
+  try {
+    return await new Promise<boolean>((resolve) => {
+      const look = (last: boolean) =>
+        void agents.installed(agent).then(
+          (there) => (there || last) && resolve(there),
+          () => last && resolve(false),
+        );
+      const timer = setInterval(() => look(false), LOOK_EVERY);
+      life.onEnd(() => clearInterval(timer));
+      life.own(vscode.window.onDidEndTerminalShellExecution((ended) => ended.terminal === terminal && look(true)));
+      life.own(vscode.window.onDidCloseTerminal((closed) => closed === terminal && look(true)));
+      life.own(token.onCancellationRequested(() => look(true)));
+    });
+  } finally {
+    life.dispose();
+  }
 }

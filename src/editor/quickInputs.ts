@@ -12,17 +12,28 @@ export interface PickOptions {
   readonly placeholder?: string;
   readonly signal?: AbortSignal;
 }
-export interface ListOptions<T> extends PickOptions {
+/** A place in a row of three inputs; `back` is what the answer is when the user goes back. */
+export interface StepOptions<T> {
+  readonly step?: 1 | 2 | 3;
+  readonly back?: T;
+}
+export interface ListOptions<T> extends PickOptions, StepOptions<T> {
   /** The whole list, which begins with what is shown at first: nothing moves under the hand that chooses. Never rejects. */
   readonly whole?: Promise<readonly Choice<T>[]>;
 }
-export interface InputOptions extends PickOptions {
+export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly value?: string;
   readonly prompt?: string;
   readonly password?: boolean;
   /** A sentence when the text will not do. */
   readonly check?: (text: string) => string | undefined;
 }
+
+type StepInput = vscode.QuickInput & {
+  onDidAccept: vscode.Event<void>;
+  buttons: readonly vscode.QuickInputButton[];
+  readonly onDidTriggerButton: vscode.Event<vscode.QuickInputButton>;
+};
 
 /** Our own quick inputs. The editor shows one at a time, so those that appear by themselves wait until `busy` is over. */
 export class QuickInputs implements Disposable {
@@ -46,7 +57,7 @@ export class QuickInputs implements Disposable {
     pick.keepScrollPosition = true;
     fillIn(pick, choices);
     if (options.whole) replaceLater(pick, options.whole);
-    return this.#run(pick, options.signal, () => pick.selectedItems[0]?.value);
+    return this.#run(pick, options, () => pick.selectedItems[0]?.value);
   }
 
   input(options: InputOptions): Promise<string | undefined> {
@@ -60,7 +71,7 @@ export class QuickInputs implements Disposable {
     box.onDidChangeValue(() => {
       box.validationMessage = undefined;
     });
-    return this.#run(box, options.signal, () => {
+    return this.#run(box, options, () => {
       const problem = options.check?.(box.value);
       if (problem === undefined) return box.value;
       box.validationMessage = problem;
@@ -73,12 +84,17 @@ export class QuickInputs implements Disposable {
   }
 
   /** `take` reads the answer; undefined means not yet. */
-  #run<I extends vscode.QuickInput & { onDidAccept: vscode.Event<void> }, T>(
+  #run<I extends StepInput, T>(
     input: I,
-    signal: AbortSignal | undefined,
+    { signal, step, back }: { readonly signal?: AbortSignal } & StepOptions<T>,
     take: () => T | undefined,
   ): Promise<T | undefined> {
     this.#open += 1;
+    if (step !== undefined) {
+      input.step = step;
+      input.totalSteps = 3;
+    }
+    if (back !== undefined) input.buttons = [vscode.QuickInputButtons.Back];
     return new Promise((resolve) => {
       const hide = () => input.hide();
       let answer: T | undefined;
@@ -86,6 +102,12 @@ export class QuickInputs implements Disposable {
         answer = take();
         if (answer === undefined) return;
         // The answer does not wait until it is hidden: keys typed before a next input is there would go into the text behind.
+        input.hide();
+        resolve(answer);
+      });
+      input.onDidTriggerButton((button) => {
+        if (button !== vscode.QuickInputButtons.Back || back === undefined) return;
+        answer = back;
         input.hide();
         resolve(answer);
       });

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
+import type { QuickInputs } from './quickInputs.ts';
 
 /** Typed reading of the configuration; nobody else calls getConfiguration. A value of the wrong type counts as not set. */
 
@@ -122,6 +123,21 @@ function personal(key: string): unknown {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
+}
+
+/** In a remote window the settings stand on two pages: those of the machine that agents run on, and the user's own. */
+export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensionId: string): Promise<void> {
+  const query = `@ext:${extensionId}`;
+  if (vscode.env.remoteName === undefined) return openSettings(query);
+  const page = await inputs.pick<'machine' | 'user'>(
+    [
+      { label: vscode.l10n.t('Agents and models of this machine'), value: 'machine' },
+      { label: vscode.l10n.t('Approvals, following and log, for all machines'), value: 'user' },
+    ],
+    { title: vscode.l10n.t('Open Settings') },
+  );
+  if (page === 'machine') await openSettings(query);
+  if (page === 'user') await vscode.commands.executeCommand('workbench.action.openSettings', query);
 }
 
 /**

@@ -51,6 +51,8 @@ const calls = z.discriminatedUnion('method', [
   call('findMentions', z.strictObject({ query: short })),
   call('attach', z.strictObject({ kind: z.enum(CONTEXT_KINDS) })),
   call('models', nothing),
+  call('findSetups', nothing),
+  call('useSetup', z.strictObject({ kind: z.enum(['agent', 'endpoint']), id })),
   call('useModel', z.strictObject({ name: z.string().check(z.minLength(1), z.maxLength(512)) })),
   call('hints', z.strictObject({ sessionId: id, text, cursor: z.number().check(z.int(), z.gte(0)) })),
   call('open', z.strictObject({ path: short, line: z.optional(whole) })),

@@ -22,7 +22,8 @@ test(
     await banner.waitFor();
     assert.match((await banner.textContent()) ?? '', /The agent is gone/);
     await chat.settled(chat.lastTurn);
-    assert.match((await chat.lastTurn.textContent()) ?? '', /SIGKILL/, 'why, where it stays');
+    assert.match((await chat.lastTurn.textContent()) ?? '', /Parley Agent was ended by SIGKILL/, 'why, where it stays');
+    assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /--wire|parley-agent\.js/, 'without its command line');
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
     assert.equal(await chat.composer.inputValue(), 'what I was about to say');
     await window.statusItem('not running').waitFor();

@@ -26,6 +26,8 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   findMentions: { query: 'x' },
   attach: { kind: 'problems' },
   models: {},
+  findSetups: {},
+  useSetup: { kind: 'agent', id: 'gemini' },
   useModel: { name: 'qwen3-coder' },
   hints: { sessionId: 's', text: '/', cursor: 1 },
   open: { path: '/a', line: 3 },

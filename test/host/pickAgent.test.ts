@@ -28,6 +28,7 @@ describe('the list of agents', () => {
       all: () => [profile('Parley Agent'), own],
       known: async () => found,
       default: () => own,
+      installed: async () => false,
       version: async ({ id }: Profile) => (id === 'Mine' ? '3.2.1' : undefined),
       add: async (agent: KnownAgent) => {
         added.push(agent.id);
@@ -76,6 +77,7 @@ describe('the list of agents', () => {
       all: () => all,
       known: async () => [],
       default: () => first,
+      installed: async () => false,
       version: async () => undefined,
       add: async () => first,
     };

@@ -51,7 +51,8 @@ export class AcpAdapter implements Adapter {
       log: context.log,
       links: {
         agent: (_params, events) => {
-          const spec = { ...launch, env: { ...launch.env, ...secrets.values } };
+          const called = context.name ? { name: context.name } : {};
+          const spec = { ...launch, ...called, env: { ...launch.env, ...secrets.values } };
           return rpcLink(processChannel(spec, { log: context.log, patience: PATIENCE }), events, {
             log: context.log,
             trace: (way, message) => context.trace(way, way === 'out' ? withoutServers(message) : message),

@@ -10,6 +10,11 @@ export const kimiWire: Protocol = {
   discover,
   open(launch, context) {
     if (launch.kind !== 'process') throw new Error('Kimi Wire is spoken with a process');
-    return new WireAdapter(launch, context, { open: (spec) => processChannel(spec, { log: context.log }), limits: LIMITS });
+    // A message about its process calls it as the user does.
+    const called = context.name ? { name: context.name } : {};
+    return new WireAdapter(launch, context, {
+      open: (spec) => processChannel({ ...spec, ...called }, { log: context.log }),
+      limits: LIMITS,
+    });
   },
 };

@@ -89,6 +89,10 @@ const results: Partial<Record<Call['method'], unknown>> = {
     { name: 'qwen3-coder' },
   ],
   findSessions: past,
+  findSetups: [
+    { kind: 'agent', id: 'claude', name: 'Claude Code', detail: 'installed · 2.1.0' },
+    { kind: 'endpoint', id: 'o', name: 'Ollama', detail: 'running, 3 models' },
+  ],
   attach: [{ type: 'file', path: 'Problems (4)', text: 'src/server.ts:12:3: error: Cannot find name "port".' }],
 };
 

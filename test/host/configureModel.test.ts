@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type ConfigureInputs, configureModel } from '../../src/editor/configureModel.ts';
+import { modelSettings, setModel } from '../../src/editor/settings.ts';
+
+type Answer = string | typeof LEAVE | typeof GO_BACK;
+const LEAVE = Symbol('leave');
+const GO_BACK = Symbol('go back');
+
+describe('configuring a model', () => {
+  let server: Server;
+  let baseUrl: string;
+  let key: string | undefined;
+  const secrets = {
+    modelKey: async () => key,
+    setModelKey: async (next: string | undefined) => {
+      key = next;
+    },
+  };
+
+  before(async () => {
+    server = createServer(({ headers: { authorization }, url }, answer) => {
+      const isOpen = url?.startsWith('/open/') ?? false;
+      const accepted = isOpen || authorization === 'Bearer right';
+      answer.writeHead(accepted ? 200 : 401).end(JSON.stringify({ data: [{ id: 'small' }, { id: 'large' }] }));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    key = undefined;
+  });
+  afterEach(() => setModel({ baseUrl: '', name: '' }));
+
+  /** Answers each input in turn: a row by its label, a text, the way back, or leaving; what was asked comes back. */
+  const through = async (answers: readonly Answer[], start?: Parameters<typeof configureModel>[2]) => {
+    const left = [...answers];
+    const asked: string[] = [];
+    const next = (title: string) => {
+      asked.push(title);
+      const answer = left.shift();
+      assert.ok(answer !== undefined, `nothing answers "${title}"`);
+      return answer;
+    };
+    const inputs: ConfigureInputs = {
+      pick: async (choices, { placeholder = '', back }) => {
+        const answer = next(placeholder);
+        if (answer === GO_BACK) return back;
+        return choices.find(({ label }) => label === answer)?.value;
+      },
+      input: async ({ prompt = '', back, check }) => {
+        const answer = next(prompt);
+        if (answer === GO_BACK) return back;
+        if (typeof answer !== 'string') return undefined;
+        assert.equal(check?.(answer), undefined, prompt);
+        return answer;
+      },
+    };
+    await configureModel(inputs, secrets, start);
+    return asked;
+  };
+  const custom = 'Another OpenAI-compatible endpoint…';
+
+  it('a server on this computer is not asked for a key: its models are the next question', async () => {
+    const asked = await through(['large'], { name: 'Local', baseUrl: `${baseUrl}/open`, needsKey: false });
+    assert.deepEqual(asked, ['Which model?']);
+    assert.deepEqual(modelSettings(), { baseUrl: `${baseUrl}/open`, name: 'large' });
+  });
+
+  it('a key that the endpoint refuses is asked for again, and only the right one is kept', async () => {
+    const asked = await through([custom, `${baseUrl}/v1/`, 'wrong', 'right', 'small']);
+    assert.match(asked[3] ?? '', /did not accept the key/);
+    assert.equal(key, 'right');
+    assert.deepEqual(modelSettings(), { baseUrl: `${baseUrl}/v1`, name: 'small' });
+  });
+
+  it('every step has a way back, and leaving it stores nothing', async () => {
+    const asked = await through([custom, `${baseUrl}/v1`, 'right', GO_BACK, GO_BACK, LEAVE]);
+    assert.deepEqual(asked.slice(3), ['Which model?', asked[2], 'Where does the model run?']);
+    assert.deepEqual([key, modelSettings().name], [undefined, '']);
+  });
+
+  it('a server that is not running is named with the reason, and a model can be typed', async () => {
+    const [asked] = await through(['mine'], { name: 'Ollama', baseUrl: 'http://127.0.0.1:9/v1', needsKey: false });
+    assert.match(asked ?? '', /^Ollama did not list its models \(.+\)\. Start it/);
+    assert.equal(modelSettings().name, 'mine');
+  });
+});
