@@ -10,6 +10,13 @@ export function put<T>(table: Table<T>, key: string, value: T): T {
   table[`:${key}`] = value;
   return value;
 }
+/** Adds one under the key; gives how many there were before. */
+export function count(table: Table<number>, key: string): number {
+  const name = `:${key}`;
+  const before = table[name] ?? 0;
+  table[name] = before + 1;
+  return before;
+}
 export const remove = <T>(table: Table<T>, key: string): boolean => delete table[`:${key}`];
 export const keys = (table: Table<unknown>): string[] => Object.keys(table).map((key) => key.slice(1));
 /** Removes everything. */

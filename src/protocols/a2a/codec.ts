@@ -6,6 +6,7 @@ import {
   artifactUpdate,
   commandAnswer,
   commandStates,
+  EXTENSION,
   eventKinds,
   type Fields,
   fields,
@@ -155,19 +156,25 @@ function fromTask(body: unknown): Incoming | undefined {
   };
 }
 
+/** Nearly every record comes through here: the object is written out instead of being put together. */
 function fromStatus(body: unknown): Incoming | undefined {
   const update = plainStatus(body) ?? statusUpdate.safeParse(body).data;
   if (!update) return undefined;
   const { taskId, contextId, status, final, metadata } = update;
-  return {
+  const { message, timestamp } = status;
+  const own = message?.metadata;
+  const found: { -readonly [K in keyof Incoming]: Incoming[K] } = {
     kind: 'status',
-    ...ids(taskId, contextId),
+    taskId,
     state: stateOf(status.state),
     final: final ?? false,
-    ...messageOf(status.message),
-    metadata: { ...status.message?.metadata, ...metadata },
-    ...(status.timestamp ? { timestamp: status.timestamp } : {}),
+    parts: message?.parts ?? [],
+    metadata: own ? { ...own, ...metadata } : (metadata ?? {}),
   };
+  if (contextId) found.contextId = contextId;
+  if (message?.messageId) found.messageId = message.messageId;
+  if (timestamp) found.timestamp = timestamp;
+  return found;
 }
 
 function fromArtifact(body: unknown): Incoming | undefined {
@@ -244,8 +251,10 @@ export type Said =
   | { readonly type: 'data'; readonly value: unknown };
 
 /** `event` saves working it out again where it is known. */
-export function meaningOf(record: Incoming, event = eventOf(record.metadata)): readonly Said[] {
-  return record.parts.flatMap((part) => readPart(part, event.kind));
+export function meaningOf({ parts, metadata }: Incoming, event = eventOf(metadata)): readonly Said[] {
+  const [only] = parts;
+  if (only && parts.length === 1) return readPart(only, event.kind);
+  return parts.flatMap((part) => readPart(part, event.kind));
 }
 
 /** Beside the message: which model, what went wrong. */
@@ -260,23 +269,25 @@ export interface EventFacts {
 
 /** The metadata of the extension wherever the agent put it (docs/protocols/a2a.md §6). */
 export function eventOf(metadata: Fields | undefined): EventFacts {
-  const name = metadata && Object.keys(metadata).find((one) => isOurExtension(one));
-  const own = name === undefined ? undefined : metadata?.[name];
-  const place = [own, metadata?.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
-  const { kind, model, error, user_tier: tier } = fields(place, ['kind', 'model', 'error', 'user_tier']);
-  const wrong = error ?? metadata?.error;
-  const words = typeof wrong === 'string' ? wrong : isRecord(wrong) && typeof wrong.message === 'string' ? wrong.message : undefined;
-  const type = isRecord(wrong) ? wrong.type : typeWithin(words);
-  const named = model ?? metadata?.model;
-  const plan = tier ?? metadata?.userTier;
-  return {
-    kind: typeof kind === 'string' && /^citation$/i.test(kind) ? 'citation' : member(kind, eventKinds),
-    ...(typeof named === 'string' && named !== '' ? { model: named } : {}),
-    ...(typeof plan === 'string' && plan !== '' ? { tier: plan } : {}),
-    ...(words ? { error: words } : {}),
-    retry: type === 'retry' || type === 'invalid_stream',
+  if (!metadata) return NO_EVENT;
+  const own = metadata[EXTENSION] ?? metadata[Object.keys(metadata).find((one) => isOurExtension(one)) ?? EXTENSION];
+  const place = [own, metadata.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
+  const { kind, model = metadata.model, error = metadata.error, user_tier: tier = metadata.userTier } = fields(place, EVENT);
+  const found: { -readonly [K in keyof EventFacts]: EventFacts[K] } = {
+    kind: typeof kind === 'string' && kind.toLowerCase() === 'citation' ? 'citation' : member(kind, eventKinds),
+    retry: false,
   };
+  if (typeof model === 'string' && model !== '') found.model = model;
+  if (typeof tier === 'string' && tier !== '') found.tier = tier;
+  if (error === undefined || error === null) return found;
+  const words = typeof error === 'string' ? error : isRecord(error) && typeof error.message === 'string' ? error.message : undefined;
+  const type = isRecord(error) ? error.type : typeWithin(words);
+  if (words) found.error = words;
+  found.retry = type === 'retry' || type === 'invalid_stream';
+  return found;
 }
+const EVENT = ['kind', 'model', 'error', 'user_tier'] as const;
+const NO_EVENT: EventFacts = { kind: 'unspecified', retry: false };
 
 /** The early shipped server tells its retries as a text that ends with JSON: `Unknown error from LLM stream: {"type":"retry"}`. */
 function typeWithin(words: string | undefined): unknown {
@@ -507,7 +518,9 @@ export function readCheckpoints(value: unknown): readonly string[] {
 }
 
 export function textOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => part.text ?? []).join('');
+  let text = '';
+  for (const part of parts) if (typeof part.text === 'string') text += part.text;
+  return text;
 }
 
 /** undefined for text that is no JSON. */

@@ -10,8 +10,12 @@ import type { KeptDelivery, Message } from './schema.ts';
  * (docs/protocols/a2a.md §11).
  */
 
-/** Of one message so many characters were shown; the last of them stand at `end` among all the turn's words of that kind. */
+/**
+ * So many characters of a message were shown in one go; the last of them stand at `end` among all the turn's words of that kind. `key`: kind and id
+ * of the message. One that others came between has several places.
+ */
 interface Place {
+  readonly key: string;
   length: number;
   end: number;
 }
@@ -23,9 +27,8 @@ export interface Delivered {
   earlier: Table<number>;
   readonly earlierCalls: Table<true>;
   readonly earlierPrompts: Table<true>;
-  places: Table<Place>;
-  /** The last keys of `places`, in their order: checkpoints are written often, and the places are many. */
-  lastPlaces: string[];
+  /** In the order they were shown. They are written with every piece of text, and looked up only when a task is read. */
+  places: Place[];
   words: Readonly<Record<Kind, { whole: string; starts: number[] }>>;
   calls: Table<Status>;
   /** Text of artifacts, by their id. */
@@ -59,8 +62,7 @@ export function newDelivered(): Delivered {
     earlier: {},
     earlierCalls: {},
     earlierPrompts: {},
-    places: {},
-    lastPlaces: [],
+    places: [],
     words: noWords(),
     calls: {},
     works: {},
@@ -78,12 +80,11 @@ function noWords(): Delivered['words'] {
 
 /** A turn begins; what was shown so far belongs to the turns before it. */
 export function beginTurn(known: Delivered): void {
-  for (const key of keys(known.places)) put(known.earlier, key, (find(known.earlier, key) ?? 0) + (find(known.places, key)?.length ?? 0));
+  for (const { key, length } of known.places) put(known.earlier, key, (find(known.earlier, key) ?? 0) + length);
   for (const key of keys(known.earlier).slice(0, -REMEMBERED)) remove(known.earlier, key);
   for (const id of keys(known.calls)) put(known.earlierCalls, id, true);
   for (const id of keys(known.prompts)) put(known.earlierPrompts, id, true);
-  known.places = {};
-  known.lastPlaces = [];
+  known.places = [];
   known.calls = {};
   known.apart = {};
   known.words = noWords();
@@ -129,10 +130,7 @@ export function checkpointOf(known: Delivered): KeptDelivery {
   return {
     prompts: keys(known.prompts).slice(-KEPT.prompts),
     prompt: known.prompt.length > KEPT.prompt ? '' : known.prompt,
-    names: known.lastPlaces.slice(-KEPT.names).flatMap((key): [string, number, number][] => {
-      const place = find(known.places, key);
-      return place ? [[key, place.length, place.end]] : [];
-    }),
+    names: known.places.slice(-KEPT.names).map(({ key, length, end }): [string, number, number] => [key, length, end]),
     starts: { text: text.starts.slice(-REMEMBERED), thought: thought.starts.slice(-REMEMBERED) },
     apart: keys(known.apart).map((partId): [string, string] => [partId, find(known.apart, partId) ?? '']),
     attached: keys(known.attached).slice(-KEPT.names),
@@ -152,12 +150,7 @@ export function restore(
   for (const id of kept.prompts) put(known.prompts, id, true);
   known.prompt = kept.prompt;
   known.ownTask = kept.own;
-  known.places = {};
-  known.lastPlaces = [];
-  for (const [key, length, end] of kept.names) {
-    if (!find(known.places, key)) known.lastPlaces.push(key);
-    put(known.places, key, { length, end });
-  }
+  known.places = kept.names.map(([key, length, end]) => ({ key, length, end }));
   known.apart = {};
   for (const [partId, work] of kept.apart) put(known.apart, partId, work);
   for (const id of kept.attached) put(known.attached, id, true);
@@ -266,7 +259,18 @@ function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
 
 function shownOf(known: Delivered, kind: Kind, messageId: string | undefined): number {
   const key = `${kind} ${messageId}`;
-  return messageId === undefined ? 0 : (find(known.places, key)?.length ?? 0) + (find(known.earlier, key) ?? 0);
+  return messageId === undefined ? 0 : placeOf(known, key).length + (find(known.earlier, key) ?? 0);
+}
+
+/** All that was shown of a message in this turn. */
+function placeOf({ places }: Delivered, key: string): Omit<Place, 'key'> {
+  const whole = { length: 0, end: 0 };
+  for (const place of places) {
+    if (place.key !== key) continue;
+    whole.length += place.length;
+    whole.end = Math.max(whole.end, place.end);
+  }
+  return whole;
 }
 
 /** How much of this entry was shown, or has stood in entries of its id before: pieces of one message, or one entry that grew to the next. */
@@ -304,7 +308,7 @@ function restOf(
   if (skip[kind] > 0) {
     const shown = Math.min(skip[kind], text.length);
     skip[kind] -= shown;
-    at[kind] = Math.max(at[kind] ?? 0, find(known.places, key)?.end ?? 0);
+    at[kind] = Math.max(at[kind] ?? 0, placeOf(known, key).end);
     return text.slice(shown);
   }
   const from = at[kind] ?? 0;
@@ -316,16 +320,11 @@ function restOf(
   return text.slice(same);
 }
 
-function notePlace(known: Delivered, key: string, length: number, end: number): void {
-  const place = find(known.places, key);
-  if (place) {
-    place.length += length;
-    place.end = end;
-    return;
-  }
-  known.lastPlaces.push(key);
-  if (known.lastPlaces.length > 2 * KEPT.names) known.lastPlaces.splice(0, KEPT.names);
-  put(known.places, key, { length, end });
+function notePlace({ places }: Delivered, key: string, length: number, end: number): void {
+  const last = places.at(-1);
+  if (last?.key !== key) return void places.push({ key, length, end });
+  last.length += length;
+  last.end = end;
 }
 
 function asRecord({ messageId, parts, metadata }: Message): Incoming {

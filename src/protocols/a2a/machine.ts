@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import { clear, find, keys, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { clear, count, find, keys, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Ask, Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
@@ -110,6 +110,8 @@ import {
 const LINGER_FACTOR = 3;
 /** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
 const RE_ASK_DELAY = 500;
+/** So many checkpoints are written at once within so many milliseconds; what comes beyond waits. */
+const FLOOD = { most: 20, within: 100 };
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
 /** Characters of the conversation that a new task is told. */
@@ -570,8 +572,7 @@ class A2aStep extends Step<A2aState> {
     const isOurs = this.readRecord(turn, record, stream, isFirst);
     if (this.state.turn !== turn) return;
     if (isOurs) {
-      if (turn.landmarks > landmarks) this.keep(turn);
-      else this.keepSoon(turn);
+      this.keepSoon(turn, turn.landmarks > landmarks);
       this.writeEdits(turn);
     }
     if (!isOurs || !record.final || stream !== turn.streams.at(-1)) return;
@@ -858,15 +859,14 @@ class A2aStep extends Step<A2aState> {
   /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to be known again. */
   isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
     if (record.messageId === undefined || record.timestamp === undefined) return undefined;
-    let key = `${record.messageId}\n${record.timestamp}`;
-    for (const part of record.parts) key += `\n${part.text ?? ''}`;
-    const before = find(stream.heard, key) ?? 0;
+    const { parts } = record;
+    const words = parts.length === 1 ? (parts[0]?.text ?? '') : parts.map(({ text }) => text ?? '').join('\n');
+    const key = `${record.messageId} ${record.timestamp} ${words}`;
+    const before = count(stream.heard, key);
     // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
     if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(record.timestamp)) return false;
-    put(stream.heard, key, before + 1);
-    if (before + 1 <= (find(turn.shown, key) ?? 0)) return false;
-    put(turn.shown, key, before + 1);
-    return true;
+    // Another stream may have told as many of them.
+    return turn.streams.length === 1 || !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
   }
   statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);
@@ -1694,10 +1694,18 @@ class A2aStep extends Step<A2aState> {
   keep(turn: A2aTurn): void {
     this.writeCheckpoint(turn, true);
   }
-  keepSoon(turn: A2aTurn): void {
+  /** A landmark is kept at once, unless many come together: each checkpoint holds all of them. */
+  keepSoon(turn: A2aTurn, isLandmark: boolean): void {
+    const { kept } = turn;
+    if (this.now - kept.since >= FLOOD.within) Object.assign(kept, { since: this.now, count: 0 });
+    if (isLandmark && kept.count < FLOOD.most) {
+      kept.count += 1;
+      return this.keep(turn);
+    }
     if (turn.keepIsDue) return;
     turn.keepIsDue = true;
-    this.timer('keep', this.state.setup.timing.keep);
+    const { keep } = this.state.setup.timing;
+    this.timer('keep', isLandmark ? Math.min(keep, FLOOD.within) : keep);
   }
   writeCheckpoint(turn: A2aTurn, running: boolean): void {
     const { task, delivered } = this.state;

@@ -218,23 +218,35 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const camel = (name: string) => (name.includes('_') ? toCamel(name) : name);
-const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** Only names of ours come here, and some with every record. */
+const CAMEL = new Map<string, string>();
+function camel(name: string): string {
+  let written = CAMEL.get(name);
+  if (written === undefined) {
+    written = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    CAMEL.set(name, written);
+  }
+  return written;
+}
 
 /**
  * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member that stands around a oneof is
  * opened. Values are left alone.
  */
 export function fields(value: unknown, names: readonly string[], wrappers: readonly string[] = []): Fields {
-  if (!isRecord(value)) return {};
-  const all: Fields[] = [...wrappers.map((name) => value[name] ?? value[camel(name)]).filter(isRecord), value];
   const found: Record<string, unknown> = {};
-  for (const record of all)
-    for (const name of names) {
-      const one = record[name] ?? record[camel(name)];
-      if (one !== undefined && one !== null) found[name] = one;
-    }
+  if (!isRecord(value)) return found;
+  for (const name of wrappers) take(found, value[name] ?? value[camel(name)], names);
+  take(found, value, names);
   return found;
+}
+
+function take(found: Record<string, unknown>, value: unknown, names: readonly string[]): void {
+  if (!isRecord(value)) return;
+  for (const name of names) {
+    const one = value[name] ?? value[camel(name)];
+    if (one !== undefined && one !== null) found[name] = one;
+  }
 }
 
 /** The member of an enum, in small letters with underscores; `unspecified` for what is not in the list. */
@@ -242,6 +254,8 @@ export function member<T extends string>(value: unknown, all: readonly T[]): T {
   const first = all[0] as T;
   if (typeof value === 'number') return all[value] ?? first;
   if (typeof value !== 'string') return first;
+  const plainly = PLAIN.get(value);
+  if (plainly !== undefined && all.includes(plainly as T)) return plainly as T;
   if (/^\d+$/.test(value)) return all[Number(value)] ?? first;
   const plain = value.trim().toLowerCase().replaceAll('-', '_');
   const exact = all.find((one) => one === plain);
@@ -250,6 +264,13 @@ export function member<T extends string>(value: unknown, all: readonly T[]): T {
   const fitting = all.filter((one) => plain.endsWith(`_${one}`)).sort((a, b) => b.length - a.length);
   return fitting[0] ?? first;
 }
+
+/** Members as the document writes them. */
+const PLAIN: ReadonlyMap<string, string> = new Map(
+  ['TOOL_CALL_CONFIRMATION', 'TOOL_CALL_UPDATE', 'TEXT_CONTENT', 'STATE_CHANGE', 'THOUGHT', 'PENDING', 'EXECUTING', 'SUCCEEDED'].map(
+    (name) => [name, name.toLowerCase()],
+  ),
+);
 
 /** True when the object names its members in camelCase. */
 export function writesCamel(value: unknown): boolean {

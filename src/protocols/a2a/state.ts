@@ -145,8 +145,6 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   covered: Incoming | null;
   /** The newest time of the agent's clock, in milliseconds since the epoch. */
   agentTime: number | null;
-  /** How often each record was shown, by its id, time and text. */
-  readonly shown: Table<number>;
   /** The task that goes on with this turn: what it holds from before has been shown. */
   readonly earlierTask: string | null;
   /** Tasks of others that were heard of, and calls in them that were not asked about. */
@@ -164,7 +162,10 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** By the agent's id of a call: the file it is about, as it was when the call was first told. */
   readonly files: Table<Omit<FileOfCall, 'call'>>;
   heardAt: number;
+  /** A checkpoint is written by the timer. */
   keepIsDue: boolean;
+  /** How many checkpoints were written at once, since when. */
+  readonly kept: { since: number; count: number };
   /** `heardAt` when the task was looked at behind the streams. */
   lookedBehindAt: number;
   /** When a notification came that no stream has confirmed yet. */
@@ -235,7 +236,7 @@ export interface Stream {
   began: string | null;
   /** After the agent said that it waits: `resting`, then `lingering`. */
   rest: 'no' | 'resting' | 'lingering';
-  /** Ids of records on it, for agents that send one twice. */
+  /** How often each record came on it, by its id, time and text: several streams tell the same. */
   readonly heard: Table<number>;
 }
 export interface SentPrompt {
@@ -361,7 +362,6 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     unlooked: false,
     covered: null,
     agentTime: null,
-    shown: {},
     earlierTask: task,
     foreignTasks: {},
     foreignCalls: {},
@@ -373,6 +373,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     heardAt: now,
     lookedBehindAt: 0,
     keepIsDue: false,
+    kept: { since: 0, count: 0 },
     newsAt: null,
     doubt: null,
     looking: null,
