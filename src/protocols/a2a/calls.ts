@@ -98,7 +98,7 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
   return {
     id: call.tool_call_id,
     name,
-    title: call.description || name || t('Tool call'),
+    title: call.description || name || call.tool_call_id,
     kind,
     status,
     ...(call.input_parameters === undefined ? {} : { input: call.input_parameters }),
@@ -114,7 +114,7 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
 function errorText(message: string | null | undefined, ...more: readonly (string | number | null | undefined)[]): string {
   const said = message || '';
   const facts = more.filter((one) => one != null && one !== '' && !said.includes(String(one)));
-  if (said === '' && facts.length === 0) return t('The tool failed.');
+  if (said === '' && facts.length === 0) return t('It failed without a reason.');
   return said === '' ? facts.join(' ') : facts.length > 0 ? `${said} (${facts.join(' ')})` : said;
 }
 
@@ -197,7 +197,7 @@ function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
     given.length > 0
       ? given
       : [
-          { id: 'proceed_once', name: t('Allow') },
+          { id: 'proceed_once', name: t('Allow once') },
           { id: 'cancel', name: t('Reject') },
         ];
   const edit = asked.execute_details ? undefined : asked.file_edit_details;
@@ -433,7 +433,7 @@ function geminiRequest(call: GeminiCall, asked: Confirmation, raw: unknown): Req
         : [
             {
               id: 'always',
-              label: t('Always allow this in this conversation'),
+              label: t('Allow for this session'),
               effect: 'allow_always',
               sends: 'proceed_once',
               remembered: true,

@@ -26,10 +26,18 @@ export interface Peer {
 /** The agent cannot be talked to; the message is for a user. */
 export class UnfitAgent extends Error {}
 
+/** `why` is for those who know the protocol. */
+export function noAgent(address: string, why: string): UnfitAgent {
+  return new UnfitAgent(t('There is no A2A agent at {0} ({1}).', address, why));
+}
+function otherVersion(name: string, version: string): string {
+  return t('The development-tool extension of {0} has version {1}; Parley supports {2}.', name, version, versionText(OURS));
+}
+
 /** Judges a card. `base` is the address it was fetched from. */
 export function readCard(value: unknown, base: string, more: readonly string[] = []): Peer {
   const parsed = card.safeParse(value);
-  if (!parsed.success) throw new UnfitAgent(t('What {0} says about itself is no agent card.', base));
+  if (!parsed.success) throw noAgent(base, 'invalid card');
   const facts = parsed.data;
   const offered = (facts.capabilities?.extensions ?? []).filter((one) => isOurExtension(one.uri, more));
   const usable = offered.filter((one) => fits(versionIn(one.uri)));
@@ -37,29 +45,15 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
   const required = unfit.find((one) => one.required);
   const theirs = versionText(unfit[0] && versionIn(unfit[0].uri));
   if (usable.length === 0 && required) {
-    throw new UnfitAgent(
-      t(
-        '{0} requires version {1} of its development-tool extension, and this build speaks {2}.',
-        facts.name,
-        versionText(versionIn(required.uri)),
-        versionText(OURS),
-      ),
-    );
+    throw new UnfitAgent(otherVersion(facts.name, versionText(versionIn(required.uri))));
   }
   const foreign = (facts.capabilities?.extensions ?? []).find((one) => one.required && !isOurExtension(one.uri, more));
-  if (foreign) throw new UnfitAgent(t('{0} requires an extension that is not known here: {1}', facts.name, foreign.uri));
+  if (foreign) throw new UnfitAgent(t('{0} requires {1}, which Parley does not support.', facts.name, foreign.uri));
   const extension = newest(usable.map((one) => one.uri));
   const gemini = extension === undefined && facts.name === 'Gemini SDLC Agent';
   const remarks: string[] = [];
   if (extension === undefined && unfit.length > 0) {
-    remarks.push(
-      t(
-        '{0} offers version {1} of its development-tool extension, and this build speaks {2}: it is only chatted with.',
-        facts.name,
-        theirs,
-        versionText(OURS),
-      ),
-    );
+    remarks.push(otherVersion(facts.name, theirs));
   }
   return {
     name: facts.name,
@@ -87,7 +81,7 @@ function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' 
   const direct = (facts.preferredTransport ?? 'JSONRPC').toUpperCase() === 'JSONRPC' ? facts.url : undefined;
   const url = direct ?? facts.additionalInterfaces?.find((one) => one.transport.toUpperCase() === 'JSONRPC')?.url;
   if (url) return { endpoint: endpointOf(url, base), wire: '0.3' };
-  throw new UnfitAgent(t('{0} does not speak JSON-RPC; the other ways of A2A are not known here.', facts.name));
+  throw new UnfitAgent(t('{0} requires {1}, which Parley does not support.', facts.name, 'gRPC/REST'));
 }
 
 /**
@@ -96,7 +90,7 @@ function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' 
  */
 function endpointOf(url: string, base: string): string {
   const ours = new URL(base);
-  if (!URL.canParse(url, base)) throw new UnfitAgent(t('The card names an address that is none: {0}', url));
+  if (!URL.canParse(url, base)) throw noAgent(url, 'invalid address');
   const theirs = new URL(url, base);
   if (isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
   if (theirs.origin === ours.origin) return theirs.href;

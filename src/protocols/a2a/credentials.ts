@@ -19,19 +19,15 @@ export class Credentials {
   readonly #scene: AdapterContext;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #origin: string;
-  #wanted = BEARER;
-  #unsupported = false;
-  /** One for each that is wanted. */
-  #secrets: readonly string[] = [];
+  #schemes: { readonly wanted: readonly Wanted[]; readonly isUnsupported: boolean } = { wanted: BEARER, isUnsupported: false };
+  /** One for each scheme that is wanted; another edition with every change. */
+  #secrets: { readonly values: readonly string[]; readonly edition: number } = { values: [], edition: 0 };
   /** What the server did not take, or takes no longer. */
   readonly #refused = new Set<string>();
   #asksLeft = ASKS;
-  /** Another one for every change of the secrets. */
-  #edition = 0;
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
-  #renewing: Promise<boolean> | undefined;
-  /** Requests that wait for the user. */
-  #waiting = 0;
+  /** The user is asked. `waiting`: requests that wait for it. */
+  #renewal: { readonly done: Promise<boolean>; waiting: number } | undefined;
 
   constructor(scene: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
     this.#scene = scene;
@@ -42,17 +38,17 @@ export class Credentials {
   /** The card says how; before it is read, a bearer token is meant. */
   learn(...card: Parameters<typeof wantedBy>): void {
     const wanted = wantedBy(...card);
-    if (wanted.length > 0) this.#wanted = wanted;
-    this.#unsupported = wanted.length === 0 && Object.keys(card[0]).length > 0;
+    const isUnsupported = wanted.length === 0 && Object.keys(card[0]).length > 0;
+    this.#schemes = { wanted: wanted.length > 0 ? wanted : this.#schemes.wanted, isUnsupported };
   }
 
   /** The request with the profile's headers and the secrets, for this origin only; and which edition of them it bears. */
   sign(request: HttpRequest): { readonly request: HttpRequest; readonly edition: number } {
-    const edition = this.#edition;
+    const { values, edition } = this.#secrets;
     if (new URL(request.url).origin !== this.#origin) return { request, edition };
     let signed: HttpRequest = { ...request, headers: { ...request.headers, ...this.#headers } };
-    for (const [at, { way }] of this.#wanted.entries()) {
-      const secret = this.#secrets[at];
+    for (const [at, { way }] of this.#schemes.wanted.entries()) {
+      const secret = values[at];
       if (secret !== undefined) signed = bearing(signed, way, secret);
     }
     return { request: signed, edition };
@@ -68,16 +64,14 @@ export class Credentials {
    * waits for any more is taken back.
    */
   async renew(words: string, edition: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#renewing && edition !== this.#edition) return true;
-    this.#waiting += 1;
-    this.#renewing ??= this.#renew(words).finally(() => {
-      this.#renewing = undefined;
-    });
+    if (!this.#renewal && edition !== this.#secrets.edition) return true;
+    const renewal = (this.#renewal ??= this.#begin(words));
+    renewal.waiting += 1;
     try {
-      return await unless(signal, this.#renewing);
+      return await unless(signal, renewal.done);
     } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) for (const settle of [...this.#asks.values()]) settle(undefined);
+      renewal.waiting -= 1;
+      if (renewal.waiting === 0) for (const settle of [...this.#asks.values()]) settle(undefined);
     }
   }
 
@@ -85,8 +79,8 @@ export class Credentials {
   async accepted(): Promise<void> {
     this.#asksLeft = ASKS;
     const { secrets } = this.#scene.ports;
-    for (const [at, { scheme }] of this.#wanted.entries()) {
-      const secret = this.#secrets[at];
+    for (const [at, { scheme }] of this.#schemes.wanted.entries()) {
+      const secret = this.#secrets.values[at];
       if (secret !== undefined && (await secrets?.get(this.#name(scheme))) !== secret) await secrets?.set(this.#name(scheme), secret);
     }
   }
@@ -96,55 +90,67 @@ export class Credentials {
     const settle = this.#asks.get(id);
     if (!settle) return false;
     const values = answer.kind === 'fields' ? answer.values : {};
-    const given = this.#wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
+    const given = this.#schemes.wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
     settle(given.includes('') ? undefined : given);
     return true;
   }
 
+  #begin(words: string): { readonly done: Promise<boolean>; waiting: number } {
+    const done = this.#renew(words).finally(() => {
+      this.#renewal = undefined;
+    });
+    return { done, waiting: 0 };
+  }
+
+  /** Nobody waits for the user any more. */
+  get #isAbandoned(): boolean {
+    return this.#renewal?.waiting === 0;
+  }
+
   async #renew(words: string): Promise<boolean> {
     const mark = (all: readonly string[]) => JSON.stringify(all);
-    const before = this.#secrets.length > 0;
-    if (before) this.#refused.add(mark(this.#secrets));
+    const { values } = this.#secrets;
+    const before = values.length > 0;
+    if (before) this.#refused.add(mark(values));
     this.#change([]);
     const stored = await this.#stored();
     if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
-    if (this.#asksLeft <= 0 || this.#waiting === 0 || this.#scene.signal.aborted) return false;
+    if (this.#asksLeft <= 0 || this.#isAbandoned || this.#scene.signal.aborted) return false;
     this.#asksLeft -= 1;
     let entered = await this.#ask(before ? t('The last one was not accepted.') : '', words);
     while (entered && !this.#canBeSent(entered)) {
-      entered = await this.#ask(t('What was entered holds characters that cannot be sent. Was something else copied?'), words);
+      entered = await this.#ask(t('The last one was not accepted.'), words);
     }
     // Who does not want to is left alone until they do something themselves.
-    if (!entered) this.#asksLeft = this.#waiting === 0 ? this.#asksLeft + 1 : 0;
+    if (!entered) this.#asksLeft = this.#isAbandoned ? this.#asksLeft + 1 : 0;
     return entered !== undefined && this.#change(entered);
   }
 
   #canBeSent(secrets: readonly string[]): boolean {
-    return this.#wanted.every(({ way }, at) => canBeSent(secrets[at] ?? '', way));
+    return this.#schemes.wanted.every(({ way }, at) => canBeSent(secrets[at] ?? '', way));
   }
 
   #change(secrets: readonly string[]): true {
-    this.#secrets = secrets;
-    this.#edition += 1;
+    this.#secrets = { values: secrets, edition: this.#secrets.edition + 1 };
     return true;
   }
 
   async #stored(): Promise<readonly string[] | undefined> {
-    const all = await Promise.all(this.#wanted.map(({ scheme }) => this.#scene.ports.secrets?.get(this.#name(scheme))));
+    const all = await Promise.all(this.#schemes.wanted.map(({ scheme }) => this.#scene.ports.secrets?.get(this.#name(scheme))));
     const given = all.filter((one) => one !== undefined && one !== '');
-    return given.length === this.#wanted.length ? (given as readonly string[]) : undefined;
+    return given.length === this.#schemes.wanted.length ? (given as readonly string[]) : undefined;
   }
 
   #name(scheme: string): string {
-    return this.#wanted.length > 1 ? `a2a:${this.#origin}#${scheme}` : `a2a:${this.#origin}`;
+    return this.#schemes.wanted.length > 1 ? `a2a:${this.#origin}#${scheme}` : `a2a:${this.#origin}`;
   }
 
   #ask(before: string, words: string): Promise<readonly string[] | undefined> {
     const { emit, newId, signal } = this.#scene;
     const id = newId();
-    const why = this.#unsupported ? t('Its own way to sign in is not supported here; a token can be pasted.') : '';
+    const why = this.#schemes.isUnsupported ? t('Its own way to sign in is not supported; paste a token.') : '';
     const body = [before, words, why].filter(Boolean).join('\n\n');
-    const several = this.#wanted.length > 1;
+    const several = this.#schemes.wanted.length > 1;
     return new Promise((resolve) => {
       const settle = (values: readonly string[] | undefined) => {
         if (!this.#asks.delete(id)) return;
@@ -162,7 +168,7 @@ export class Credentials {
           id,
           ours: true,
           title: t('{0} wants credentials', this.#origin),
-          fields: this.#wanted.map(({ way, scheme }, at) => ({
+          fields: this.#schemes.wanted.map(({ way, scheme }, at) => ({
             id: fieldId(at),
             label: several ? `${labelOf(way)} (${scheme})` : labelOf(way),
             kind: 'secret',
@@ -347,7 +353,7 @@ export class PlainText {
           // Never chosen by a rule.
           options: [
             { id: AGREED, label: t('Connect'), effect: 'allow_always' },
-            { id: 'no', label: t('Do not connect'), effect: 'reject_once' },
+            { id: 'no', label: t('Reject'), effect: 'reject_once' },
           ],
         },
       });

@@ -29,6 +29,16 @@ export class StatusError extends Error {
   }
 }
 
+/** What went wrong, in one word that the machine knows (`Problem.kind`). */
+export function kindOf(error: unknown): string {
+  if (error instanceof RpcError) return 'rpc';
+  if (error instanceof StatusError) return 'status';
+  return error instanceof HttpFailure ? error.kind : 'lost';
+}
+export function codeOf(error: unknown): { readonly code?: number } {
+  return error instanceof RpcError ? { code: error.code } : error instanceof StatusError ? { code: error.status } : {};
+}
+
 /** Methods by their names in 0.3; the names of 1.0 stand beside. */
 const NEWER: Readonly<Record<string, string>> = {
   'message/send': 'SendMessage',
@@ -285,7 +295,7 @@ export class Rpc {
     } else {
       const text = await answer.text(32 * 1024 * 1024, silence);
       if (parseOrUndefined(text) === undefined && text.trim() !== '') {
-        throw new StatusError(answer.status, t('{0} did not answer in JSON.', originOf(this.target?.endpoint ?? '')));
+        throw new StatusError(answer.status, whyRefused(this.target?.endpoint ?? '', answer.status, head(text)));
       }
       if (text.trim() !== '') one(text);
     }
@@ -319,14 +329,14 @@ export class Rpc {
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
         waited = true;
         answer.dispose();
-        way?.({ waits: t('{0} is busy and asks to wait {1} s.', originOf(request.url), Math.ceil(wait / 1000)) });
+        way?.({ waits: tooBusy(request.url, wait) });
         await pause(wait, stopped);
         continue;
       }
       const text = await answer.text(undefined, this.timing.answer);
       const parsed = rpcAnswer.safeParse(parseOrUndefined(text));
       if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
-      if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait, head(text)));
+      if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
     }
   }
@@ -339,13 +349,11 @@ function turnPool(): { readonly client: HttpClient; uses: number; sign: Promise<
 function whyRefused(url: string, status: number, words: string): string {
   const origin = originOf(url);
   if (status === 401) return t('{0} did not accept the credentials: {1}', origin, words);
-  if (status === 403) return t('{0} does not allow this: {1}', origin, words);
-  if (status === 404) return t('{0} knows no such address: {1}', origin, new URL(url).pathname);
   return t('{0} answered with status {1}: {2}', origin, status, words);
 }
 
-function tooBusy(url: string, wait: number, words: string): string {
-  return t('{0} is busy and asks to wait {1} s: {2}', originOf(url), Math.round(wait / 1000), words);
+function tooBusy(url: string, wait: number): string {
+  return t('{0} is busy and asks to wait {1} s.', originOf(url), Math.ceil(wait / 1000));
 }
 
 /** What a refusal says: the words in its JSON where it is such, or the beginning of the body. */

@@ -188,8 +188,9 @@ class A2aStep extends Step<A2aState> {
     const { state } = this;
     if (problem) {
       // It may well go on with the next message; only the agent itself can say that the task is gone.
+      this.log('info', `Reading the task failed: ${problem.message}`);
       this.comeBack();
-      return this.becomeReady(null, t('How the task stands could not be learned: {0}', problem.message));
+      return this.becomeReady(null, null);
     }
     if (now && (this.leftTurn() || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now, null);
     if (state.aside) {
@@ -427,10 +428,9 @@ class A2aStep extends Step<A2aState> {
     const { agent } = this.state;
     if (!agent?.folder) return;
     const on = result === true;
-    if (error) this.notice('warn', t('The folder could not be changed: {0}', error.message));
+    if (error) this.notice('warn', t('{0} could not be written: {1}', agent.folder.path, error.message));
     else {
       this.state.agent = { ...agent, folder: { ...agent.folder, on } };
-      this.notice('info', on ? t('The agent finds the editor’s tools with its next task.') : t('The folder was removed.'));
     }
     this.showOptions();
   }
@@ -450,8 +450,7 @@ class A2aStep extends Step<A2aState> {
       options.push({ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: agent.folder.on });
     }
     for (const { id, title } of allowances) {
-      const description = t('Turn it off to be asked again.');
-      options.push({ kind: 'switch', id, name: t('Always allowed: {0}', title), description, on: true });
+      options.push({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true });
     }
     this.emit({ type: 'options.set', options });
   }
@@ -621,7 +620,7 @@ class A2aStep extends Step<A2aState> {
     const isDone = stream.stage === 'ended' || stream.rest !== 'no';
     stream.stage = 'ended';
     this.timer(`rest ${stream.link}`, null);
-    const empty = { kind: 'nothing', code: 0, message: t('The agent answered with nothing.') };
+    const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
     const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
     if (error === null && !isStreaming(turn) && this.waitingCalls(turn) === 0) this.streamsSpoke(turn);
     if (stream.of === 'prompt') this.promptClosed(turn, error);
@@ -718,7 +717,7 @@ class A2aStep extends Step<A2aState> {
     if (isStopping) return this.finish('cancelled');
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
-      const message = failure === null ? t('The agent failed without saying why.') : advised(failure);
+      const message = failure === null ? t('It failed without a reason.') : advised(failure);
       return this.finish('failed', { error: { message, next: ['retry'] } });
     }
     const followUp = Object.values(turn.followUps).join('\n');
@@ -750,8 +749,8 @@ class A2aStep extends Step<A2aState> {
     // The conversation has its own task, and keeps it.
     const { aside } = this.state;
     const message = aside
-      ? t('The agent does not know what it runs for this command.')
-      : t('The agent does not know its task any more; it may have been restarted. {0}', this.leaveTask());
+      ? t('The agent does not know its task any more. {0}', '').trim()
+      : t('The agent does not know its task any more. {0}', this.leaveTask());
     this.finish('failed', { error: { message, next: aside ? ['retry'] : ['retry', 'continue'] } });
   }
   /**
@@ -762,7 +761,7 @@ class A2aStep extends Step<A2aState> {
     const { task, summary } = this.state;
     const keepsContext = !isLost && task.contextId !== null && !this.has('forgetsContext');
     Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
-    return t('The agent begins a new task with the next message; it is told what was said so far.');
+    return t('Your next message begins a new task and repeats what was said so far.');
   }
   pastText(): string {
     let whole = this.state.summary.join('\n');
@@ -1078,7 +1077,7 @@ class A2aStep extends Step<A2aState> {
     this.withdrawAsk(call);
     this.recall(turn, [call.key]);
     if (call.edited !== null) {
-      this.addNotice(turn, 'warn', t('The agent proposes something else now; what you had changed is not part of it.'));
+      this.addNotice(turn, 'warn', t('The agent proposes something else now, without your changes.'));
     }
     if (this.someDoubtful(turn, [call.key])) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
@@ -1253,14 +1252,14 @@ class A2aStep extends Step<A2aState> {
     for (const stream of turn.streams) stream.sentAt = null;
     this.recall(turn, callIds);
     this.giveUpStreams(turn);
-    const told = why === null ? t('The agent still waits for your answer.') : t('Your answer did not reach the agent: {0}', why);
+    const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
     this.addNotice(turn, 'warn', [told, isDoubtful ? mayBeFollowed() : ''].filter(Boolean).join(' '));
     for (const id of callIds) {
       const call = this.callOf(turn, id);
       if (!call || call.decision === 'asking' || call.last.status !== 'waiting') continue;
       call.again += 1;
       if (call.again > ASKED_AGAIN_AT_MOST) {
-        const message = t('The agent takes no answer. {0}', why ?? '');
+        const message = t('The agent does not accept your answer. {0}', why ?? '').trim();
         return this.finish('failed', { error: { message, next: ['retry', 'showLog'] } });
       }
       this.changeCall(turn, call.id, { status: 'waiting' });
@@ -1311,9 +1310,9 @@ class A2aStep extends Step<A2aState> {
     if (!turn) return;
     const at = turn.lateEdits.findIndex((one) => one.isWriting && one.path === path);
     if (at >= 0) turn.lateEdits.splice(at, 1);
-    if (error) this.addNotice(turn, 'error', t('Your version of {0} could not be written: {1}', path, error.message));
+    if (error) this.addNotice(turn, 'error', t('{0} could not be written: {1}', path, error.message));
     else {
-      const text = t('Your version of {0} was written after the agent’s: this agent cannot be told of changes beforehand.', path);
+      const text = t('Your version of {0} was written after the agent’s.', path);
       this.addNotice(turn, 'info', text);
     }
     if (!turn.settlesAfterEdits || turn.lateEdits.some(({ isWriting }) => isWriting)) return;
@@ -1353,7 +1352,7 @@ class A2aStep extends Step<A2aState> {
   tellSilence(turn: A2aTurn): void {
     const silent = this.now - turn.heardAt;
     if (silent < this.state.setup.timing.silence) return;
-    const text = t('Waiting for the agent ({0} s)', Math.round(silent / 1000));
+    const text = t('Nothing heard from the agent for {0} s', Math.round(silent / 1000));
     this.emit({ type: 'turn.activity', turnId: turn.id, text });
   }
 
@@ -1464,7 +1463,7 @@ class A2aStep extends Step<A2aState> {
     turn.recovery = null;
     if (turn.phase === 'stopping') return;
     const told = now === null || this.has('abortedTaskFails') || isOver(now.state) ? this.leaveTask() : '';
-    const message = [t('The connection was lost, and the agent stopped.'), told].filter(Boolean).join(' ');
+    const message = [t('The connection was lost.'), told].filter(Boolean).join(' ');
     this.finish('failed', { error: { message, next: ['retry', 'continue'] } });
   }
   retry(turn: A2aTurn, recovery: Recovery): void {
@@ -1514,7 +1513,7 @@ class A2aStep extends Step<A2aState> {
     const { isQuiet } = recovery;
     recovery.isQuiet = false;
     if (isQuiet || turn.phase === 'stopping') return;
-    const text = stands ? null : t('The connection was lost; trying to reconnect');
+    const text = stands ? null : t('The connection was lost.');
     this.emit({ type: 'turn.activity', turnId: turn.id, text });
   }
   subscriptionRecord(turn: A2aTurn, stream: Stream, subscription: Subscription, result: unknown): void {
@@ -1619,7 +1618,7 @@ class A2aStep extends Step<A2aState> {
     if (recovery.hasNews) return this.retry(turn, recovery);
     recovery.step = 'asking';
     recovery.stands = false;
-    this.confirm(turn, 'reconnect', t('Connection lost'), notReached(recovery.why), t('Reconnect'), t('Stop waiting'));
+    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Reconnect'), t('Stop here'));
   }
 
   // --- earlier windows: what they left in the journal, and what happened since
@@ -1810,7 +1809,7 @@ class A2aStep extends Step<A2aState> {
     if (why !== null && (!wasStreaming || hangsUp)) {
       // Nobody knows whether it goes on: what is said next would be lost on a task that does.
       this.leaveTask();
-      this.addNotice(turn, 'warn', t('The agent did not say that it has stopped; it may still be at work. {0}', why).trim());
+      this.addNotice(turn, 'warn', t('The agent may still be at work. {0}', why).trim());
     }
     this.finish('cancelled');
   }
@@ -1833,7 +1832,7 @@ class A2aStep extends Step<A2aState> {
   }
   stopped(turn: A2aTurn, { commandRan, heldConnection, wasHeard }: Stop): void {
     const mayRun = commandRan && !(heldConnection && wasHeard);
-    if (mayRun) this.addNotice(turn, 'warn', t('A command of the agent may still be running; restarting the agent ends it.'));
+    if (mayRun) this.addNotice(turn, 'warn', t('The agent may still be at work. {0}', '').trim());
     this.finish('cancelled');
   }
 
@@ -1843,7 +1842,7 @@ class A2aStep extends Step<A2aState> {
     return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as About).on !== 'call');
   }
   /** No rule chooses `yes`. */
-  confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes: string, no: string): void {
+  confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes = t('Allow once'), no = t('Reject')): void {
     const shown: Ask = {
       kind: 'approval',
       id: this.newId(),
@@ -1903,8 +1902,7 @@ class A2aStep extends Step<A2aState> {
     }
     if (by === 'rest' && line === '/init') {
       // The shipped server's `init` runs on its own, and writes without asking.
-      const text = t('It looks through the folder and writes the file without asking again.');
-      return this.confirm(turn, 'confirmed', t('Let the agent write GEMINI.md?'), text, t('Write it'), t('Leave it'));
+      return this.confirm(turn, 'confirmed', t('Let the agent write {0} without asking again?', 'GEMINI.md'), line);
     }
     const required = agent.commands?.required[line] ?? [];
     if (given !== '' || required.length === 0) return this.runCommand(turn);
@@ -1918,17 +1916,15 @@ class A2aStep extends Step<A2aState> {
   checkpointsListed(turn: A2aTurn, result: unknown, problem: Problem | null): void {
     if (problem) return this.finish('failed', { error: { message: problem.message, next: ['retry'] } });
     const known = readCheckpoints(result);
-    if (known.length === 0) return this.finish('failed', { error: { message: t('There is nothing to restore.'), next: ['retry'] } });
-    const title = t('Which checkpoint?');
-    this.askFields(turn, 'checkpoint', title, [
-      { id: 'checkpoint', label: title, choices: known.map((label) => ({ label })), required: true },
+    if (known.length === 0) return this.finish('failed', { error: { message: t('There is no checkpoint.'), next: ['retry'] } });
+    this.askFields(turn, 'checkpoint', t('/{0} needs more', 'restore'), [
+      { id: 'checkpoint', label: t('Checkpoint'), choices: known.map((label) => ({ label })), required: true },
     ]);
   }
   checkpointChosen(turn: A2aTurn, name: string): void {
     if (name === '' || !turn.command) return this.finish('cancelled');
     turn.command.args = name;
-    const text = t('Files are set back to how they were. Editors with unsaved text will differ from them.');
-    this.confirm(turn, 'confirmed', t('Restore the checkpoint {0}?', name), text, t('Restore'), t('Leave things as they are'));
+    this.confirm(turn, 'confirmed', t('Set the files back to this checkpoint?'), name);
   }
   argumentsGiven(turn: A2aTurn, values: Readonly<Record<string, readonly string[]>> | undefined): void {
     if (!values || !turn.command) return this.finish('cancelled');
@@ -1991,7 +1987,7 @@ class A2aStep extends Step<A2aState> {
       return this.lost(turn, null, true);
     }
     const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
-    if (!ran) return failed(answer.message || t('The agent did not say whether the command was started.'));
+    if (!ran) return failed(answer.message || t('The command could not be started.'));
     this.showText(turn, 'text', answer.message || t('The command has run.'), undefined, undefined);
     this.finish('done');
   }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -6,6 +7,7 @@ import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
+import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
@@ -60,7 +62,7 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
   });
   const address = new Promise<string>((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(t('The agent was started but did not say where it listens within {0} s.', STARTS_WITHIN / 1000))),
+      () => reject(new Error(t('The agent did not answer within {0} s of its start.', STARTS_WITHIN / 1000))),
       STARTS_WITHIN,
     );
     channel.onMessage((line) => {
@@ -78,6 +80,89 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
   });
   address.catch(() => {});
   return { address, ended, onLoopback: guarded.guarded, hasGit: git.found, tail: () => kept.join('\n'), dispose: () => channel.dispose() };
+}
+
+/** How parley-agent is given the token that its requests need. */
+const TOKEN_VARIABLE = 'PARLEY_AGENT_TOKEN';
+
+/** An agent that is started here, with the editor's tools and a token of its own. */
+export class AgentProgram {
+  readonly #launch: ProcessLaunch;
+  readonly #scene: AdapterContext;
+  readonly #token: string;
+  #tools: OfferedTools | undefined;
+  #starting: Promise<Server> | undefined;
+  #server: Server | undefined;
+  #isOver = false;
+
+  constructor(launch: ProcessLaunch, scene: AdapterContext) {
+    this.#launch = launch;
+    this.#scene = scene;
+    this.#token = launch.env[TOKEN_VARIABLE] ?? randomBytes(32).toString('base64url');
+  }
+
+  get tools(): OfferedTools | undefined {
+    return this.#tools;
+  }
+  /** The last lines it wrote. */
+  get tail(): string {
+    return this.#server?.tail() ?? '';
+  }
+  get hasGit(): boolean {
+    return this.#server?.hasGit ?? true;
+  }
+  get onLoopback(): boolean {
+    return this.#server?.onLoopback ?? true;
+  }
+  /** For one that asks for the token it was given: parley-agent says so. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.tail.includes(TOKEN_VARIABLE) ? { authorization: `Bearer ${this.#token}` } : {};
+  }
+
+  /** Gives its address; rejects with a sentence for a user. */
+  async start(): Promise<string> {
+    const tools = await offerEditorTools(this.#scene);
+    if (this.#isOver) tools?.dispose();
+    if (this.#isOver) throw new Error('left');
+    this.#tools = tools;
+    const env = { ...(tools ? { [VARIABLE]: tools.address } : {}), [TOKEN_VARIABLE]: this.#token, ...this.#launch.env };
+    this.#starting = startServer({ ...this.#launch, env }, this.#scene.log, this.#scene.name);
+    this.#server = await this.#starting;
+    return this.#server.address;
+  }
+
+  /** Why it ended, and what the user can do. */
+  get ended(): Promise<{ readonly reason: string; readonly stderr: string; readonly next: readonly Remedy[] }> {
+    const server = this.#server;
+    if (!server) return Promise.reject(new Error('It was not started.'));
+    return server.ended.then((closed) => {
+      this.#tools?.dispose();
+      const stderr = closed.stderr || server.tail();
+      // The shipped server's own words for it.
+      if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr))
+        return { reason: closed.reason, stderr, next: ['restart', 'showLog'] };
+      const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
+      return { reason, stderr, next: ['openSettings', 'restart'] };
+    });
+  }
+
+  /** Settles when the process is gone; one that is still being started is ended as soon as it is there. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    this.#tools?.dispose();
+    this.#server?.dispose();
+    const server = this.#server ?? (await this.#starting?.catch(() => undefined));
+    server?.dispose();
+    await server?.ended;
+  }
+
+  /** The folder that the shipped server finds the editor's tools by. */
+  async toolsFolder(): Promise<ExtensionFolder | undefined> {
+    if (!this.#tools) return undefined;
+    const folder = new ExtensionFolder(this.#launch, this.#tools);
+    await folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
+    return folder;
+  }
 }
 
 /** The same program under node with the guard, where it is a script. */

@@ -443,8 +443,8 @@ export function problemOf({ message, code, data }: Failure): Problem {
 export function problemIn({ failure, reason, code }: Ending): Problem | null {
   return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
 }
-export function wordsOf({ kind, message }: Problem): string {
-  return kind === 'rpc' ? t('The agent says: {0}', message) : message;
+export function wordsOf({ message }: Problem): string {
+  return message;
 }
 /** Two texts about one failure, neither of them twice. */
 export function joinWords(error: string, text: string): string {
@@ -456,13 +456,16 @@ export function isTerminal({ code, message }: Problem): boolean {
   return code === -32004 || /terminal state/i.test(message);
 }
 export function notReached(why: string): string {
-  return t('The agent was not reached again. {0} It may still be at work.', why);
+  return t('The agent may still be at work. {0}', why).trim();
 }
 export function mayBeFollowed(): string {
-  return t('The answer before was sent, and may still be followed.');
+  return t('Your previous answer was sent and may still take effect.');
+}
+export function installGit(): string {
+  return t('Install Git, and set its user.name and user.email: this agent needs them to change files.');
 }
 /** The shipped server's first generation fails over its own repository in two ways that the user can mend. */
 export function advised(failure: string): string {
   if (!/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
-  return t('{0} (Install Git, or give it an identity: user.name and user.email. Then send the message again.)', failure);
+  return `${failure} ${installGit()}`;
 }

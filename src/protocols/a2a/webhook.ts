@@ -13,8 +13,10 @@ export interface Webhook extends Disposable {
   readonly url: string;
   /** Our name for it at the agent. */
   readonly id: string;
-  /** What the agent is told, in the spelling of its version. */
-  config(wire: '0.3' | '1.0'): Fields;
+  /** What the agent is told of it, in the spelling of its version: the `configuration` of a message, and the params of `set` and `delete`. */
+  inMessage(wire: '0.3' | '1.0'): Fields;
+  inSet(wire: '0.3' | '1.0', taskId: string): Fields;
+  inDelete(wire: '0.3' | '1.0', taskId: string): Fields;
 }
 
 /**
@@ -54,15 +56,18 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (
   });
   server.unref();
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const place = (wire: '0.3' | '1.0') => ({
+    id,
+    url,
+    token,
+    authentication: { ...(wire === '1.0' ? { scheme: 'Bearer' } : { schemes: ['Bearer'] }), credentials },
+  });
   return {
     url,
     id,
-    config: (wire) => ({
-      id,
-      url,
-      token,
-      authentication: { ...(wire === '1.0' ? { scheme: 'Bearer' } : { schemes: ['Bearer'] }), credentials },
-    }),
+    inMessage: (wire) => (wire === '1.0' ? { taskPushNotificationConfig: place(wire) } : { pushNotificationConfig: place(wire) }),
+    inSet: (wire, taskId) => (wire === '1.0' ? { taskId, ...place(wire) } : { taskId, pushNotificationConfig: place(wire) }),
+    inDelete: (wire, taskId) => (wire === '1.0' ? { taskId, id } : { id: taskId, pushNotificationConfigId: id }),
     dispose() {
       server.close();
       server.closeAllConnections();

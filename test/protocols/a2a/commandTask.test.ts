@@ -161,16 +161,11 @@ const answers: readonly (readonly [string, Json, string, RegExp])[] = [
     /^text What\?$/,
   ],
   ['words alone', { message: 'Done so.' }, 'done', /^text Done so\.$/],
-  ['no status and no words', { execution_id: '', status: 0 }, 'failed', /did not say whether/],
+  ['no status and no words', { execution_id: '', status: 0 }, 'failed', /could not be started/],
   ['not started', { status: 'FAILED_TO_START', message: 'Too early.' }, 'failed', /Too early/],
   ['waiting, with no task to answer in', { status: 'AWAITING_SHELL_CONFIRMATION', message: 'May I?' }, 'failed', /May I/],
   ['started, in a task that ends without words', started('Indexing 200 files'), 'done', /^Indexing 200 files$/],
-  [
-    'started, in a task nobody knows',
-    started('Indexing', { execution_id: 'gone' }),
-    'failed',
-    /^Indexing\n.*what it runs for this command/,
-  ],
+  ['started, in a task nobody knows', started('Indexing', { execution_id: 'gone' }), 'failed', /^Indexing\n.*does not know its task/],
 ];
 for (const [what, answer, status, shown] of answers)
   test(`a command is answered: ${what}`, async (t) => {

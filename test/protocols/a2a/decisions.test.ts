@@ -42,7 +42,7 @@ test('a decision that is cut off before it arrives: the agent still waits, so th
   const turnId = session.begin('go');
   const again = await allowed(session);
   assert.equal(decisions(agent.requests('message/stream')), 1, 'what was decided is not sent again by itself');
-  assert.match(noticesOf(session.now().turns[0]).join(), /still waits for your answer/);
+  assert.match(noticesOf(session.now().turns[0]).join(), /did not reach the agent/);
   session.answer(again, option(again, 'allow_once'));
   const turn = await session.ended(turnId);
   assert.deepEqual([turn.status, callsOf(turn).map((one) => one.status)], ['done', ['done']]);

@@ -25,7 +25,7 @@ test('429 with a short wait is waited for once; with a long one the user is told
   assert.equal(textOf(await session.prompt('one')), 'Here.');
   wait = '600';
   const turn = await session.prompt('two');
-  assert.deepEqual([turn.status, /wait 600 s: slow down/.test(turn.error?.message ?? '')], ['failed', true], turn.error?.message);
+  assert.deepEqual([turn.status, /wait 600 s/.test(turn.error?.message ?? '')], ['failed', true], turn.error?.message);
   wait = new Date(Date.now() + 300_000).toUTCString();
   assert.match((await session.prompt('three')).error?.message ?? '', /wait (29\d|300) s/, 'as a date');
 });
@@ -175,7 +175,7 @@ test('a stream of nothing but rubbish is a lost connection with words, and the s
   });
   const session = talk(t, agent.url);
   const turn = await session.prompt('go');
-  assert.deepEqual([turn.status, turn.error?.message], ['failed', 'The agent answered with nothing.']);
+  assert.deepEqual([turn.status, turn.error?.message], ['failed', 'The agent returned nothing.']);
   assert.equal((await session.prompt('again')).status, 'done');
 });
 

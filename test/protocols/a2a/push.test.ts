@@ -16,7 +16,8 @@ test('the door opens to its token only, for its tasks only, and in either body',
     },
   );
   t.after(() => door.dispose());
-  const { token, authentication } = door.config('0.3') as { token: string; authentication: { credentials: string } };
+  const { pushNotificationConfig } = door.inMessage('0.3');
+  const { token, authentication } = pushNotificationConfig as { token: string; authentication: { credentials: string } };
   const post = async (headers: Record<string, string>, body: unknown, url = door.url) =>
     (await fetch(url, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })).status;
   const right = { 'x-a2a-notification-token': token };
@@ -236,7 +237,7 @@ test('an agent that says again and again that it is there, and is not, is not tr
 
 test('the question whether to go on trying is taken back by a notification, which answers it', async (t) => {
   const { session, turnId, notify, comeBack } = await unreachable(t, { retries: [0, 0] });
-  assert.equal((await session.approval()).title, 'Connection lost');
+  assert.equal((await session.approval()).title, 'The connection was lost.');
   comeBack();
   await notify();
   const turn = await session.ended(turnId);
@@ -319,7 +320,7 @@ for (const [what, more, held] of [
     });
     const session = talk(t, agent.url, { timing: { retries: [0, 0] } });
     const turnId = session.begin('go');
-    assert.equal((await session.approval()).title, 'Connection lost');
+    assert.equal((await session.approval()).title, 'The connection was lost.');
     const parts = [text(more), ...(held ? [data({ tool_call_id: 'k1', status: 'PENDING', tool_name: 'write_file', ...held })] : [])];
     later = task(held ? 'input-required' : 'completed', { history: [{ role: 'agent', messageId: 'b', parts }] });
     const headers = { 'x-a2a-notification-token': place?.token ?? '' };

@@ -181,7 +181,7 @@ test('what a rule answered and was taken back before it left is not said to have
   session.answer(old, option(old, 'allow_always'));
   const ask = (await another(session, old)).asks[0] as Approval;
   assert.deepEqual(ask.detail, { type: 'command', command: 'rm -rf /' });
-  assert.doesNotMatch(notices(session), /may still be followed/);
+  assert.doesNotMatch(notices(session), /may still take effect/);
 });
 
 test('a decision that has not left is not sent when the call has become another', async (t) => {

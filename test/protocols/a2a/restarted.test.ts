@@ -34,7 +34,7 @@ for (const words of [true, false])
     if (words) await session.until('words', ({ turns }) => turns[0]?.parts.length === 1);
     await session.live.restart();
     const { notices } = await session.opened();
-    assert.match(notices.map((one) => one.text).join('\n'), /begins a new task.*told what was said/);
+    assert.match(notices.map((one) => one.text).join('\n'), /begins a new task and repeats what was said/);
     assert.equal((await session.prompt('And now?')).status, 'done');
     const message = agent.requests('message/stream').at(-1)?.params.message as Json;
     assert.equal(message.taskId, 't2');

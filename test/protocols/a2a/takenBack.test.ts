@@ -142,7 +142,7 @@ for (const status of [503, 429, 401])
     const session = talk(t, agent.url, { timing: HASTY });
     const { turnId, ask } = await allow(session);
     const { asks: open } = await session.until('the question once more', (now) => now.asks.some((one) => one.id !== ask.id));
-    assert.match(notices(session).join(), /still waits for your answer\. The answer before was sent, and may still be followed/);
+    assert.match(notices(session).join(), /did not reach the agent\. Your previous answer was sent/);
     refuse();
     await after(200);
     assert.deepEqual([agent.heard, session.now().asks], [[], open], 'nothing goes out, and nothing else is asked');

@@ -111,13 +111,7 @@ for (const [what, script, told] of silent)
       resume: { key: told ? JSON.stringify({ taskId: 't1', contextId: 'c1' }) : '', history: false },
     });
     assert.equal((await session.opened()).link.state, 'ready');
-    assert.match(
-      session
-        .now()
-        .notices.map((one) => one.text)
-        .join(),
-      told ?? /^/,
-    );
+    assert.match(session.logged.join(), told ?? /^/);
     const turn = await session.prompt('go');
     assert.deepEqual([turn.status, textOf(turn)], ['done', 'Here.']);
     const sent = agent.requests('message/stream')[0]?.params.message as { readonly taskId?: string };
@@ -141,7 +135,7 @@ for (const known of [false, true])
     const session = talk(t, agent.url, { timing: { silence: 100, patience: 60_000 } });
     if (known) await session.prompt('first');
     const turnId = session.begin('go');
-    await session.until('word of the silence', (now) => /Waiting for the agent/.test(now.turns.at(-1)?.activity ?? ''));
+    await session.until('word of the silence', (now) => /Nothing heard from the agent/.test(now.turns.at(-1)?.activity ?? ''));
     session.live.send({ type: 'cancel' });
     assert.equal((await session.ended(turnId)).status, 'cancelled');
     assert.equal(agent.requests('tasks/cancel').length, known ? 1 : 0);
@@ -168,7 +162,7 @@ test('a subscription that is taken and never answered is given up: the user is a
   const session = talk(t, agent.url, { timing: { ...SOON, retries: Array.from({ length: 1000 }, () => 0), giveUp: 1500 } });
   const turnId = session.begin('go');
   const ask = await session.approval();
-  assert.deepEqual([ask.title, ask.ours, ask.wordless], ['Connection lost', true, true]);
+  assert.deepEqual([ask.title, ask.ours, ask.wordless], ['The connection was lost.', true, true]);
   assert.ok(agent.requests('tasks/resubscribe').length > 1);
   session.answer(ask, option(ask, 'reject_once'));
   assert.equal((await session.ended(turnId)).status, 'failed');
