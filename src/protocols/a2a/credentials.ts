@@ -65,7 +65,8 @@ export class Credentials {
    */
   async renew(words: string, edition: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#renewal && edition !== this.#secrets.edition) return true;
-    const renewal = (this.#renewal ??= this.#begin(words));
+    this.#renewal ??= this.#begin(words);
+    const renewal = this.#renewal;
     renewal.waiting += 1;
     try {
       return await unless(signal, renewal.done);
