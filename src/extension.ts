@@ -7,6 +7,7 @@ import { Lifetime } from './base/lifetime.ts';
 import { Agents } from './editor/agents.ts';
 import { Approvals } from './editor/approvals/approvals.ts';
 import { RuleStore, Rules } from './editor/approvals/rules.ts';
+import { Attention } from './editor/attention.ts';
 import { bundlesIn } from './editor/bundles.ts';
 import { Chat } from './editor/chat.ts';
 import { chatAnswers } from './editor/chatAnswers.ts';
@@ -25,7 +26,7 @@ import { showProposalLenses } from './editor/review/proposalLenses.ts';
 import { Review } from './editor/review/review.ts';
 import { Secrets } from './editor/secrets.ts';
 import { SessionList } from './editor/sessionList.ts';
-import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, onSettings } from './editor/settings.ts';
+import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, notifies, onSettings } from './editor/settings.ts';
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
@@ -95,7 +96,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
           terminals,
         };
       },
-      rules: (id) => rules.of(id),
+      rules: (id, profile) => rules.of(profile, id),
       client: { name: 'Parley', version },
       log,
       trace: (id, way, message) => output.trace(id, way, message),
@@ -117,7 +118,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const inputs = life.own(new QuickInputs());
-  const rules = new Rules(core.rules, sessions, inputs);
+  const rules = life.own(new Rules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
   const starter = new Starter(sessions, agents, inputs, log);
@@ -146,6 +147,21 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
     }),
   );
   life.own(vscode.commands.registerCommand('parley.setAside', () => approvals.setAside()));
+  // Only the links of notifications run it.
+  life.own(
+    vscode.commands.registerCommand('parley.decide', (sessionId: unknown, askId: unknown, how: unknown) => {
+      if (typeof sessionId !== 'string' || typeof askId !== 'string' || (how !== 'accept' && how !== 'reject')) return undefined;
+      return approvals.decide(sessionId, askId, how);
+    }),
+  );
+  life.own(
+    new Attention({
+      host: sessions,
+      focused: () => vscode.window.state.focused,
+      onFocus: (listener) => vscode.window.onDidChangeWindowState(({ focused }) => focused && listener()),
+      notifies,
+    }),
+  );
   life.own(keepContextKeys(sessions, review));
   life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));

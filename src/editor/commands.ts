@@ -153,7 +153,9 @@ function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
     if (count === 0) nothingWaits();
   };
   return {
-    'parley.showPending': () => {
+    // A notification names the ask it is about.
+    'parley.showPending': async (sessionId?: unknown, askId?: unknown) => {
+      if (typeof sessionId === 'string' && typeof askId === 'string' && approvals.show(sessionId, askId)) return;
       if (!approvals.showPending()) nothingWaits();
     },
     'parley.acceptAll': () => decideAll('accept'),

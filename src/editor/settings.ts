@@ -16,7 +16,13 @@ const rule = z.object({
   kind: z.enum(['command', 'edit', 'mcp', 'read', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']),
   pattern: z.optional(z.string().check(z.minLength(1))),
   decision: z.enum(['allow', 'reject']),
+  agent: z.optional(z.string().check(z.minLength(1))),
 });
+
+/** A rule as it is kept: `agent` is the id of the only profile it is for. */
+export interface StoredRule extends ApprovalRule {
+  readonly agent?: string;
+}
 
 /** The list as it is written in the user settings; `readProfiles` checks it. */
 export function agentsSetting(): unknown {
@@ -52,22 +58,22 @@ export async function setModel(model: ModelSettings): Promise<void> {
 }
 
 /** Rules from the user settings. Never from a workspace. */
-export function approvalRules(): readonly ApprovalRule[] {
+export function approvalRules(): readonly StoredRule[] {
   return readRules(personal('approvals.rules'));
 }
 
-export async function setApprovalRules(rules: readonly ApprovalRule[]): Promise<void> {
+export async function setApprovalRules(rules: readonly StoredRule[]): Promise<void> {
   await vscode.workspace.getConfiguration('parley').update('approvals.rules', rules, vscode.ConfigurationTarget.Global);
 }
 
 /** The rules in a value from outside; entries that are none are left out. */
-export function readRules(value: unknown): readonly ApprovalRule[] {
+export function readRules(value: unknown): readonly StoredRule[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((one: unknown) => {
     const parsed = rule.safeParse(one);
     if (!parsed.success) return [];
-    const { kind, decision, pattern } = parsed.data;
-    return [pattern === undefined ? { kind, decision } : { kind, decision, pattern }];
+    const { kind, decision, pattern, agent } = parsed.data;
+    return [{ kind, decision, ...(pattern === undefined ? {} : { pattern }), ...(agent === undefined ? {} : { agent }) }];
   });
 }
 
@@ -82,6 +88,11 @@ export function approvalsPopUp(): 'always' | 'whenNoDiff' | 'never' {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('approvals.popUp');
   if (value === 'whenNoDiff') return value;
   return value === 'never' || value === false ? 'never' : 'always';
+}
+
+/** What the user is told of while the window is in the background. */
+export function notifies(of: 'approvals' | 'questions' | 'finishedTurns'): boolean {
+  return vscode.workspace.getConfiguration('parley').get(`notifications.${of}`) !== false;
 }
 
 export function approvalsOpenDiff(): boolean {

@@ -32,7 +32,8 @@ export interface SessionsDeps {
   /** Rejects with a message for the user when the agent cannot be launched. */
   readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
   readonly ports: (session: { readonly id: SessionId; readonly cwd: string; readonly profile: string }) => Ports;
-  readonly rules: (id: SessionId) => readonly ApprovalRule[];
+  /** What holds for sessions of that profile. */
+  readonly rules: (id: SessionId, profile: string) => readonly ApprovalRule[];
   readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
   readonly trace: (id: SessionId, way: 'in' | 'out', message: unknown) => void;
@@ -255,7 +256,7 @@ export class Sessions implements SessionHost, Disposable {
       protocol,
       launch: () => this.#deps.launch(this.#deps.profile(profile.id) ?? profile, { id, cwd }),
       ports: this.#deps.ports({ id, cwd, profile: profile.id }),
-      rules: () => this.#deps.rules(id),
+      rules: () => this.#deps.rules(id, profile.id),
       client: this.#deps.client,
       log: this.#deps.log,
       trace: (way, message) => this.#deps.trace(id, way, message),

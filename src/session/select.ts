@@ -52,6 +52,12 @@ function oneLine(text: string): string {
   return visibleText(text.replace(/\s+/g, ' ').trim());
 }
 
+/** How many calls of a turn ran because a rule allowed them. */
+export function allowedByRule(turn: Turn): number {
+  return callsOf(turn).filter(({ decision }) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once')
+    .length;
+}
+
 export function callsOf(turn: Pick<Turn, 'parts'>): readonly ToolCall[] {
   return turn.parts.flatMap((part) => (part.kind === 'call' ? [part.call] : []));
 }

@@ -194,7 +194,6 @@ test(
   'the agent starts and works',
   inWindow(async ({ window }) => {
     await window.openChat();
-    await window.chat.frame.locator('.agent .state-ready').waitFor();
     await window.chat.say('go');
     await agent.got('session/prompt');
   }),

@@ -156,6 +156,68 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'always' } }]);
   });
 
+  it('of two answers at once, one is given', async () => {
+    desk.open({ ...command('1'), editable: true });
+    approvals.answer('a', '1', { kind: 'option', optionId: 'no' });
+    const second = approvals.decide('a', '1', 'accept');
+    await press('enter');
+    await second;
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'no' } }]);
+  });
+
+  it('a request that is withdrawn as the key goes down leaves the next one unanswered', async () => {
+    life.dispose();
+    life = new Lifetime();
+    quiet = 60_000;
+    start('a');
+    desk.open(command('1'));
+    await new Promise(setImmediate);
+    desk.say('a', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
+    desk.open(command('2', 'rm -rf build'));
+    await press('enter');
+    assert.equal(await approvals.decide('a', '2', 'accept'), false, 'nor does a press on the card, or in the diff');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(desk.openAsks(), ['2']);
+  });
+
+  it('a request whose answers swap their places keeps the focus on the same answer', async () => {
+    desk.open(command('1'));
+    await press('down', 'down', 'down');
+    desk.say('a', { type: 'ask.changed', ask: { ...command('1'), options: options.toReversed() } });
+    await press('enter');
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'no' } }]);
+  });
+
+  it('options with swapped kinds or misleading names have no answer in focus, and 200 of them keep Reject at hand', async () => {
+    const swapped = [
+      { id: 'y', label: 'Reject', effect: 'allow_once' },
+      { id: 'n', label: 'Allow', effect: 'reject_once' },
+    ] as const;
+    desk.open({ ...command('1'), options: swapped });
+    await press('enter', 'enter');
+    assert.deepEqual(desk.answers, []);
+    assert.equal(await approvals.decide('a', '1', 'reject'), false);
+    desk.close('1');
+    const many = Array.from({ length: 200 }, (_, at) => ({ id: `w${at}`, label: `Way ${at}`, effect: 'allow_always' as const }));
+    desk.open({ ...command('2'), options: [...many, ...options.filter((one) => one.id !== 'always')] });
+    await press('down', 'down', 'down', 'enter');
+    assert.deepEqual(desk.answers, [{ askId: '2', answer: { kind: 'option', optionId: 'no' } }]);
+  });
+
+  it('titles of a megabyte, and titles that tell of another command, are no obstacle to the answers', async () => {
+    const long = {
+      ...command('1'),
+      title: `Look at ${'\u202e[]$('.repeat(200_000)}`,
+      detail: { type: 'text', text: 'x'.repeat(1_000_000) },
+    } as const;
+    desk.open({ ...long, toolKind: 'execute' });
+    await press('enter');
+    assert.equal(desk.answers.length, 1);
+    desk.open({ ...command('2', 'sudo rm -rf /'), title: 'ls' });
+    await press('enter');
+    assert.equal(desk.answers.length, 1, 'the command counts, not the title');
+  });
+
   it('two asks at once are both answered, one after the other', async () => {
     desk.open(command('1'));
     desk.open(command('2'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalAnswers, firstAnswers, MOST_ANSWERS } from '../../src/session/approvalAnswers.ts';
+import { approvalAnswers, firstAnswers, MOST_ANSWERS, sameMeaning } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option } from '../../src/session/model.ts';
 import { longNames, rejection } from '../../src/session/select.ts';
 
@@ -150,4 +150,14 @@ test('Reject takes the narrowest refusal there is', () => {
   assert.equal(rejection(approval([always, once])), once);
   assert.equal(rejection(approval([always])), always);
   assert.equal(rejection(approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }])), undefined);
+});
+
+test("a folder that is the session's own, and other words, leave the meaning; another command or other answers do not", () => {
+  const once = { id: 'y', label: 'Allow', effect: 'allow_once' } as const;
+  const ask = approval([once]);
+  const same = (change: Partial<Approval>) => sameMeaning(ask, { ...ask, ...change }, cwd);
+  assert.equal(same({ title: 'Other words', detail: { type: 'command', command: 'npm test', cwd } }), true);
+  assert.equal(same({ detail: { type: 'command', command: 'npm test', cwd: '/elsewhere' } }), false);
+  assert.equal(same({ detail: { type: 'command', command: 'npm publish' } }), false);
+  assert.equal(same({ options: [{ ...once, effect: 'allow_always' }] }), false);
 });

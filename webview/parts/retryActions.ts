@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { changedFiles } from '../../src/session/select.ts';
+import { allowedByRule, changedFiles } from '../../src/session/select.ts';
 import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
 
@@ -53,14 +53,16 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   </div>`;
 }
 
-/** Time, commands, tokens and price, each where it is known. */
+/** Time, commands, what nobody was asked about, tokens and price, each where it is known. */
 function spentText(turn: Turn): string {
   const { endedAt, startedAt, spent } = turn;
   const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute').length;
+  const byRule = allowedByRule(turn);
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
     endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
     commands === 0 ? '' : groupWords(Array.from({ length: commands }, () => 'run' as const)),
+    byRule === 0 ? '' : t('{0} allowed by rule', byRule),
     tokens === 0 ? '' : t('{0} tokens', count(tokens)),
     spent?.cost ? (money(spent.cost) ?? '') : '',
   ]

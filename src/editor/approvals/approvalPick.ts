@@ -49,6 +49,8 @@ interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback'> {
   readonly openFile: string | undefined;
 }
 
+/** Characters of the question in a title, which wraps; a longer one stands in rows as well. */
+export const LONGEST_TITLE = 300;
 /** Files with a row of their own. */
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
@@ -182,9 +184,11 @@ function rowsOf(shown: Shown): readonly Row[] {
   const { first, more } = firstAnswers(answers);
   const above = [...(grave || !once || answers[0] !== once ? [lookRow()] : []), ...first.map(answerRow)];
   const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, above.length));
+  const title = ask.title.length > LONGEST_TITLE && ask.detail.type === 'text' ? textRows(ask.title.trim(), '') : [];
   return [
     ...above,
     ...(more.length > 0 ? [separator(vscode.l10n.t('More answers')), ...more.map(answerRow)] : []),
+    ...title,
     ...details,
     ...wordRows(answers, ask),
   ];

@@ -7,8 +7,9 @@ import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, Option, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { Change } from '../../session/store.ts';
+import { shortened } from '../../session/visible.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ApprovalPick, fitsTitle, pickTitle } from './approvalPick.ts';
+import { ApprovalPick, fitsTitle, LONGEST_TITLE, pickTitle } from './approvalPick.ts';
 import type { AskPick, PickOutcome } from './askPick.ts';
 import { ClickGuard } from './clickGuard.ts';
 import { FocusReturn } from './focusReturn.ts';
@@ -306,6 +307,8 @@ export class Approvals implements Disposable {
     this.#queue.answered(keyOfOpen(one));
     this.#progress.delete(keyOfOpen(one));
     const edited = ask.kind === 'approval' ? await this.#editedFor(sessionId, ask, answer) : undefined;
+    // Of two answers that were given at once, the first counts.
+    if (!this.#find(sessionId, ask.id)) return;
     const whole = edited === undefined ? answer : { ...answer, edited };
     this.#deps.host.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
     this.refresh();
@@ -356,10 +359,10 @@ export class Approvals implements Disposable {
   /** The whole question on one line; the agent stands in front only where several could be meant. */
   #headingOf(session: HostedSession | undefined, ask: Ask): string {
     const asker = askerOf(session, ask, this.#deps.host.all.length > 1);
-    if (!session || ask.kind === 'question') return [asker, plainLabel(ask.title)].filter(Boolean).join(': ');
+    if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
     const { action, subject, amount } = approvalHeading(ask, session.store.now);
     const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;
-    const heading = plainLabel(amount === undefined ? what : `${what} (${amount})`);
+    const heading = [shortened(plainLabel(what), LONGEST_TITLE), amount === undefined ? '' : `(${amount})`].filter(Boolean).join(' ');
     return [asker, pickTitle(ask, session.store.now.cwd, heading)].filter(Boolean).join(' · ');
   }
 }

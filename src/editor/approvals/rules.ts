@@ -1,17 +1,23 @@
 import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { workspacePathsAt } from '../../live/workspacePaths.ts';
+import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Approval, SessionId } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, titleOf } from '../../session/select.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
+import { shortened } from '../../session/visible.ts';
 import type { Choice, QuickInputs } from '../quickInputs.ts';
-import { approvalRules, readRules, setApprovalRules } from '../settings.ts';
+import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
 import { plainLabel } from './rowText.ts';
+
+/** Approvals that are remembered for the preview of a rule. */
+const RECENT = 50;
 
 type Scope = 'session' | 'workspace' | 'everywhere';
 interface KnownRule {
-  readonly rule: ApprovalRule;
+  readonly rule: StoredRule;
   readonly scope: Scope;
   /** Whose rule it is, for scope `session`. */
   readonly sessionId?: SessionId;
@@ -23,15 +29,16 @@ const WORKSPACE_KEY = 'approvals.rules';
 /** The user's approval rules of every scope, as sessions read them. */
 export class RuleStore {
   readonly #workspace: vscode.Memento;
-  readonly #sessions = new Map<SessionId, readonly ApprovalRule[]>();
+  readonly #sessions = new Map<SessionId, readonly StoredRule[]>();
 
   constructor(workspace: vscode.Memento) {
     this.#workspace = workspace;
   }
 
-  /** All rules that hold in a session; without one, those that hold in every session of this workspace. */
-  of(sessionId?: SessionId): readonly ApprovalRule[] {
-    return [...approvalRules(), ...this.#ofWorkspace(), ...this.#ofSession(sessionId)];
+  /** All rules that hold for an agent in a session; without a session, those that hold in every one of this workspace. */
+  of(profile: string | undefined, sessionId?: SessionId): readonly ApprovalRule[] {
+    const all = [...approvalRules(), ...this.#ofWorkspace(), ...this.#ofSession(sessionId)];
+    return all.filter(({ agent }) => agent === undefined || agent === profile);
   }
 
   all(): readonly KnownRule[] {
@@ -42,7 +49,7 @@ export class RuleStore {
     ];
   }
 
-  addForSession(sessionId: SessionId, rule: ApprovalRule): void {
+  addForSession(sessionId: SessionId, rule: StoredRule): void {
     this.#sessions.set(sessionId, [...this.#ofSession(sessionId), rule]);
   }
 
@@ -53,7 +60,7 @@ export class RuleStore {
   }
 
   async remove({ rule, scope, sessionId }: KnownRule): Promise<void> {
-    const without = (rules: readonly ApprovalRule[]) => {
+    const without = (rules: readonly StoredRule[]) => {
       const at = rules.findIndex((one) => JSON.stringify(one) === JSON.stringify(rule));
       return at < 0 ? rules : rules.toSpliced(at, 1);
     };
@@ -62,46 +69,69 @@ export class RuleStore {
     else await setApprovalRules(without(approvalRules()));
   }
 
-  #ofSession(sessionId: SessionId | undefined): readonly ApprovalRule[] {
+  #ofSession(sessionId: SessionId | undefined): readonly StoredRule[] {
     return sessionId === undefined ? [] : (this.#sessions.get(sessionId) ?? []);
   }
 
-  #ofWorkspace(): readonly ApprovalRule[] {
+  #ofWorkspace(): readonly StoredRule[] {
     return readRules(this.#workspace.get(WORKSPACE_KEY));
   }
 }
 
 /** The rules as the user sees them: made from an approval, listed, tried and removed. */
-export class Rules {
+export class Rules implements Disposable {
   readonly #store: RuleStore;
-  readonly #desk: SessionHost;
+  readonly #host: SessionHost;
   readonly #inputs: QuickInputs;
+  readonly #life = new Lifetime();
+  /** Latest approvals of each session's agents, for what a rule would have covered. */
+  #recent: readonly { readonly sessionId: SessionId; readonly ask: Approval }[] = [];
 
-  constructor(store: RuleStore, desk: SessionHost, inputs: QuickInputs) {
+  constructor(store: RuleStore, host: SessionHost, inputs: QuickInputs) {
     this.#store = store;
-    this.#desk = desk;
+    this.#host = host;
     this.#inputs = inputs;
+    this.#life.own(
+      host.onChange((sessionId, { event }) => {
+        if (event.type === 'ask.opened' && event.ask.kind === 'approval')
+          this.#recent = [{ sessionId, ask: event.ask }, ...this.#recent].slice(0, RECENT);
+      }),
+    );
   }
 
-  /** Asks what to allow and for how long. True when a rule was added. */
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  /** Asks what to allow, for how long and with which agent. True when a rule was added. */
   async make(sessionId: SessionId, ask: Approval): Promise<boolean> {
-    const cwd = this.#desk.get(sessionId)?.store.now.cwd ?? '';
-    const suggested = suggestedRules(ask, cwd);
+    const session = this.#host.get(sessionId);
+    if (!session) return false;
+    const title = vscode.l10n.t('Always allow…');
     const what = await this.#inputs.pick(
-      suggested.map(({ rule, covers }): Choice<ApprovalRule> => ({ label: plainLabel(covers), description: ruleText(rule), value: rule })),
-      { title: vscode.l10n.t('Always Allow: What?'), placeholder: vscode.l10n.t('The narrowest comes first') },
+      suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
+        const choice = { label: plainLabel(covers), description: ruleText(rule), value: rule };
+        const others = this.#coveredBy(rule, ask);
+        return others === '' ? choice : { ...choice, detail: vscode.l10n.t('Would also have allowed: {0}', others) };
+      }),
+      { title },
     );
     if (!what) return false;
-    const scope = await this.#inputs.pick<Scope>(
+    const { profile } = session;
+    const { name } = session.store.now.agent;
+    const [withThis, withAll] = [vscode.l10n.t('with {0}', plainLabel(name)), vscode.l10n.t('with every agent')];
+    const where = await this.#inputs.pick<KnownRule>(
       [
-        { label: vscode.l10n.t('For this session'), value: 'session' },
-        { label: vscode.l10n.t('In this workspace'), value: 'workspace' },
-        { label: vscode.l10n.t('Everywhere'), description: vscode.l10n.t('in your user settings'), value: 'everywhere' },
+        { label: scopeText('session'), value: { rule: what, scope: 'session', sessionId } },
+        { label: scopeText('workspace'), description: withThis, value: { rule: { ...what, agent: profile }, scope: 'workspace' } },
+        { label: scopeText('workspace'), description: withAll, value: { rule: what, scope: 'workspace' } },
+        { label: scopeText('everywhere'), description: withThis, value: { rule: { ...what, agent: profile }, scope: 'everywhere' } },
+        { label: scopeText('everywhere'), description: withAll, value: { rule: what, scope: 'everywhere' } },
       ],
-      { title: vscode.l10n.t('Always Allow: Where?'), placeholder: ruleText(what) },
+      { title, placeholder: ruleText(what) },
     );
-    if (!scope) return false;
-    await this.#store.add({ rule: what, scope, sessionId });
+    if (!where) return false;
+    await this.#store.add(where);
     return true;
   }
 
@@ -111,10 +141,10 @@ export class Rules {
     const known = this.#store.all();
     const chosen = await this.#inputs.pick<Row>(
       [
-        { label: vscode.l10n.t('Try a command…'), description: vscode.l10n.t('see which rule would decide'), value: 'try' },
-        ...known.map((one): Choice<Row> => ({ label: ruleText(one.rule), description: this.#scopeText(one), value: one })),
+        { label: vscode.l10n.t('Try a command…'), value: 'try' },
+        ...known.map((one): Choice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
         ...this.#byAgents().map((label): Choice<Row> => ({ label, description: vscode.l10n.t('kept by the agent'), value: 'agents' })),
-        { label: vscode.l10n.t('Open the settings'), description: 'parley.approvals.rules', value: 'settings' },
+        { label: vscode.l10n.t('Open Settings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
       { title: vscode.l10n.t('Approval Rules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
     );
@@ -134,8 +164,8 @@ export class Rules {
 
   async #tryCommand(): Promise<void> {
     const command = await this.#inputs.input({
-      title: vscode.l10n.t('Which Rule Would Decide?'),
-      prompt: vscode.l10n.t('A command as an agent would ask for it. Nothing is run.'),
+      title: vscode.l10n.t('Try a command…'),
+      prompt: vscode.l10n.t('Says which rule would decide. Nothing is run.'),
     });
     if (command === undefined || command.trim() === '') return;
     void vscode.window.showInformationMessage(this.#verdict(command));
@@ -143,9 +173,9 @@ export class Rules {
 
   /** What the rules of the active session would do with a command, in a sentence. */
   #verdict(command: string): string {
-    const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
-    const cwd = session?.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
-    const rules = this.#store.of(session?.id);
+    const active = this.#host.active === undefined ? undefined : this.#host.get(this.#host.active);
+    const cwd = active?.store.now.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+    const rules = this.#store.of(active?.profile, active?.id);
     const ask: Approval = {
       kind: 'approval',
       id: 'try',
@@ -159,17 +189,26 @@ export class Rules {
     };
     const decides = (decision: ApprovalRule['decision']) =>
       rules.find((one) => one.decision === decision && autoAnswer(ask, [one], cwd, workspacePathsAt(cwd)) !== undefined);
-    const rejecting = decides('reject');
-    if (rejecting) return vscode.l10n.t('Rejected without asking, by the rule “{0}”.', ruleText(rejecting));
-    const allowing = decides('allow');
-    if (allowing) return vscode.l10n.t('Allowed without asking, by the rule “{0}”.', ruleText(allowing));
-    return vscode.l10n.t('No rule decides: you would be asked.');
+    const deciding = decides('reject') ?? decides('allow');
+    if (!deciding) return vscode.l10n.t('No rule decides: you would be asked.');
+    return vscode.l10n.t('Decided without asking, by the rule “{0}”.', ruleText(deciding));
+  }
+
+  /** Other recent approvals that the rule would have answered, in short. */
+  #coveredBy(rule: ApprovalRule, but: Approval): string {
+    const covered = this.#recent.flatMap(({ sessionId, ask }) => {
+      const session = this.#host.get(sessionId)?.store.now;
+      if (!session || ask.id === but.id || !autoAnswer(ask, [rule], session.cwd, workspacePathsAt(session.cwd))) return [];
+      const { action, subject } = approvalHeading(ask, session);
+      return [plainLabel(shortened(subject ?? action, 60))];
+    });
+    return [...new Set(covered)].slice(0, 4).join(' · ');
   }
 
   /** What the user allowed an agent beyond one time, as far as the open sessions tell. */
   #byAgents(): readonly string[] {
-    const told = this.#desk.all.flatMap((id) => {
-      const session = this.#desk.get(id)?.store.now;
+    const told = this.#host.all.flatMap((id) => {
+      const session = this.#host.get(id)?.store.now;
       return (session?.turns ?? [])
         .flatMap(callsOf)
         .flatMap(({ decision, title }) =>
@@ -181,12 +220,16 @@ export class Rules {
     return [...new Set(told)].slice(0, 50);
   }
 
-  #scopeText({ scope, sessionId }: KnownRule): string {
-    if (scope === 'everywhere') return vscode.l10n.t('everywhere');
-    if (scope === 'workspace') return vscode.l10n.t('in this workspace');
-    const session = sessionId === undefined ? undefined : this.#desk.get(sessionId)?.store.now;
-    return vscode.l10n.t('in the session “{0}”', session ? plainLabel(titleOf(session, 30)) : '');
+  #reachText({ rule, scope, sessionId }: KnownRule): string {
+    const session = sessionId === undefined ? undefined : this.#host.get(sessionId)?.store.now;
+    const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(rule.agent));
+    return [scopeText(scope), session ? plainLabel(titleOf(session, 30)) : '', agent].filter(Boolean).join(' · ');
   }
+}
+
+function scopeText(scope: Scope): string {
+  if (scope === 'session') return vscode.l10n.t('For this session');
+  return scope === 'workspace' ? vscode.l10n.t('In this workspace') : vscode.l10n.t('Everywhere');
 }
 
 /** A rule as a sentence without its scope. */

@@ -1,0 +1,148 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { SessionHost } from '../live/surface.ts';
+import { answersIn } from '../session/approvalAnswers.ts';
+import { approvalHeading } from '../session/approvalHeading.ts';
+import type { Approval, Ask, AskId, Session, SessionId } from '../session/model.ts';
+import { titleOf } from '../session/select.ts';
+import type { Change } from '../session/store.ts';
+import { fitsTitle } from './approvals/approvalPick.ts';
+import { plainLabel } from './approvals/rowText.ts';
+
+export interface AttentionDeps {
+  readonly host: SessionHost;
+  /** Whether the window has the user's attention. */
+  readonly focused: () => boolean;
+  readonly onFocus: (listener: () => void) => Disposable;
+  readonly notifies: (of: 'approvals' | 'questions' | 'finishedTurns') => boolean;
+}
+
+/**
+ * Notifications for a window in the background: an ask, with its answers as links where the text shows all that is asked, and the end of a turn.
+ * Extensions have no notifications of the operating system; these are VS Code's. They are notifications of progress, the only kind that an
+ * extension can take back: one goes when its ask is settled, or when the user is back.
+ */
+export class Attention implements Disposable {
+  readonly #deps: AttentionDeps;
+  readonly #life = new Lifetime();
+  readonly #open = new Map<AskId | SessionId, Notification>();
+
+  constructor(deps: AttentionDeps) {
+    this.#deps = deps;
+    this.#life.own(deps.host.onChange((sessionId, change) => this.#changed(sessionId, change)));
+    this.#life.own(deps.host.onSessions(() => this.#sweep()));
+    this.#life.own(deps.onFocus(() => this.#closeAll()));
+    this.#life.onEnd(() => this.#closeAll());
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  #changed(sessionId: SessionId, { event, before, now }: Change): void {
+    if (event.type === 'ask.opened') setImmediate(() => this.#asked(sessionId, event.ask.id));
+    else if (event.type === 'turn.ended' && event.status !== 'cancelled') this.#ended(sessionId, now, event.status === 'failed');
+    else if (event.type === 'turn.started') this.#close(sessionId);
+    if (before.asks !== now.asks) this.#sweep();
+  }
+
+  /** Says what waits, unless a rule has answered it or the user is there. */
+  #asked(sessionId: SessionId, askId: AskId): void {
+    const session = this.#deps.host.get(sessionId)?.store.now;
+    const ask = session?.asks.find((one) => one.id === askId);
+    if (!session || !ask || ask.decision || this.#life.ended || this.#deps.focused()) return;
+    if (!this.#deps.notifies(ask.kind === 'approval' ? 'approvals' : 'questions')) return;
+    this.#show(askId, askText(session, ask));
+  }
+
+  #ended(sessionId: SessionId, session: Session, failed: boolean): void {
+    if (this.#deps.focused() || session.queue.some((one) => !one.held) || !this.#deps.notifies('finishedTurns')) return;
+    const title = plainText(titleOf(session, 60));
+    const name = plainText(session.agent.name);
+    const text = failed ? vscode.l10n.t('{0} failed: {1}', name, title) : vscode.l10n.t('{0} has finished: {1}', name, title);
+    this.#show(sessionId, `${text} ${link(vscode.l10n.t('Show'), 'parley.focusChat', [])}`);
+  }
+
+  #show(id: AskId | SessionId, text: string): void {
+    this.#close(id);
+    this.#open.set(id, new Notification(text));
+  }
+
+  #close(id: AskId | SessionId): void {
+    this.#open.get(id)?.dispose();
+    this.#open.delete(id);
+  }
+
+  #closeAll(): void {
+    for (const id of [...this.#open.keys()]) this.#close(id);
+  }
+
+  /** Closes those whose ask or session is gone, and says anew what has changed. */
+  #sweep(): void {
+    const sessions = this.#deps.host.all.flatMap((id) => this.#deps.host.get(id)?.store.now ?? []);
+    for (const [id, shown] of [...this.#open]) {
+      const of = sessions.find((session) => session.id === id || session.asks.some((ask) => ask.id === id));
+      const ask = of?.asks.find((one) => one.id === id);
+      if (!of) this.#close(id);
+      else if (ask) shown.say(askText(of, ask));
+    }
+  }
+}
+
+/** A notification that stays until it is disposed, or the user closes it. */
+class Notification implements Disposable {
+  #report: ((text: string) => void) | undefined;
+  #end: () => void = () => {};
+
+  constructor(text: string) {
+    const over = new Promise<void>((resolve) => {
+      this.#end = resolve;
+    });
+    void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification }, async (progress) => {
+      this.#report = (message) => progress.report({ message });
+      progress.report({ message: text });
+      await over;
+    });
+  }
+
+  say(text: string): void {
+    this.#report?.(text);
+  }
+
+  dispose(): void {
+    this.#end();
+  }
+}
+
+function askText(session: Session, ask: Ask): string {
+  const name = plainText(session.agent.name);
+  const show = link(vscode.l10n.t('Show'), 'parley.showPending', [session.id, ask.id]);
+  if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} ${show}`;
+  const { action, subject, amount } = approvalHeading(ask, session);
+  const shown = [
+    plainText(subject === undefined ? action : `${action}: ${subject}`).slice(0, 300),
+    amount === undefined ? '' : `(${amount})`,
+  ];
+  return [`${name}: ${shown.filter(Boolean).join(' ')}`, ...answerLinks(session, ask), show].join(' ');
+}
+
+/** The answers, only where nothing is asked but a harmless command that is in the text whole. */
+function answerLinks(session: Session, ask: Approval): readonly string[] {
+  const { grave, once, reject } = answersIn(session, ask);
+  const { detail } = ask;
+  const isWhole = detail.type === 'command' && !detail.unsure && fitsTitle(detail.command) && (ask.beside ?? []).length === 0;
+  const hasOtherPlace = detail.type === 'command' && detail.cwd !== undefined && detail.cwd !== session.cwd;
+  if (!isWhole || hasOtherPlace || grave) return [];
+  const decide = (label: string | undefined, how: 'accept' | 'reject') =>
+    label === undefined ? [] : [link(label, 'parley.decide', [session.id, ask.id, how])];
+  return [...decide(once?.label, 'accept'), ...decide(reject?.label, 'reject')];
+}
+
+function link(label: string, command: string, args: readonly unknown[]): string {
+  return `[${plainText(label)}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`;
+}
+
+/** Words of an agent in a notification, where brackets would make a link that runs a command. */
+function plainText(text: string): string {
+  return plainLabel(text).replaceAll('[', '［').replaceAll(']', '］');
+}
