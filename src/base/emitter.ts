@@ -25,3 +25,33 @@ export class Emitter<T> implements Disposable {
     this.#listeners.clear();
   }
 }
+
+/** Something that happens once: who listens after that is called at once. */
+export class Once<T> {
+  #value: T | undefined;
+  readonly #coming = new Emitter<T>();
+
+  /** Undefined before it has happened. */
+  get value(): T | undefined {
+    return this.#value;
+  }
+
+  /** Listeners that wait for it. */
+  get waiting(): number {
+    return this.#coming.size;
+  }
+
+  readonly listen: Listen<T> = (listener) => {
+    if (this.#value === undefined) return this.#coming.listen(listener);
+    listener(this.#value);
+    return { dispose: () => {} };
+  };
+
+  /** It happens now; a second time changes nothing. */
+  fire(value: T): void {
+    if (this.#value !== undefined) return;
+    this.#value = value;
+    this.#coming.fire(value);
+    this.#coming.dispose();
+  }
+}

@@ -3,17 +3,21 @@ import type { Session, SessionId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import type { FromView, ProfileLine, SessionLine, ToView } from './contract.ts';
 
+interface Copy {
+  readonly id: SessionId;
+  readonly session: Session;
+  /** Number of the last event in it. */
+  readonly seq: number;
+  /** A patch is missing, and a snapshot was asked for. */
+  readonly lagging: boolean;
+}
+
 /** View end of the pipe: snapshot and patches become the same session the host has. A gap in the numbers asks for a snapshot. */
 export class Mirror {
   readonly #send: (message: FromView) => void;
   readonly #listeners = new Set<(events: readonly SessionEvent[] | undefined) => void>();
-  #session: Session | undefined;
-  #sessionId: SessionId | undefined;
-  #seq = 0;
-  #asked = false;
-  #sessions: readonly SessionLine[] = [];
-  #profiles: readonly ProfileLine[] = [];
-  #active: SessionId | undefined;
+  #copy: Copy | undefined;
+  #listed: Omit<Extract<ToView, { type: 'sessions' }>, 'type'> = { list: [], profiles: [] };
 
   constructor(send: (message: FromView) => void) {
     this.#send = send;
@@ -21,16 +25,16 @@ export class Mirror {
 
   /** The session shown; undefined when there is none. */
   get session(): Session | undefined {
-    return this.#session?.id === this.#active ? this.#session : undefined;
+    return this.#copy?.session.id === this.#listed.active ? this.#copy?.session : undefined;
   }
   get sessions(): readonly SessionLine[] {
-    return this.#sessions;
+    return this.#listed.list;
   }
   get profiles(): readonly ProfileLine[] {
-    return this.#profiles;
+    return this.#listed.profiles;
   }
   get active(): SessionId | undefined {
-    return this.#active;
+    return this.#listed.active;
   }
 
   /** The listener gets the events of a patch, or undefined when everything may be new. Returns what removes it. */
@@ -43,19 +47,14 @@ export class Mirror {
   take(message: ToView): void {
     switch (message.type) {
       case 'snapshot':
-        this.#session = message.session;
-        this.#sessionId = message.sessionId;
-        this.#seq = message.seq;
-        this.#asked = false;
+        this.#copy = { id: message.sessionId, session: message.session, seq: message.seq, lagging: false };
         this.#tell(undefined);
         return;
       case 'patch':
         this.#patch(message);
         return;
       case 'sessions':
-        this.#sessions = message.list;
-        this.#profiles = message.profiles;
-        this.#active = message.active;
+        this.#listed = message;
         this.#tell(undefined);
         return;
       default:
@@ -64,15 +63,15 @@ export class Mirror {
   }
 
   #patch(message: Extract<ToView, { type: 'patch' }>): void {
+    const copy = this.#copy;
     // A patch of a session that is shown no more, or one that a snapshot has overtaken.
-    if (!this.#session || message.sessionId !== this.#sessionId || message.seq <= this.#seq) return;
-    if (message.from !== this.#seq + 1) {
-      if (!this.#asked) this.#send({ type: 'resync', sessionId: message.sessionId });
-      this.#asked = true;
+    if (!copy || message.sessionId !== copy.id || message.seq <= copy.seq) return;
+    if (message.from !== copy.seq + 1) {
+      if (!copy.lagging) this.#send({ type: 'resync', sessionId: message.sessionId });
+      this.#copy = { ...copy, lagging: true };
       return;
     }
-    this.#session = message.events.reduce(reduce, this.#session);
-    this.#seq = message.seq;
+    this.#copy = { ...copy, session: message.events.reduce(reduce, copy.session), seq: message.seq };
     this.#tell(message.events);
   }
 

@@ -49,16 +49,12 @@ export interface ChatAnswersDeps {
 
 /** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
 export function chatAnswers(deps: ChatAnswersDeps): Answers {
-  const { sessions, agents, approvals, review, starter, terminals } = deps;
-  const mentions = new MentionFinder(deps.recent);
-  const known = (id: SessionId): LiveSession => {
-    const session = sessions.get(id);
-    if (!session) throw new Error(vscode.l10n.t('That session is not open any more.'));
-    return session;
-  };
+  return { ...sessionAnswers(deps), ...changeAnswers(deps), ...editorAnswers(deps) };
+}
+
+function sessionAnswers(deps: ChatAnswersDeps) {
+  const { sessions, agents, starter } = deps;
   return {
-    findMentions: ({ query }) => mentions.find(query),
-    attach: ({ kind }) => contextContent(kind, deps.recent.last),
     models: async () => {
       const { baseUrl } = modelSettings();
       return baseUrl === '' ? [] : listModels(baseUrl, await deps.secrets.modelKey());
@@ -67,8 +63,8 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
     useSetup: async ({ kind, id }) => {
       if (kind === 'endpoint') await configureModel(deps.inputs, deps.secrets, endpointOf(id));
       else {
-        const known = agents.find(id) ?? (await agents.known()).find(({ agent, file }) => agent.id === id && file !== undefined)?.agent;
-        if (known) await starter.start('args' in known && 'env' in known ? known : await agents.add(known));
+        const found = agents.find(id) ?? (await agents.known()).find(({ agent, file }) => agent.id === id && file !== undefined)?.agent;
+        if (found) await starter.start('args' in found && 'env' in found ? found : await agents.add(found));
       }
       return null;
     },
@@ -77,65 +73,10 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       await setModel({ baseUrl, name });
       return null;
     },
-    hints: ({ sessionId, text, cursor }) => known(sessionId).hints(text, Math.min(cursor, text.length)),
-    open: async ({ path: file, line }) => {
-      const wanted = absolute(file, sessions);
-      if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(id).store.now, wanted))) {
-        throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
-      }
-      await reveal(wanted, line);
-      return null;
-    },
-    openLink: async ({ uri }) => {
-      const parsed = vscode.Uri.parse(uri, true);
-      if (!['http', 'https', 'mailto'].includes(parsed.scheme))
-        throw new Error(vscode.l10n.t('Links of the kind {0} are not opened.', parsed.scheme));
-      await vscode.env.openExternal(parsed);
-      return null;
-    },
-    review: async ({ sessionId, path: file, askId, turnId }) => {
-      known(sessionId);
-      if (askId !== undefined) await review.openAsk(sessionId, askId, file, true);
-      else if (turnId !== undefined) await review.openTurn(sessionId, turnId, file);
-      return null;
-    },
-    settleFile: async ({ sessionId, turnId, path: file, how }) => {
-      const { now } = known(sessionId).store;
-      if (file === undefined) await deps.changeSets.of(sessionId)?.settleTurn(turnId, how);
-      else await settleTurnFile(now, turnId, file, how, deps.changeSets);
-      return null;
-    },
-    restoreFiles: async ({ sessionId, turnId }) => {
-      await deps.changes.restoreFiles(known(sessionId).id, turnId);
-      return null;
-    },
+    hints: ({ sessionId, text, cursor }) => known(sessions, sessionId).hints(text, Math.min(cursor, text.length)),
     copySession: async ({ sessionId }) => {
-      sessions.switchTo(known(sessionId).id);
+      sessions.switchTo(known(sessions, sessionId).id);
       await deps.run('parley.copySession');
-      return null;
-    },
-    tokenColours: ({ theme }) => themeColours(theme),
-    existing: async ({ paths }) => {
-      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file)) ? [file] : [])));
-      return found.flat();
-    },
-    insertAtCursor: async ({ text }) => {
-      const editor = vscode.window.activeTextEditor;
-      if (!editor) throw new Error(vscode.l10n.t('Open a file first; the text goes to its cursor.'));
-      await editor.edit((edit) => {
-        for (const selection of editor.selections) edit.replace(selection, text);
-      });
-      await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active, preview: false });
-      return null;
-    },
-    openTerminal: async ({ sessionId, terminalId }) => {
-      if (!terminals.show(known(sessionId).id, terminalId)) throw new Error(vscode.l10n.t('The terminal is gone.'));
-      return null;
-    },
-    allowMore: async ({ sessionId, askId, how }) => {
-      known(sessionId);
-      if (how === 'always') await approvals.alwaysAllow(sessionId, askId);
-      else await approvals.allowForSession(sessionId, askId);
       return null;
     },
     newSession: async ({ profile: id, pick }) => {
@@ -169,14 +110,90 @@ export function chatAnswers(deps: ChatAnswersDeps): Answers {
       return null;
     },
     remedy: async ({ sessionId, remedy }) => {
-      await heal(known(sessionId), remedy, deps);
+      await heal(known(sessions, sessionId), remedy, deps);
+      return null;
+    },
+  } satisfies Partial<Answers>;
+}
+
+function changeAnswers(deps: ChatAnswersDeps) {
+  const { sessions, approvals, review } = deps;
+  return {
+    review: async ({ sessionId, path: file, askId, turnId }) => {
+      known(sessions, sessionId);
+      if (askId !== undefined) await review.openAsk(sessionId, askId, file, true);
+      else if (turnId !== undefined) await review.openTurn(sessionId, turnId, file);
+      return null;
+    },
+    settleFile: async ({ sessionId, turnId, path: file, how }) => {
+      const { now } = known(sessions, sessionId).store;
+      if (file === undefined) await deps.changeSets.of(sessionId)?.settleTurn(turnId, how);
+      else await settleTurnFile(now, turnId, file, how, deps.changeSets);
+      return null;
+    },
+    restoreFiles: async ({ sessionId, turnId }) => {
+      await deps.changes.restoreFiles(known(sessions, sessionId).id, turnId);
+      return null;
+    },
+    allowMore: async ({ sessionId, askId, how }) => {
+      known(sessions, sessionId);
+      if (how === 'always') await approvals.alwaysAllow(sessionId, askId);
+      else await approvals.allowForSession(sessionId, askId);
+      return null;
+    },
+  } satisfies Partial<Answers>;
+}
+
+function editorAnswers(deps: ChatAnswersDeps) {
+  const { sessions, terminals } = deps;
+  const mentions = new MentionFinder(deps.recent);
+  return {
+    findMentions: ({ query }) => mentions.find(query),
+    attach: ({ kind }) => contextContent(kind, deps.recent.last),
+    open: async ({ path: file, line }) => {
+      const wanted = absolute(file, sessions);
+      if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
+        throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
+      }
+      await reveal(wanted, line);
+      return null;
+    },
+    openLink: async ({ uri }) => {
+      const parsed = vscode.Uri.parse(uri, true);
+      if (!['http', 'https', 'mailto'].includes(parsed.scheme))
+        throw new Error(vscode.l10n.t('Links of the kind {0} are not opened.', parsed.scheme));
+      await vscode.env.openExternal(parsed);
+      return null;
+    },
+    tokenColours: ({ theme }) => themeColours(theme),
+    existing: async ({ paths }) => {
+      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file)) ? [file] : [])));
+      return found.flat();
+    },
+    insertAtCursor: async ({ text }) => {
+      const editor = vscode.window.activeTextEditor;
+      if (!editor) throw new Error(vscode.l10n.t('Open a file first; the text goes to its cursor.'));
+      await editor.edit((edit) => {
+        for (const selection of editor.selections) edit.replace(selection, text);
+      });
+      await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active, preview: false });
+      return null;
+    },
+    openTerminal: async ({ sessionId, terminalId }) => {
+      if (!terminals.show(known(sessions, sessionId).id, terminalId)) throw new Error(vscode.l10n.t('The terminal is gone.'));
       return null;
     },
     trustWorkspace: async () => {
       await vscode.commands.executeCommand('workbench.trust.manage');
       return null;
     },
-  };
+  } satisfies Partial<Answers>;
+}
+
+function known(sessions: Sessions, id: SessionId): LiveSession {
+  const session = sessions.get(id);
+  if (!session) throw new Error(vscode.l10n.t('That session is not open any more.'));
+  return session;
 }
 
 async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps): Promise<void> {

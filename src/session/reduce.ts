@@ -63,17 +63,7 @@ function named({ name }: AgentInfo, said: AgentInfo): AgentInfo {
 export function reduce(session: Session, event: SessionEvent): Session {
   switch (event.type) {
     case 'link.opening':
-      return {
-        ...session,
-        // What the last agent said of itself does not hold of the next one.
-        notices: session.link.state === 'closed' ? [] : withoutSilence(session.notices),
-        link: {
-          state: 'opening',
-          ...(event.note === undefined ? {} : { note: event.note }),
-          ...(event.stops ? { stops: true as const } : {}),
-          ...(event.next === undefined ? {} : { next: event.next }),
-        },
-      };
+      return openLink(session, event);
     case 'link.ready': {
       const { partial: _, ...rest } = session;
       return { ...rest, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
@@ -83,14 +73,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'link.closed':
       return closeLink(session, event);
     case 'turn.started':
-      if (session.turns.some((turn) => turn.id === event.turnId)) return session;
-      return {
-        ...session,
-        turns: [...session.turns, { id: event.turnId, startedAt: event.at, prompt: event.prompt, parts: [], status: 'running' }],
-        notices: session.partial || event.prompt.length === 0 ? session.notices : withoutHints(session.notices),
-        // It may have come back from the turn before it.
-        queue: session.queue.filter((one) => one.turnId !== event.turnId),
-      };
+      return startTurn(session, event);
     case 'turn.ended':
       return endTurn(session, event);
     case 'turns.removed':
@@ -102,11 +85,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.adapterState':
       return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, adapterState: event.value }));
     case 'turn.files':
-      return inTurn(session, event.turnId, ({ unlisted: _, ...turn }) => ({
-        ...turn,
-        files: event.files,
-        ...(event.unlisted ? { unlisted: event.unlisted } : {}),
-      }));
+      return inTurn(session, event.turnId, (turn) => withFiles(turn, event));
     case 'part.added':
       return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':
@@ -131,27 +110,16 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return decideAsk(session, event.askId, event.decision);
     case 'ask.closed':
       return closeAsk(session, event);
-    case 'corrections.set': {
-      const { corrections = [], ...rest } = session;
-      if (event.texts.length === 0) return corrections.length === 0 ? session : rest;
-      return { ...rest, corrections: event.texts };
-    }
+    case 'corrections.set':
+      return setCorrections(session, event.texts);
     case 'queue.set':
       return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
-    case 'plan.set': {
-      if (event.plan) return { ...session, plan: event.plan };
-      if (!session.plan) return session;
-      const { plan: _, ...rest } = session;
-      return rest;
-    }
+    case 'plan.set':
+      return event.plan ? { ...session, plan: event.plan } : withoutFact(session, 'plan');
     case 'commands.set':
       return { ...session, commands: event.commands };
-    case 'mode.set': {
-      if (event.mode) return { ...session, mode: event.mode };
-      if (!session.mode) return session;
-      const { mode: _, ...rest } = session;
-      return rest;
-    }
+    case 'mode.set':
+      return event.mode ? { ...session, mode: event.mode } : withoutFact(session, 'mode');
     case 'options.set':
       return event.options.length === 0 && !session.options ? session : { ...session, options: event.options };
     case 'terminal.changed':
@@ -164,15 +132,61 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return setTitle(session, event);
     case 'resume.set':
       return event.key === session.resumeKey ? session : { ...session, resumeKey: event.key };
-    case 'notice': {
-      const others = event.notice.about === 'silence' ? withoutSilence(session.notices) : session.notices;
-      return { ...session, notices: [...others, event.notice].slice(-NOTICES_KEPT) };
-    }
+    case 'notice':
+      return addNotice(session, event.notice);
     default: {
       const unknown: never = event;
       return unknown ? session : session;
     }
   }
+}
+
+type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+
+function openLink(session: Session, { note, stops, next }: EventOf<'link.opening'>): Session {
+  return {
+    ...session,
+    // What the last agent said of itself does not hold of the next one.
+    notices: session.link.state === 'closed' ? [] : withoutSilence(session.notices),
+    link: {
+      state: 'opening',
+      ...(note === undefined ? {} : { note }),
+      ...(stops ? { stops: true as const } : {}),
+      ...(next === undefined ? {} : { next }),
+    },
+  };
+}
+
+function startTurn(session: Session, { turnId, at, prompt }: EventOf<'turn.started'>): Session {
+  if (session.turns.some((turn) => turn.id === turnId)) return session;
+  return {
+    ...session,
+    turns: [...session.turns, { id: turnId, startedAt: at, prompt, parts: [], status: 'running' }],
+    notices: session.partial || prompt.length === 0 ? session.notices : withoutHints(session.notices),
+    // It may have come back from the turn before it.
+    queue: session.queue.filter((one) => one.turnId !== turnId),
+  };
+}
+
+function withFiles({ unlisted: _, ...turn }: Turn, { files, unlisted }: EventOf<'turn.files'>): Turn {
+  return { ...turn, files, ...(unlisted ? { unlisted } : {}) };
+}
+
+function setCorrections(session: Session, texts: readonly string[]): Session {
+  const { corrections = [], ...rest } = session;
+  if (texts.length === 0) return corrections.length === 0 ? session : rest;
+  return { ...rest, corrections: texts };
+}
+
+function withoutFact(session: Session, fact: 'plan' | 'mode'): Session {
+  if (!session[fact]) return session;
+  const { [fact]: _, ...rest } = session;
+  return rest;
+}
+
+function addNotice(session: Session, notice: Notice): Session {
+  const others = notice.about === 'silence' ? withoutSilence(session.notices) : session.notices;
+  return { ...session, notices: [...others, notice].slice(-NOTICES_KEPT) };
 }
 
 /** Two of one name could not be told apart: a copy keeps the name it was given until the agent gives it one of its own. */

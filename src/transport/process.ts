@@ -1,14 +1,15 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import crossSpawn from 'cross-spawn';
-import { Emitter } from '../base/emitter.ts';
+import { Once } from '../base/emitter.ts';
 import { t } from '../base/l10n.ts';
-import { toDisposable } from '../base/lifetime.ts';
+import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, ownGroup } from './ownedGroups.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
-import { listenOnce, stdioChannel } from './stdio.ts';
+import { stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
   /** What a user calls it; its command line where nobody says. */
@@ -42,106 +43,129 @@ export function processChannel(spec: ProcessSpec, options: ProcessOptions): Chan
   try {
     // Node refuses an empty name; cross-spawn on Windows runs cmd.exe with it.
     if (spec.command === '') throw new Error('The command is empty.');
-    return startProcess(spec, options);
+    return new ProcessChannel(spec, options);
   } catch (error) {
     // Arguments that no program can be started with: an empty name, a null character.
     return closedChannel({ failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), messageOf(error)), stderr: '' });
   }
 }
 
-function startProcess(spec: ProcessSpec, options: ProcessOptions): Channel {
-  const patience = options.patience ?? PATIENCE;
-  const closes = new Emitter<Closed>();
-  const stderr = new Tail(STDERR_KEPT);
-  const timers = new Set<NodeJS.Timeout>();
-  let closed: Closed | undefined;
-  let ending = false;
+class ProcessChannel implements Channel {
+  readonly #spec: ProcessSpec;
+  readonly #options: ProcessOptions;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #pipe: Channel;
+  readonly #stderr = new Tail(STDERR_KEPT);
+  readonly #closed = new Once<Closed>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #ending = false;
+  /** Something was read since this was last looked at. */
+  #fresh = false;
 
-  const child = (options.spawn ?? crossSpawn.spawn)(spec.command, [...spec.args], {
-    cwd: spec.cwd,
-    env: environmentWith(spec.env),
-    detached: process.platform !== 'win32',
-    windowsHide: true,
-    stdio: 'pipe',
-  });
-  const { pid } = child;
-  if (pid !== undefined) ownGroup(pid);
-  const pipe = stdioChannel(child.stdout, child.stdin, options);
-
-  let fresh = false;
-  child.stdout.on('data', () => {
-    fresh = true;
-  });
-
-  const later = (ms: number, run: () => void): void => {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      run();
-    }, ms);
-    timers.add(timer);
-  };
-  const finish = (how: Omit<Closed, 'stderr'>): void => {
-    if (closed) return;
-    for (const timer of timers) clearTimeout(timer);
-    pipe.dispose();
-    child.stdout.destroy();
-    child.stderr.destroy();
-    closed = { ...how, stderr: stderr.text() };
-    closes.fire(closed);
-    closes.dispose();
-  };
-  const end = (): void => {
-    if (ending || closed) return;
-    ending = true;
-    child.stdin.end();
-    later(patience.end, () => {
-      if (pid !== undefined) signalTree(pid, 'SIGTERM');
-      later(patience.term, () => {
-        if (pid !== undefined) signalTree(pid, 'SIGKILL');
-      });
+  /** Throws for arguments that no program can be started with. */
+  constructor(spec: ProcessSpec, options: ProcessOptions) {
+    this.#spec = spec;
+    this.#options = options;
+    const child = (options.spawn ?? crossSpawn.spawn)(spec.command, [...spec.args], {
+      cwd: spec.cwd,
+      env: environmentWith(spec.env),
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: 'pipe',
     });
-  };
+    this.#child = child;
+    if (child.pid !== undefined) ownGroup(child.pid);
+    this.#pipe = stdioChannel(child.stdout, child.stdin, options);
+    child.stdout.on('data', () => {
+      this.#fresh = true;
+    });
+    child.stderr.on('data', (chunk: Buffer) => this.#stderr.add(chunk));
+    child.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
+    child.on('exit', (code, signal) => this.#exited(code, signal));
+    this.#pipe.onClosed((why) => this.#pipeClosed(why));
+  }
 
-  child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
-  child.on('error', (error: NodeJS.ErrnoException) => {
-    options.log.warn(`${spec.command}: ${error.message}`);
+  send(line: string): Promise<void> {
+    return this.#pipe.send(line);
+  }
+
+  onMessage(listener: (line: string) => void): Disposable {
+    return this.#pipe.onMessage(listener);
+  }
+
+  onClosed(listener: (closed: Closed) => void): Disposable {
+    return this.#closed.listen(listener);
+  }
+
+  dispose(): void {
+    if (this.#ending || this.#closed.value) return;
+    this.#ending = true;
+    const patience = this.#options.patience ?? PATIENCE;
+    this.#child.stdin.end();
+    this.#later(patience.end, () => {
+      this.#signal('SIGTERM');
+      this.#later(patience.term, () => this.#signal('SIGKILL'));
+    });
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    this.#options.log.warn(`${this.#spec.command}: ${error.message}`);
+    const { pid } = this.#child;
     // On Windows cmd.exe runs in place of a program that is missing: then there is a pid, and this event replaces `exit`.
     if (pid !== undefined && error.code !== 'ENOENT') return;
     if (pid !== undefined) disownGroup(pid);
-    finish(whyNotStarted(spec, error));
-  });
-  child.on('exit', (code, signal) => {
+    this.#finish(whyNotStarted(this.#spec, error));
+  }
+
+  #exited(code: number | null, signal: string | null): void {
     const how = {
-      reason: howEnded(nameOf(spec), ending, code, signal),
+      reason: howEnded(nameOf(this.#spec), this.#ending, code, signal),
       failure: 'ended' as const,
       ...(code === null ? {} : { code }),
       ...(signal === null ? {} : { signal }),
     };
+    const { pid } = this.#child;
     if (pid !== undefined) {
       killLeftBehind(pid);
       disownGroup(pid);
     }
-    child.once('close', () => finish(how));
-    // Something that got away from the group may hold the pipe open: then silence decides.
-    const drain = (): void => {
-      fresh = false;
-      later(DRAIN, () => setImmediate(() => (fresh ? drain() : finish(how))));
-    };
-    drain();
-  });
-  pipe.onClosed((why) => {
-    if (why.failure !== 'broken' || closed) return;
-    options.log.warn(`${spec.command}: ${why.reason}`);
-    if (pid !== undefined) signalTree(pid, 'SIGKILL');
-    finish({ reason: t('{0} was ended: {1}', nameOf(spec), why.reason), failure: 'broken' });
-  });
+    this.#child.once('close', () => this.#finish(how));
+    this.#finishWhenSilent(how);
+  }
 
-  return {
-    send: (line) => pipe.send(line),
-    onMessage: (listener) => pipe.onMessage(listener),
-    onClosed: (listener) => listenOnce(closed, closes, listener),
-    dispose: end,
-  };
+  /** Something that got away from the group may hold the pipe open: then silence decides. */
+  #finishWhenSilent(how: Omit<Closed, 'stderr'>): void {
+    this.#fresh = false;
+    this.#later(DRAIN, () => setImmediate(() => (this.#fresh ? this.#finishWhenSilent(how) : this.#finish(how))));
+  }
+
+  #pipeClosed(why: Closed): void {
+    if (why.failure !== 'broken' || this.#closed.value) return;
+    this.#options.log.warn(`${this.#spec.command}: ${why.reason}`);
+    this.#signal('SIGKILL');
+    this.#finish({ reason: t('{0} was ended: {1}', nameOf(this.#spec), why.reason), failure: 'broken' });
+  }
+
+  #finish(how: Omit<Closed, 'stderr'>): void {
+    if (this.#closed.value) return;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#pipe.dispose();
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+    this.#closed.fire({ ...how, stderr: this.#stderr.text() });
+  }
+
+  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    if (this.#child.pid !== undefined) signalTree(this.#child.pid, signal);
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
 }
 
 function closedChannel(closed: Closed): Channel {

@@ -58,10 +58,8 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
         asked = keyOf(id);
         return false;
       }
-      if (method === '$/cancel_request' || method === '$/cancelRequest') {
-        const { requestId, id: alsoId } = (params ?? {}) as { readonly requestId?: unknown; readonly id?: unknown };
-        events.withdrawn(keyOf(requestId ?? alsoId));
-      } else events.message(method, params);
+      if (method === '$/cancel_request' || method === '$/cancelRequest') events.withdrawn(cancelledId(params));
+      else events.message(method, params);
       return true;
     },
     onRequest: (method, params) =>
@@ -91,12 +89,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
         const failed = (error: unknown) => reject(new LinkError(toFailure(error)));
         order.send(() => void sendRequest(rpc, method, params, options.cancelMethod, signal).then(resolve, failed));
       }),
-    notify: (method, params) =>
-      order.send(() => {
-        const { connection } = rpc;
-        const sent = params === undefined ? connection.sendNotification(method) : connection.sendNotification(method, params as object);
-        sent.catch(() => {});
-      }),
+    notify: (method, params) => order.send(() => sendNotification(rpc, method, params)),
     answer: (id, answer) => {
       const settle = open.get(id);
       if (!settle) return;
@@ -106,6 +99,16 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     // Not inside the step that wants it: its end comes as an input of its own.
     close: () => queueMicrotask(() => order.send(() => channel.dispose())),
   };
+}
+
+function sendNotification({ connection }: Rpc, method: string, params: unknown): void {
+  const sent = params === undefined ? connection.sendNotification(method) : connection.sendNotification(method, params as object);
+  sent.catch(() => {});
+}
+
+function cancelledId(params: unknown): string {
+  const { requestId, id } = (params ?? {}) as { readonly requestId?: unknown; readonly id?: unknown };
+  return keyOf(requestId ?? id);
 }
 
 function sendRequest(rpc: Rpc, method: string, params: unknown, cancelMethod: string | undefined, signal: AbortSignal): Promise<unknown> {

@@ -1,7 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { Emitter } from '../base/emitter.ts';
+import { Emitter, Once } from '../base/emitter.ts';
 import { t } from '../base/l10n.ts';
-import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
@@ -12,18 +11,15 @@ import { type LineBounds, Lines } from './lines.ts';
  */
 export function stdioChannel(input: Readable, output: Writable, bounds: LineBounds = {}): Channel {
   const messages = new Emitter<string>();
-  const closes = new Emitter<Closed>();
-  let closed: Closed | undefined;
+  const closed = new Once<Closed>();
 
   const close = (reason: string, failure: Closed['failure']): void => {
-    if (closed) return;
-    closed = { reason, failure, stderr: '' };
+    if (closed.value) return;
     input.off('data', take);
     input.pause();
     output.end();
     messages.dispose();
-    closes.fire(closed);
-    closes.dispose();
+    closed.fire({ reason, failure, stderr: '' });
   };
   const lines = new Lines((line) => messages.fire(line), bounds);
   const take = (chunk: Buffer): void => {
@@ -35,7 +31,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
   };
   input.on('data', take);
   input.once('end', () => {
-    if (!closed) lines.end();
+    if (!closed.value) lines.end();
     close(t('Its output ended.'), 'ended');
   });
   input.on('error', (error) => close(t('Reading from it failed: {0}', error.message), 'broken'));
@@ -44,20 +40,13 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
 
   return {
     send: (line) =>
-      closed
-        ? Promise.reject(new Error(closed.reason))
+      closed.value
+        ? Promise.reject(new Error(closed.value.reason))
         : new Promise((resolve, reject) => {
             output.write(`${line}\n`, (error) => (error ? reject(error) : resolve()));
           }),
     onMessage: (listener) => messages.listen(listener),
-    onClosed: (listener) => listenOnce(closed, closes, listener),
+    onClosed: (listener) => closed.listen(listener),
     dispose: () => close(t('The connection was closed.'), 'ended'),
   };
-}
-
-/** Calls the listener now when it has happened already. */
-export function listenOnce<T>(past: T | undefined, coming: Emitter<T>, listener: (value: T) => void): Disposable {
-  if (past === undefined) return coming.listen(listener);
-  listener(past);
-  return toDisposable(() => {});
 }

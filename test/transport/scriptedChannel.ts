@@ -1,19 +1,17 @@
-import { Emitter } from '../../src/base/emitter.ts';
+import { Emitter, Once } from '../../src/base/emitter.ts';
 import type { Channel, Closed } from '../../src/transport/channel.ts';
-import { listenOnce } from '../../src/transport/stdio.ts';
 
 /** A channel without a process: the test says what arrives and reads what was sent. */
 export class ScriptedChannel implements Channel {
   readonly sent: string[] = [];
   readonly #messages = new Emitter<string>();
-  readonly #closes = new Emitter<Closed>();
-  #closed: Closed | undefined;
+  readonly #closed = new Once<Closed>();
   disposed = 0;
   /** Called with each line that is sent, after it was noted. */
   onSend: (line: string) => void = () => {};
 
   send(line: string): Promise<void> {
-    if (this.#closed) return Promise.reject(new Error(this.#closed.reason));
+    if (this.#closed.value) return Promise.reject(new Error(this.#closed.value.reason));
     this.sent.push(line);
     this.onSend(line);
     return Promise.resolve();
@@ -22,7 +20,7 @@ export class ScriptedChannel implements Channel {
     return this.#messages.listen(listener);
   }
   onClosed(listener: (closed: Closed) => void) {
-    return listenOnce(this.#closed, this.#closes, listener);
+    return this.#closed.listen(listener);
   }
   dispose(): void {
     this.disposed += 1;
@@ -33,14 +31,11 @@ export class ScriptedChannel implements Channel {
     for (const value of values) this.#messages.fire(typeof value === 'string' ? value : JSON.stringify(value));
   }
   close(closed: Closed): void {
-    if (this.#closed) return;
-    this.#closed = closed;
-    this.#closes.fire(closed);
-    this.#closes.dispose();
+    this.#closed.fire(closed);
     this.#messages.dispose();
   }
   get listeners(): number {
-    return this.#messages.size + this.#closes.size;
+    return this.#messages.size + this.#closed.waiting;
   }
   /** What was sent, parsed. */
   get out(): { id?: unknown; method?: string; params?: unknown; result?: unknown; error?: { code: number } }[] {
