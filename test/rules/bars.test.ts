@@ -6,79 +6,18 @@ import { classesOf, functionsOf, quantile } from './measures.ts';
 import { type Source, sourcesUnder } from './sources.ts';
 
 /*
- * Bars that keep the code followable (ARCHITECTURE.md). `HELD` lists the folders for which a bar holds already: it may only grow. Each bar is shown
- * to catch what it is there for by a planted violation.
+ * Bars that keep the code followable (ARCHITECTURE.md). They hold for every file but those in `OPEN`, which may only shrink. Each bar is shown to
+ * catch what it is there for by a planted violation.
  */
 const sources = sourcesUnder('src', 'webview');
-const under = (folders: readonly string[]) => sources.filter(({ path: file }) => folders.some((folder) => file.startsWith(folder)));
+const except = (paths: readonly string[]) => sources.filter(({ path: file }) => !paths.some((begin) => file.startsWith(begin)));
 const planted = (code: string, file = 'src/x.ts'): Source => ({ path: file, text: code, code });
 
-const PROTOCOLS = ['a2a', 'acp', 'ai-sdk', 'kimi-wire', 'qwen'].map((name) => `src/protocols/${name}/`);
-const CORE = ['src/base/', 'src/bridge/', 'src/conversation/', 'src/headless/', 'src/session/'];
-const AGENT = [
-  'src/agent/models/',
-  'src/agent/servers/a2a/',
-  'src/agent/servers/acp/',
-  'src/agent/servers/kimi-wire/',
-  'src/agent/servers/qwen/',
-  'src/agent/tools/',
-  'src/agent/workspace/',
-];
-const HELD = {
-  closures: [
-    ...CORE,
-    ...AGENT,
-    'src/editor/approvals/',
-    'src/editor/review/',
-    'src/live/review/',
-    'src/protocols/a2a/',
-    'src/protocols/acp/',
-    'src/protocols/ai-sdk/',
-    'src/protocols/kimi-wire/',
-    'src/protocols/qwen/',
-    'src/transport/',
-  ],
-  collaborators: [
-    ...CORE,
-    ...AGENT,
-    'src/editor/',
-    'src/live/review/',
-    'src/protocols/a2a/',
-    'src/protocols/acp/',
-    'src/protocols/ai-sdk/',
-    'src/protocols/kimi-wire/',
-    'src/protocols/qwen/',
-    'src/transport/',
-  ],
-  mutable: [
-    'src/base/',
-    'src/conversation/',
-    'src/headless/',
-    'src/session/',
-    ...AGENT,
-    'src/editor/approvals/',
-    'src/editor/review/',
-    'src/live/review/',
-    'src/protocols/a2a/',
-    'src/protocols/acp/',
-    'src/protocols/ai-sdk/',
-    'src/protocols/kimi-wire/',
-    'src/protocols/qwen/',
-    'src/transport/',
-  ],
-  functions: [
-    'src/base/',
-    'src/bridge/',
-    'src/conversation/',
-    'src/editor/approvals/',
-    'src/headless/',
-    'src/live/',
-    'src/editor/review/',
-    ...AGENT,
-    ...PROTOCOLS,
-    'src/protocols/',
-    'webview/',
-  ],
+/** Where a bar does not hold yet. */
+const OPEN = {
+  closures: ['src/agent/servers/ai-sdk/', 'webview/render.ts', 'webview/scroller.ts'],
+  collaborators: ['webview/markdownView.ts', 'webview/render.ts'],
+  mutable: ['src/agent/servers/ai-sdk/', 'webview/markdownView.ts', 'webview/render.ts'],
 };
 
 const closures = (files: readonly Source[]) =>
@@ -90,12 +29,16 @@ const crowded = (files: readonly Source[]) =>
     classesOf(source).flatMap(({ name, collaborators: count }) => (count > 6 ? [`${source.path} ${name}: ${count}`] : [])),
   );
 const changing = (files: readonly Source[]) =>
-  files.flatMap((source) => classesOf(source).flatMap(({ name, mutable }) => (mutable > 6 ? [`${source.path} ${name}: ${mutable}`] : [])));
+  files.flatMap((source) =>
+    classesOf(source).flatMap(({ name, mutable }) => (mutable > mostChanging(source) ? [`${source.path} ${name}: ${mutable}`] : [])),
+  );
+/** A widget of the view also holds what is on the screen. */
+const mostChanging = ({ path: file }: Source) => (file.startsWith('webview/') ? 10 : 6);
 const long = (files: readonly Source[]) =>
   files.flatMap((source) => functionsOf(source).flatMap(({ name, lines }) => (lines > 80 ? [`${source.path} ${name}: ${lines}`] : [])));
 
 test('no class hands closures over itself to its own parts', () => {
-  assert.deepEqual(closures(under(HELD.closures)), []);
+  assert.deepEqual(closures(except(OPEN.closures)), []);
   const found = planted(
     'class A {\n  readonly #b = new B(() => this.c());\n  constructor() {\n    this.d = new D({ say: (x) => this.e(x) });\n  }\n}\n',
   );
@@ -103,13 +46,13 @@ test('no class hands closures over itself to its own parts', () => {
 });
 
 test('a class has at most six collaborators', () => {
-  assert.deepEqual(crowded(under(HELD.collaborators)), []);
+  assert.deepEqual(crowded(except(OPEN.collaborators)), []);
   const fields = Array.from({ length: 7 }, (_, at) => `  readonly #part${at}: Part${at};`).join('\n');
   assert.deepEqual(crowded([planted(`class A {\n${fields}\n}\n`)]), ['src/x.ts A: 7']);
 });
 
 test('a class has at most six fields that change', () => {
-  assert.deepEqual(changing(under(HELD.mutable)), []);
+  assert.deepEqual(changing(except(OPEN.mutable)), []);
   const fields = Array.from({ length: 6 }, (_, at) => `  #count${at} = 0;`).join('\n');
   assert.deepEqual(changing([planted(`class A {\n${fields}\n  readonly #seen = new Set<string>();\n  readonly #fixed = 1;\n}\n`)]), [
     'src/x.ts A: 7',
@@ -117,7 +60,7 @@ test('a class has at most six fields that change', () => {
 });
 
 test('functions are short: the ninth decile at most 25 lines, none over 80', (t) => {
-  assert.deepEqual(long(under(HELD.functions)), []);
+  assert.deepEqual(long(sources), []);
   const decile = quantile(
     sources.flatMap((source) => functionsOf(source).map(({ lines }) => lines)),
     0.9,
@@ -177,6 +120,83 @@ test('the conversation core and the machines have no clock, no promises and no I
     'src/conversation/d.ts: setTimeout(',
     'src/conversation/c.ts imports node:fs',
   ]);
+});
+
+// --- how far a reader has to go
+
+/** Files that put the parts of a program together, or hold a table of what it can do. */
+const ROOTS = [
+  'src/extension.ts',
+  'src/headless.ts',
+  'src/serve.ts',
+  'src/agent/main.ts',
+  'src/editor/chatAnswers.ts',
+  'src/editor/commands.ts',
+  'webview/main.ts',
+  'webview/bundles/',
+];
+/** Files that import more than 15 others, by how many at most. The aim is none; the numbers may only fall. */
+const MANY_IMPORTS: Readonly<Record<string, number>> = {
+  'src/agent/conversation.ts': 20,
+  'src/agent/servers/a2a/server.ts': 17,
+  'src/agent/servers/acp/serve.ts': 20,
+  'src/agent/servers/kimi-wire/serve.ts': 22,
+  'src/editor/agents.ts': 17,
+  'src/editor/approvals/approvalPick.ts': 18,
+  'src/editor/approvals/approvals.ts': 19,
+  'src/live/journal/writer.ts': 17,
+  'src/live/liveSession.ts': 21,
+  'src/live/review/changeSet.ts': 18,
+  'src/protocols/a2a/link.ts': 20,
+  'src/protocols/acp/adapter.ts': 21,
+  'src/protocols/acp/machine.ts': 21,
+  'src/protocols/ai-sdk/server.ts': 17,
+  'src/protocols/qwen/adapter.ts': 20,
+  'webview/composer.ts': 21,
+  'webview/parts/approval.ts': 24,
+  'webview/parts/call.ts': 22,
+  'webview/parts/turn.ts': 18,
+  'webview/render.ts': 24,
+};
+/** Files with exactly one importer, in percent of all. The aim is 25; it may only fall. */
+const ONE_IMPORTER_PERCENT = 42;
+
+const targetsOf = (source: Source): ReadonlySet<string> => new Set(importsOf(source));
+const farReaching = (files: readonly Source[], allowed: Readonly<Record<string, number>>) =>
+  files.flatMap((source) => {
+    const count = targetsOf(source).size;
+    const isRoot = ROOTS.some((root) => source.path.startsWith(root));
+    return isRoot || count <= Math.max(15, allowed[source.path] ?? 0) ? [] : [`${source.path}: ${count}`];
+  });
+/** Files that exactly one other file imports. */
+function importedOnce(files: readonly Source[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const source of files) for (const target of targetsOf(source)) counts.set(target, (counts.get(target) ?? 0) + 1);
+  return files.flatMap(({ path: file }) => (counts.get(file) === 1 ? [file] : []));
+}
+
+test('a file imports at most fifteen others, unless it puts a program together', () => {
+  assert.deepEqual(farReaching(sources, MANY_IMPORTS), []);
+  const fewer = Object.entries(MANY_IMPORTS).filter(([file, most]) => {
+    const source = sources.find((one) => one.path === file);
+    return !source || targetsOf(source).size <= 15 || targetsOf(source).size < most - 5;
+  });
+  assert.deepEqual(fewer, [], 'imports fewer by now: lower the number');
+  const code = Array.from({ length: 16 }, (_, at) => `import { a${at} } from './a${at}.ts';\n`).join('');
+  assert.deepEqual(farReaching([planted(code)], {}), ['src/x.ts: 16']);
+  assert.deepEqual(farReaching([planted(code, 'src/extension.ts')], {}), []);
+});
+
+test('a reader follows a thing in few files: not too many have one importer', (t) => {
+  const share = (100 * importedOnce(sources).length) / sources.length;
+  t.diagnostic(`${share.toFixed(1)} % of ${sources.length} files have one importer`);
+  assert.ok(share <= ONE_IMPORTER_PERCENT, `${share.toFixed(1)} % of the files have one importer`);
+  const all = [
+    planted("import { b } from './b.ts';\nimport { c } from './c.ts';\n", 'src/a.ts'),
+    planted("import { c } from './c.ts';\n", 'src/b.ts'),
+    planted('', 'src/c.ts'),
+  ];
+  assert.deepEqual(importedOnce(all), ['src/b.ts']);
 });
 
 // --- documents that comments cite
