@@ -3,7 +3,7 @@ import { parseJson } from '../base/json.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { contentPlace, isRoot, pathOfUri } from './addresses.ts';
+import { contentPlace, isRoot, pathOfUri, ROOT } from './addresses.ts';
 import { Channels, type Client, type Peer } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
@@ -206,9 +206,13 @@ class Served {
     this.#client.name ??= { id: clientId, shown: clientId };
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#hosted.find(channel));
+    const gone = subscriptions.filter((channel) => !known.includes(channel));
+    // Sessions in which nothing was said are not kept over a restart; their rows would stay.
+    for (const session of gone)
+      this.#client.peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'root/sessionRemoved', params: { channel: ROOT, session } }));
     if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known) };
     for (const channel of known) this.#channels.follow(this.#client, channel);
-    return { type: 'replay', actions, missing: subscriptions.filter((channel) => !known.includes(channel)) };
+    return { type: 'replay', actions, missing: gone };
   }
 
   async #snapshots(channels: readonly string[]): Promise<readonly object[]> {

@@ -74,8 +74,16 @@ export class HostedSessions {
         stored: 'unread',
       });
       hosted.modifiedAt = at;
-      hosted.state = { ...hosted.state, title, lifecycle: 'ready' };
-      hosted.chat = { ...hosted.chat, title };
+      // A host that was killed had no time to write what the conversation is called.
+      const stored = title === '' ? await this.stored(head.id) : undefined;
+      const shown = title || (stored ? chatTitle(stored) : profile.name);
+      hosted.state = {
+        ...hosted.state,
+        title: shown,
+        lifecycle: 'ready',
+        chats: hosted.state.chats.map((chat) => ({ ...chat, title: shown })),
+      };
+      hosted.chat = { ...hosted.chat, title: shown };
     }
   }
 
@@ -250,7 +258,9 @@ export class HostedSessions {
   }
 
   #summaryChanged(hosted: Hosted): void {
-    const { title, status, modifiedAt } = hosted.chat;
+    const { title } = hosted.state;
+    if (hosted.chat.title !== title) hosted.chat = { ...hosted.chat, title };
+    const { status, modifiedAt } = hosted.chat;
     const changes = { title, status: statusOf(hosted), modifiedAt };
     const [told] = hosted.state.chats;
     if (told && told.title === title && told.status === status && told.modifiedAt === modifiedAt) return;

@@ -130,7 +130,11 @@ test('a prompt starts the agent, which answers in the turn that the client named
     [{ id: 't1', state: 'complete', responseParts: [{ kind: 'markdown', id: 'p', content: 'Hello' }] }],
   );
   assert.equal(client.sessions.get(SESSION)?.title, 'Say hello');
-  assert.ok(client.notified.some(({ method }) => method === 'root/sessionSummaryChanged'));
+  const told = client.notified.findLast(({ method }) => method === 'root/sessionSummaryChanged')?.params.changes;
+  assert.deepEqual(
+    [(told as { title: string }).title, chat().title, client.sessions.get(SESSION)?.chats[0]?.title],
+    Array(3).fill('Say hello').with(1, 'Fake'),
+  );
 });
 
 test("an approval is asked with the agent's own answers, and what is chosen reaches the agent", async (t) => {
@@ -303,6 +307,20 @@ test('the sessions come back after a restart, and go on with their agent', async
   );
 });
 
+test('a client that comes back after a restart is told which sessions are gone', async (t) => {
+  const first = await opened(t);
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  client.connect();
+  await client.ask('reconnect', { clientId: 'window-1', lastSeenServerSeq: 9, subscriptions: ['ahp-root://', SESSION] });
+  assert.deepEqual(
+    client.notified.map(({ method, params }) => [method, params.session]),
+    [['root/sessionRemoved', SESSION]],
+  );
+});
+
 test('attack: unknown versions, sessions and methods, broken messages and too many subscriptions are refused in words', async (t) => {
   const { host } = hosting(t);
   const client = new AhpClient(host);
@@ -390,7 +408,8 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
   await fresh.open('window-2');
   await fresh.subscribe(SESSION);
   await fresh.subscribe(CHAT);
-  const timeless = (chat: ChatState | undefined) => ({ ...chat, modifiedAt: '' });
+  // Time and title of a chat change with its session's summary, by no action of its own.
+  const timeless = (chat: ChatState | undefined) => ({ ...chat, modifiedAt: '', title: '' });
   assert.deepEqual(timeless(client.chats.get(CHAT)), timeless(fresh.chats.get(CHAT)), `seed ${seed}`);
   const open = fresh.chats
     .get(CHAT)
