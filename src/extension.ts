@@ -14,6 +14,7 @@ import { chatAnswers } from './editor/chatAnswers.ts';
 import { ChatPanels } from './editor/chatPanels.ts';
 import { commandTable, registerCommands } from './editor/commands.ts';
 import { keepContextKeys } from './editor/contextKeys.ts';
+import { offerCodeActions } from './editor/editorActions.ts';
 import { editorFiles, unsavedText } from './editor/files.ts';
 import { follow } from './editor/follow.ts';
 import { Output } from './editor/output.ts';
@@ -182,6 +183,7 @@ function showChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, 
     newId: randomUUID,
   });
   life.own(registerCommands(commands, log));
+  life.own(offerCodeActions());
   const terminals = life.own(new TerminalPanel(sessions));
   const link: Parameters<typeof chat.serve>[0] = {
     desk: sessions,

@@ -15,6 +15,7 @@ import type { Chat } from './chat.ts';
 import type { ChatPanels } from './chatPanels.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
+import { editorCommands } from './editorActions.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import { explainNoFolder, sessionFolder } from './folder.ts';
 import type { Output } from './output.ts';
@@ -55,7 +56,13 @@ type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
 /** Every command of the manifest and what it does. */
 export function commandTable(deps: CommandDeps) {
-  return { ...sessionCommands(deps), ...approvalCommands(deps), ...changeCommands(deps), ...settingsCommands(deps) };
+  return {
+    ...editorCommands(deps),
+    ...sessionCommands(deps),
+    ...approvalCommands(deps),
+    ...changeCommands(deps),
+    ...settingsCommands(deps),
+  };
 }
 
 function sessionCommands(deps: CommandDeps) {

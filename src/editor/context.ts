@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ContextKind, MentionedContext } from '../bridge/contract.ts';
 import type { Content } from '../session/model.ts';
+import { repositories } from './git.ts';
 import type { RecentCommand } from './recentCommands.ts';
 
 /** Most of a text that travels with a prompt, in UTF-16 units; most problems and files. */
@@ -95,23 +96,6 @@ function openFiles(): readonly string[] {
     tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.fsPath] : [])),
   );
   return [...new Set(files)].slice(0, MOST_FILES);
-}
-
-/** What is used of the API of the editor's git extension. */
-interface GitRepository {
-  readonly state: { readonly workingTreeChanges: readonly unknown[]; readonly indexChanges: readonly unknown[] };
-  diff(cached: boolean): Promise<string>;
-}
-
-async function repositories(): Promise<readonly GitRepository[]> {
-  type Git = { readonly enabled: boolean; getAPI(version: 1): { readonly repositories: readonly GitRepository[] } };
-  const extension = vscode.extensions.getExtension<Git>('vscode.git');
-  try {
-    const git = extension?.isActive ? extension.exports : await extension?.activate();
-    return git?.enabled ? git.getAPI(1).repositories : [];
-  } catch {
-    return [];
-  }
 }
 
 async function hasChanges(): Promise<boolean> {

@@ -36,6 +36,11 @@ export async function addAgent(entry: object): Promise<void> {
   await vscode.workspace.getConfiguration('parley').update('agents', [...list, entry], vscode.ConfigurationTarget.Global);
 }
 
+/** Whether the editor's own menus and lightbulbs offer Parley. */
+export function editorActionsOn(): boolean {
+  return vscode.workspace.getConfiguration('parley').get('editorActions') !== false;
+}
+
 export function defaultAgent(): string {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('defaultAgent');
   return typeof value === 'string' ? value.trim() : '';

@@ -1,0 +1,260 @@
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { SessionHost } from '../live/surface.ts';
+import type { Content } from '../session/model.ts';
+import type { Chat } from './chat.ts';
+import { type GitRepository, repositories } from './git.ts';
+import type { QuickInputs } from './quickInputs.ts';
+import { editorActionsOn } from './settings.ts';
+import type { Starter } from './starter.ts';
+
+export interface EditorActionDeps {
+  readonly sessions: SessionHost;
+  readonly starter: Pick<Starter, 'start'>;
+  readonly chat: Pick<Chat, 'focus' | 'insert'>;
+  readonly inputs: Pick<QuickInputs, 'input'>;
+  readonly newId: () => string;
+}
+
+/** Most of a text that travels with a prompt, in UTF-16 units. */
+const LONGEST = 256 * 1024;
+const MOST_PROBLEMS = 50;
+
+/** What menus and lightbulbs of the editor do: each is one prompt with what it is about attached, or puts that into the composer. */
+export function editorCommands(deps: EditorActionDeps) {
+  const { chat } = deps;
+  const about = async (prompt: string, uri: unknown, range: unknown): Promise<void> => {
+    const place = await placeOf(uri, range);
+    if (place) await send(deps, prompt, place.content);
+  };
+  return {
+    'parley.fix': async (uri?: unknown, range?: unknown) => {
+      const place = await placeOf(uri, range);
+      if (!place) return;
+      const problems = problemsIn(place.document, place.range);
+      const prompt = problems.length === 0 ? vscode.l10n.t('Find what is wrong here, and fix it.') : vscode.l10n.t('Fix these problems.');
+      await send(deps, prompt, [...place.content, ...attached(vscode.l10n.t('Problems'), problems.join('\n'))]);
+    },
+    'parley.explain': (uri?: unknown, range?: unknown) => about(vscode.l10n.t('Explain this code.'), uri, range),
+    'parley.addTest': (uri?: unknown, range?: unknown) =>
+      about(vscode.l10n.t('Write a test for this code, as this project writes its tests.'), uri, range),
+    'parley.askHere': async (uri?: unknown, range?: unknown) => {
+      const place = await placeOf(uri, range);
+      const question = place && (await deps.inputs.input({ title: vscode.l10n.t('Ask Parley'), prompt: place.label }));
+      if (place && question?.trim()) await send(deps, question, place.content);
+    },
+    'parley.addTerminal': async () => chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection())),
+    'parley.addTestFailure': async (failure?: unknown) => chat.insert(failureContent(failure)),
+    'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
+    'parley.commitMessage': (source?: unknown) => writeCommitMessage(deps, source),
+  } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
+}
+
+/** Lightbulbs on problems and on what is selected, as long as the setting is on. */
+export function offerCodeActions(): Disposable {
+  const life = new Lifetime();
+  life.own(
+    vscode.languages.registerCodeActionsProvider(
+      { scheme: 'file' },
+      { provideCodeActions: (document, range, { diagnostics }) => codeActions(document, range, diagnostics) },
+      { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix, vscode.CodeActionKind.Refactor] },
+    ),
+  );
+  return life;
+}
+
+/** For a problem to fix and explain it; otherwise for a selection or a word. None while the setting is off. */
+export function codeActions(
+  document: vscode.TextDocument,
+  range: vscode.Range,
+  diagnostics: readonly vscode.Diagnostic[],
+): vscode.CodeAction[] {
+  if (!editorActionsOn() || !vscode.workspace.isTrusted) return [];
+  const action = (title: string, command: string, kind: vscode.CodeActionKind, where: vscode.Range) => {
+    const made = new vscode.CodeAction(title, kind);
+    made.command = { title, command, arguments: [document.uri, where] };
+    return made;
+  };
+  const { QuickFix, Refactor } = vscode.CodeActionKind;
+  const [problem] = diagnostics;
+  const word = document.getWordRangeAtPosition(range.start);
+  if (problem) {
+    const fix = action(vscode.l10n.t('Fix with Parley'), 'parley.fix', QuickFix, problem.range);
+    fix.diagnostics = [...diagnostics];
+    return [fix, action(vscode.l10n.t('Explain with Parley'), 'parley.explain', QuickFix, problem.range)];
+  }
+  if (range.isEmpty && !word) return [];
+  return [
+    action(vscode.l10n.t('Explain with Parley'), 'parley.explain', Refactor, range),
+    action(vscode.l10n.t('Add Test with Parley'), 'parley.addTest', Refactor, range),
+  ];
+}
+
+/** Sends a prompt to the session in front, or to a new one. The id of its turn and session; undefined when there can be none. */
+async function send(
+  { sessions, starter, chat, newId }: EditorActionDeps,
+  text: string,
+  content: readonly Content[],
+): Promise<{ readonly sessionId: string; readonly turnId: string } | undefined> {
+  const sessionId = sessions.active ?? (await starter.start());
+  const session = sessionId === undefined ? undefined : sessions.get(sessionId);
+  if (!session) return undefined;
+  const turnId = newId();
+  session.send({ type: 'prompt', turnId, content: [{ type: 'text', text }, ...content] });
+  await chat.focus();
+  return { sessionId: session.id, turnId };
+}
+
+interface Place {
+  readonly document: vscode.TextDocument;
+  readonly range: vscode.Range;
+  /** "src/a.ts:3-9" */
+  readonly label: string;
+  readonly content: readonly Content[];
+}
+
+/** What a command was called with, or else the editor in front: its selection, or the symbol around its cursor, or its line. */
+async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  const document = uri instanceof vscode.Uri ? await vscode.workspace.openTextDocument(uri) : editor?.document;
+  if (!document) return undefined;
+  const own = editor?.document === document ? editor.selection : new vscode.Range(0, 0, 0, 0);
+  const asked = range instanceof vscode.Range ? range : own;
+  const whole = asked.isSingleLine ? await symbolAround(document, asked.start) : undefined;
+  const lines = whole ?? asked;
+  const last = lines.end.character === 0 && lines.end.line > lines.start.line ? lines.end.line - 1 : lines.end.line;
+  const shown = new vscode.Range(lines.start.line, 0, last, document.lineAt(last).text.length);
+  const text = document.getText(shown).slice(0, LONGEST);
+  const label = `${vscode.workspace.asRelativePath(document.uri)}:${shown.start.line + 1}-${last + 1}`;
+  const content: Content =
+    document.uri.scheme === 'file'
+      ? { type: 'file', path: document.uri.fsPath, text, lines: [shown.start.line + 1, last + 1] }
+      : { type: 'text', text };
+  return { document, range: asked, label, content: [content] };
+}
+
+/** The smallest function, method or class around a position, as the language's own extension tells it. */
+async function symbolAround(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Range | undefined> {
+  const told = await vscode.commands.executeCommand<readonly vscode.DocumentSymbol[] | undefined>(
+    'vscode.executeDocumentSymbolProvider',
+    document.uri,
+  );
+  const kinds = [vscode.SymbolKind.Function, vscode.SymbolKind.Method, vscode.SymbolKind.Constructor, vscode.SymbolKind.Class];
+  let found: vscode.Range | undefined;
+  let level = told ?? [];
+  for (let depth = 0; depth < 50 && level.length > 0; depth += 1) {
+    const around = level.find(({ range }) => range?.contains(position));
+    if (!around) break;
+    if (kinds.includes(around.kind)) found = around.range;
+    level = around.children ?? [];
+  }
+  return found;
+}
+
+/** One line each, as compilers write them. */
+function problemsIn(document: vscode.TextDocument, range: vscode.Range): readonly string[] {
+  return vscode.languages
+    .getDiagnostics(document.uri)
+    .filter((one) => one.range.start.line <= range.end.line && one.range.end.line >= range.start.line)
+    .slice(0, MOST_PROBLEMS)
+    .map(({ range: { start }, message, source }) => {
+      const from = source === undefined ? '' : `${source}: `;
+      return `${vscode.workspace.asRelativePath(document.uri)}:${start.line + 1}:${start.character + 1}: ${from}${message}`;
+    });
+}
+
+function attached(name: string, text: string): readonly Content[] {
+  return text.trim() === '' ? [] : [{ type: 'file', path: name, text: text.slice(0, LONGEST) }];
+}
+
+/** The editor tells it by the clipboard only, which gets back what it held. */
+async function terminalSelection(): Promise<string> {
+  const held = await vscode.env.clipboard.readText();
+  await vscode.commands.executeCommand('workbench.action.terminal.copySelection');
+  const text = await vscode.env.clipboard.readText();
+  await vscode.env.clipboard.writeText(held);
+  return text === held ? '' : text;
+}
+
+/** What the menu of a failed test hands over: the test and one message of it. */
+function failureContent(value: unknown): readonly Content[] {
+  const { test, message } = (value ?? {}) as { readonly test?: Partial<vscode.TestItem>; readonly message?: Partial<vscode.TestMessage> };
+  if (!message) return [];
+  const text = typeof message.message === 'string' ? message.message : (message.message?.value ?? '');
+  const { location, expectedOutput, actualOutput } = message;
+  const lines = [
+    test?.label ?? '',
+    location ? `${vscode.workspace.asRelativePath(location.uri)}:${location.range.start.line + 1}` : '',
+    text,
+    expectedOutput === undefined ? '' : `expected: ${expectedOutput}`,
+    actualOutput === undefined ? '' : `actual: ${actualOutput}`,
+  ];
+  return attached(test?.label ?? vscode.l10n.t('Test failure'), lines.filter(Boolean).join('\n'));
+}
+
+/** The diff of each file that was chosen in the list of changes. */
+async function changeContents(resources: readonly unknown[]): Promise<readonly Content[]> {
+  const all = await repositories();
+  const uris = resources.flatMap((one) => {
+    const { resourceUri } = (one ?? {}) as { readonly resourceUri?: unknown };
+    return resourceUri instanceof vscode.Uri && resourceUri.scheme === 'file' ? [resourceUri] : [];
+  });
+  const diffs = await Promise.all(
+    uris.map(async (uri): Promise<readonly Content[]> => {
+      const diff = await repositoryOf(all, uri)
+        ?.diffWithHEAD(uri.fsPath)
+        .catch(() => '');
+      // A file that git does not know yet has no diff.
+      return diff ? attached(`${vscode.workspace.asRelativePath(uri)}.diff`, diff) : [{ type: 'file', path: uri.fsPath }];
+    }),
+  );
+  return diffs.flat();
+}
+
+function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitRepository | undefined {
+  return all
+    .filter(({ rootUri }) => uri.fsPath.startsWith(rootUri.fsPath))
+    .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
+}
+
+/** Asks for a message to what is staged, or else to all changes, and puts the answer into the box of Source Control, unless that was written in meanwhile. */
+async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Promise<void> {
+  const { rootUri } = (source ?? {}) as { readonly rootUri?: unknown };
+  const all = await repositories();
+  const repository = rootUri instanceof vscode.Uri ? repositoryOf(all, rootUri) : all[0];
+  const diff = repository ? (await repository.diff(true)) || (await repository.diff(false)) : '';
+  if (!repository || diff === '') return void vscode.window.showInformationMessage(vscode.l10n.t('There are no changes to commit.'));
+  const before = repository.inputBox.value;
+  const prompt = vscode.l10n.t('Write a commit message for these changes. Change nothing and answer with the message alone.');
+  const sent = await send(deps, prompt, attached(`${vscode.l10n.t('Uncommitted changes')}.diff`, diff));
+  const message = sent && (await answerOf(deps.sessions, sent.sessionId, sent.turnId));
+  if (message && repository.inputBox.value === before) repository.inputBox.value = message;
+}
+
+/** The text of a turn once it is done; undefined when it fails, is stopped or goes away. */
+function answerOf(sessions: SessionHost, sessionId: string, turnId: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const wait = new Lifetime();
+    const settle = (text: string | undefined) => {
+      wait.dispose();
+      resolve(text);
+    };
+    wait.own(
+      sessions.onChange((id, { now, event }) => {
+        if (id !== sessionId || event.type !== 'turn.ended' || event.turnId !== turnId) return;
+        const turn = now.turns.find((one) => one.id === turnId);
+        settle(
+          turn?.status === 'done'
+            ? messageIn(turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).at(-1) ?? '')
+            : undefined,
+        );
+      }),
+    );
+    wait.own(sessions.onSessions(() => sessions.get(sessionId) ?? settle(undefined)));
+  });
+}
+
+/** Without the fence that some models put around it. */
+export function messageIn(answer: string): string {
+  return (/^\s*```\w*\n(.*?)\n```\s*$/s.exec(answer)?.[1] ?? answer).trim();
+}

@@ -1,0 +1,22 @@
+import * as vscode from 'vscode';
+
+/** What is used of the API of the editor's git extension. */
+export interface GitRepository {
+  readonly rootUri: vscode.Uri;
+  readonly inputBox: { value: string };
+  readonly state: { readonly workingTreeChanges: readonly unknown[]; readonly indexChanges: readonly unknown[] };
+  diff(cached: boolean): Promise<string>;
+  diffWithHEAD(path: string): Promise<string>;
+}
+
+/** The repositories that the editor has open; none where git is switched off. */
+export async function repositories(): Promise<readonly GitRepository[]> {
+  type Git = { readonly enabled: boolean; getAPI(version: 1): { readonly repositories: readonly GitRepository[] } };
+  const extension = vscode.extensions.getExtension<Git>('vscode.git');
+  try {
+    const git = extension?.isActive ? extension.exports : await extension?.activate();
+    return git?.enabled ? git.getAPI(1).repositories : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import { codeActions, editorCommands, messageIn } from '../../src/editor/editorActions.ts';
+import type { Intent } from '../../src/session/intents.ts';
+import type { Content } from '../../src/session/model.ts';
+import { FakeDesk } from './desk.ts';
+
+describe('Parley in the editor', () => {
+  let life: Lifetime;
+  let folder: string;
+  let uri: vscode.Uri;
+  const sent: Intent[] = [];
+  const inserted: Content[] = [];
+  const commands = () => {
+    const desk = new FakeDesk(folder, 'a');
+    const session = desk.get('a')!;
+    Object.assign(session, { send: (intent: Intent) => sent.push(intent) });
+    return editorCommands({
+      sessions: desk,
+      starter: { start: async () => undefined },
+      chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
+      inputs: { input: async () => 'Why so?' },
+      newId: () => 'turn',
+    });
+  };
+  const content = () => {
+    const intent = sent.at(-1);
+    assert.ok(intent?.type === 'prompt');
+    return intent.content;
+  };
+
+  before(() => {
+    life = new Lifetime();
+    folder = mkdtempSync(path.join(os.tmpdir(), 'parley-actions-'));
+    const file = path.join(folder, 'calc.ts');
+    writeFileSync(file, 'const one = 1;\n\nexport function add(a: number): number {\n  const b = a;\n  return b;\n}\n');
+    uri = vscode.Uri.file(file);
+    const problems = life.own(vscode.languages.createDiagnosticCollection('parley-test'));
+    problems.set(uri, [new vscode.Diagnostic(new vscode.Range(3, 8, 3, 9), 'b is odd')]);
+  });
+  after(() => {
+    life.dispose();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('offers to fix a problem and to explain what is selected, unless the setting is off', async () => {
+    const document = await vscode.workspace.openTextDocument(uri);
+    const titles = (range: vscode.Range, problems: readonly vscode.Diagnostic[]) =>
+      codeActions(document, range, problems).map(({ title }) => title);
+    const problem = new vscode.Diagnostic(new vscode.Range(3, 8, 3, 9), 'b is odd');
+    assert.deepEqual(titles(problem.range, [problem]), ['Fix with Parley', 'Explain with Parley']);
+    assert.deepEqual(titles(new vscode.Range(0, 6, 0, 9), []), ['Explain with Parley', 'Add Test with Parley']);
+    assert.deepEqual(titles(new vscode.Range(1, 0, 1, 0), []), []);
+    const configuration = vscode.workspace.getConfiguration('parley');
+    await configuration.update('editorActions', false, vscode.ConfigurationTarget.Global);
+    assert.deepEqual(titles(problem.range, [problem]), []);
+    await configuration.update('editorActions', undefined, vscode.ConfigurationTarget.Global);
+  });
+
+  it('sends one prompt with the code around the place and the problems in it', async () => {
+    await commands()['parley.fix'](uri, new vscode.Range(3, 8, 3, 9));
+    const [prompt, code, problems] = content();
+    assert.deepEqual(prompt, { type: 'text', text: 'Fix these problems.' });
+    assert.ok(code?.type === 'file' && code.text?.includes('const b = a;') && code.path === uri.fsPath);
+    assert.ok(problems?.type === 'file' && /calc\.ts:4:9: b is odd$/.test(problems.text ?? ''));
+  });
+
+  it('asks about several selected lines as they are', async () => {
+    await commands()['parley.askHere'](uri, new vscode.Range(2, 0, 4, 0));
+    const [prompt, code] = content();
+    assert.deepEqual(prompt, { type: 'text', text: 'Why so?' });
+    assert.ok(code?.type === 'file');
+    assert.deepEqual([code.lines, code.text], [[3, 4], 'export function add(a: number): number {\n  const b = a;']);
+  });
+
+  it('puts a failed test into the composer with what was expected', async () => {
+    const message = {
+      message: 'not equal',
+      expectedOutput: '1',
+      actualOutput: '2',
+      location: new vscode.Location(uri, new vscode.Position(2, 0)),
+    };
+    await commands()['parley.addTestFailure']({ test: { label: 'adds' }, message });
+    const [failure] = inserted.splice(0);
+    assert.ok(failure?.type === 'file');
+    assert.equal(failure.path, 'adds');
+    assert.match(failure.text ?? '', /^adds\n.*calc\.ts:3\nnot equal\nexpected: 1\nactual: 2$/);
+    await commands()['parley.addTestFailure'](undefined);
+    assert.deepEqual(inserted, []);
+  });
+
+  it('takes a commit message out of its fence', () => {
+    assert.equal(messageIn('```text\nFix it\n\nBecause.\n```\n'), 'Fix it\n\nBecause.');
+    assert.equal(messageIn(' Fix `it` '), 'Fix `it`');
+  });
+});
