@@ -1,67 +1,64 @@
-import type { Call, Calls } from '../src/bridge/contract.ts';
-import type { Mirror } from '../src/bridge/mirror.ts';
-import type { Host } from './host.ts';
+import type { Call, Calls, ModelLine } from '../src/bridge/contract.ts';
+import type { Content } from '../src/session/model.ts';
 import { absolute } from './links.ts';
+import type { Page } from './page.ts';
 import { t } from './strings.ts';
-import type { Ui } from './ui.ts';
-import type { Act, Popup } from './view.ts';
+import type { Act } from './view.ts';
 
-export interface ActNeeds {
-  readonly host: Host;
-  readonly mirror: Mirror;
-  readonly ui: Ui;
-  readonly changed: () => void;
-  readonly draw: () => void;
-  readonly popup: { now: Popup | undefined };
-  /** Tells the user something, in sight and aloud. */
-  readonly say: (text: string, level: 'info' | 'error') => void;
-}
+/** So long after the page opened the host may start or bring back a session by itself. */
+const STARTS_BY_ITSELF_MS = 3000;
+const openedAt = performance.now();
 
 /** What templates may set going, for whichever session is shown when it happens. */
-export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeeds): Act {
+export function actions(page: Page): Act {
+  const { host, mirror, ui } = page;
+  const fail = (error: unknown) => page.say(messageOf(error), 'error');
   const call = <M extends Call['method']>(method: M, params: Calls[M]['params']) => {
-    host.call(method, params).catch((error: unknown) => say(messageOf(error), 'error'));
+    host.call(method, params).catch(fail);
   };
   const withSession = (act: (sessionId: string) => void) => {
     if (mirror.session) act(mirror.session.id);
   };
   const remember: Act['remember'] = (change) => {
     ui.change(mirror.session?.id ?? '', change);
-    changed();
+    page.changed();
   };
-  const show: Act['show'] = (next) => {
-    popup.now = next;
-    changed();
-  };
-  const fail = (error: unknown) => say(messageOf(error), 'error');
+  const show: Act['show'] = (popup) => page.update({ popup });
+  const intent: Act['intent'] = (one) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent: one }));
   return {
     remember,
     show,
     focus: (id) => {
-      draw();
+      page.changed('now');
       document.getElementById(id)?.focus();
     },
     reveal: (id) => {
-      draw();
+      page.changed('now');
       document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
     },
     attach: (kind) => {
       const id = mirror.session?.id ?? '';
       host.call('attach', { kind }).then((found) => {
         ui.change(id, { attachments: [...ui.memory(id).attachments, ...found] });
-        changed();
+        page.changed();
       }, fail);
     },
     loadModels: () => {
-      host.call('models', {}).then(
-        (models) => popup.now?.kind === 'picker' && show({ ...popup.now, models }),
-        (error: unknown) => say(t('The models could not be listed: {0}', messageOf(error)), 'error'),
-      );
+      // Without the list there is still the model that is configured, and the way to set up another, which says what is wrong.
+      const listed = (models: readonly ModelLine[]) => page.now.popup?.kind === 'picker' && show({ ...page.now.popup, models });
+      host.call('models', {}).then(listed, () => {});
+    },
+    say: (text) => page.say(text, 'error'),
+    send: (content, how, replaces) => {
+      if (!mirror.session) return sendLater(page, content);
+      page.update({ sent: page.now.sent + 1 });
+      const turnId = crypto.randomUUID();
+      intent(replaces === undefined ? { type: how, turnId, content } : { type: 'prompt', turnId, content, replaces });
     },
     useSetup: ({ kind, id }) => call('useSetup', { kind, id }),
     useModel: (name) => call('useModel', { name }),
     unfold: (key, open) => remember({ unfolded: { ...ui.memory(mirror.session?.id ?? '').unfolded, [key]: open } }),
-    intent: (intent) => withSession((sessionId) => host.post({ type: 'intent', sessionId, intent })),
+    intent,
     open: (path, line) => {
       const whole = absolute(path, mirror.session?.cwd ?? '');
       call('open', line === undefined ? { path: whole } : { path: whole, line });
@@ -76,34 +73,35 @@ export function actions({ host, mirror, ui, changed, draw, popup, say }: ActNeed
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
     allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),
     copy: (text) => {
-      navigator.clipboard.writeText(text).then(
-        () => say(t('Copied'), 'info'),
-        () => say(t('Copying did not work.'), 'error'),
-      );
+      navigator.clipboard.writeText(text).then(() => page.say(t('Copied'), 'info'), fail);
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
     newSession: (how) => call('newSession', how),
-    ...sessionActions({ host, popup, say }, show),
+    ...sessionActions(page, show),
     trust: () => call('trustWorkspace', {}),
   };
 }
 
 /** What is done with sessions in the list of them. */
 function sessionActions(
-  { host, popup, say }: Pick<ActNeeds, 'host' | 'popup' | 'say'>,
+  page: Page,
   show: Act['show'],
 ): Pick<Act, 'switchSession' | 'findSessions' | 'renameSession' | 'pinSession' | 'deleteSession' | 'exportSession' | 'openInEditor'> {
-  const fail = (error: unknown) => say(messageOf(error), 'error');
+  const { host } = page;
+  const fail = (error: unknown) => page.say(messageOf(error), 'error');
   const findSessions = (query: string) => {
-    if (popup.now?.kind === 'sessions') show({ ...popup.now, query });
+    const { popup } = page.now;
+    if (popup?.kind === 'sessions') show({ ...popup, query });
     host.call('findSessions', { query }).then((found) => {
       // The answer to an earlier query comes too late.
-      if (popup.now?.kind === 'sessions' && popup.now.query === query) show({ ...popup.now, found });
+      const { popup: now } = page.now;
+      if (now?.kind === 'sessions' && now.query === query) show({ ...now, found });
     }, fail);
   };
   /** Changes something in the list, which is then asked for again. */
   const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
-    host.call(method, params).then(() => popup.now?.kind === 'sessions' && findSessions(popup.now.query), fail);
+    const again = () => page.now.popup?.kind === 'sessions' && findSessions(page.now.popup.query);
+    host.call(method, params).then(again, fail);
   };
   const leave = (method: 'switchSession' | 'openInEditor', sessionId: string) => {
     show(undefined);
@@ -118,6 +116,15 @@ function sessionActions(
     deleteSession: (sessionId) => relist('deleteSession', { sessionId }),
     exportSession: (sessionId) => void host.call('exportSession', { sessionId }).catch(fail),
   };
+}
+
+/** Kept for the session that the host may be starting by itself; after a while one is begun for it. */
+function sendLater(page: Page, content: readonly Content[]): void {
+  page.update({ unsent: content });
+  const begin = () => {
+    if (page.now.unsent && page.mirror.active === undefined) page.host.call('newSession', {}).catch(() => {});
+  };
+  setTimeout(begin, Math.max(0, openedAt + STARTS_BY_ITSELF_MS - performance.now()));
 }
 
 function messageOf(error: unknown): string {

@@ -42,5 +42,5 @@ function titleOf(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>): string {
 
 function asked(ask: Ask, title: string): string {
   if (ask.ours) return t('Parley asks: {0}', title);
-  return ask.kind === 'approval' ? t('The agent asks for approval: {0}', title) : t('The agent asks: {0}', title);
+  return t('The agent asks: {0}', title);
 }

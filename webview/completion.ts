@@ -1,8 +1,8 @@
 import type { Session } from '../src/session/model.ts';
 import { commandMenu } from './commandMenu.ts';
-import type { Host } from './host.ts';
 import { mentionAt } from './mentions.ts';
 import type { Menu, MenuItem } from './menu.ts';
+import type { Page } from './page.ts';
 
 const HINTS_AFTER_MS = 80;
 /** Milliseconds without an answer after which it is said that the agent is looking. */
@@ -10,8 +10,7 @@ const LOOKING_AFTER_MS = 250;
 
 /** Which menu belongs to what is being typed. Answers of the host that come too late are dropped. */
 export class Completion {
-  readonly #host: Pick<Host, 'call'>;
-  readonly #changed: () => void;
+  readonly #page: Page;
   menu: Menu | undefined;
   at = 0;
   #asked = 0;
@@ -19,9 +18,8 @@ export class Completion {
   /** The session whose agent is looking for suggestions. */
   #looking: string | undefined;
 
-  constructor(host: Pick<Host, 'call'>, changed: () => void) {
-    this.#host = host;
-    this.#changed = changed;
+  constructor(page: Page) {
+    this.#page = page;
   }
 
   /** Looks at the text before the caret and opens, changes or closes the menu. */
@@ -44,7 +42,7 @@ export class Completion {
   move(by: number): void {
     const count = this.menu?.items.length ?? 0;
     this.at = count === 0 ? 0 : (this.at + by + count) % count;
-    this.#changed();
+    this.#page.changed();
     document.getElementById(`menu-option-${this.at}`)?.scrollIntoView({ block: 'nearest' });
   }
 
@@ -54,7 +52,7 @@ export class Completion {
     this.#withdraw();
     if (!this.menu) return;
     this.menu = undefined;
-    this.#changed();
+    this.#page.changed();
   }
 
   #show(menu: Menu): void {
@@ -62,14 +60,14 @@ export class Completion {
     const stays = menu.items.findIndex((item) => item.label === before);
     this.at = menu.kind === this.menu?.kind && stays > 0 ? stays : 0;
     this.menu = menu;
-    this.#changed();
+    this.#page.changed();
   }
 
   async #mentions(
     { query, from, to }: { readonly query: string; readonly from: number; readonly to: number },
     asked: number,
   ): Promise<void> {
-    const found = await this.#host.call('findMentions', { query }).catch(() => []);
+    const found = await this.#page.host.call('findMentions', { query }).catch(() => []);
     if (asked !== this.#asked || (this.menu?.kind === 'hint' && this.menu.items.length > 0)) return;
     const items = found.map((mention): MenuItem => {
       const { label, detail } = mention;
@@ -82,12 +80,12 @@ export class Completion {
     if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'mention', items, from, to, ...told });
     if (!this.menu) return;
     this.menu = undefined;
-    this.#changed();
+    this.#page.changed();
   }
 
   async #hints(sessionId: string, text: string, cursor: number, asked: number): Promise<void> {
     this.#looking = sessionId;
-    const answer = this.#host.call('hints', { sessionId, text, cursor });
+    const answer = this.#page.host.call('hints', { sessionId, text, cursor });
     const late = setTimeout(() => {
       if (asked === this.#asked) this.#show({ ...(this.menu ?? nothingYet(text)), looking: true });
     }, LOOKING_AFTER_MS);
@@ -113,14 +111,14 @@ export class Completion {
     if (problem !== undefined) return this.#show({ ...menu, problem });
     if (menu.items.length > 0) return this.#show(menu);
     this.menu = undefined;
-    this.#changed();
+    this.#page.changed();
   }
 
   /** Nobody wants the suggestions any more: the agent is told. */
   #withdraw(): void {
     const sessionId = this.#looking;
     this.#looking = undefined;
-    if (sessionId !== undefined) void this.#host.call('hints', { sessionId, text: '', cursor: 0 }).catch(() => []);
+    if (sessionId !== undefined) void this.#page.host.call('hints', { sessionId, text: '', cursor: 0 }).catch(() => []);
   }
 }
 

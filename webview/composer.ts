@@ -8,10 +8,10 @@ import { contentOf, droppedPaths } from './attach.ts';
 import { attachmentsView } from './attachments.ts';
 import { commandHint } from './commandMenu.ts';
 import { Completion } from './completion.ts';
-import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { named } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
+import type { Page } from './page.ts';
 import { editingView, replacedTurn } from './parts/retryActions.ts';
 import { pickerView, pillView } from './picker.ts';
 import { queueView } from './queue.ts';
@@ -19,17 +19,8 @@ import { backgroundView, usageView } from './sessionControls.ts';
 import { t } from './strings.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
-export interface ComposerNeeds {
-  readonly host: Pick<Host, 'call'>;
-  readonly changed: () => void;
-  /** Gives the content to the agent: as a prompt, or into the running turn. */
-  readonly send: (content: readonly Content[], how: 'prompt' | 'steer', replaces?: string) => void;
-  readonly problem: (text: string) => void;
-}
-
 /** The input box: text, attachments, menus, history. What is typed lives in the view's memory, so that it outlives a reload. */
 export class Composer {
-  readonly #needs: ComposerNeeds;
   readonly #completion: Completion;
   readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
@@ -37,9 +28,8 @@ export class Composer {
   #back = 0;
   #typed = '';
 
-  constructor(needs: ComposerNeeds) {
-    this.#needs = needs;
-    this.#completion = new Completion(needs.host, needs.changed);
+  constructor(page: Page) {
+    this.#completion = new Completion(page);
   }
 
   template(view: View): TemplateResult {
@@ -59,7 +49,7 @@ export class Composer {
         ${attachmentsView(view, named(memory.draft, memory.mentions))}
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
-          aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${session.id === '' ? t('Ask anything') : t('Ask {0}', session.agent.name)}
+          aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${t('Ask {0}', session.agent.name || 'Parley')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
@@ -69,7 +59,7 @@ export class Composer {
           <div class="composer-buttons">${usageView(view)}
           ${
             busy && offers.steer && !idle
-              ? html`<button class="icon-button" type="button" title=${t('Say it now, into the running turn (Ctrl+Enter)')} aria-label=${t('Say it now, into the running turn')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
+              ? html`<button class="icon-button" type="button" title=${t('Send into the running turn (Ctrl+Enter)')} aria-label=${t('Send into the running turn (Ctrl+Enter)')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
               : nothing
           }
           ${
@@ -225,7 +215,7 @@ export class Composer {
     // A key that comes before the next frame begins a new text, it does not go on with the one that is sent.
     this.#write('', 0);
     view.act.remember({ attachments: [], mentions: {}, replaces: undefined });
-    this.#needs.send(content, how, replaces);
+    view.act.send(content, how, replaces);
   }
 
   #edit({ turnId, content }: QueuedPrompt): void {
@@ -261,8 +251,8 @@ export class Composer {
     for (const file of files) {
       const content = await contentOf(file, images);
       if (content) this.insert(content);
-      else if (file.type.startsWith('image/') && !images) this.#needs.problem(t('This agent takes no pictures.'));
-      else this.#needs.problem(t('{0} cannot be attached: it is too large or not text.', file.name));
+      else if (file.type.startsWith('image/') && !images) this.#view?.act.say(t('This agent takes no pictures.'));
+      else this.#view?.act.say(t('{0} cannot be attached: it is too large or not text.', file.name));
     }
   }
 }

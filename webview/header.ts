@@ -13,8 +13,8 @@ export function headerView({ session, sessions, active }: Mirror, act: Act): Tem
   return html`<header class="header">
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
-      <bdi class="title">${session ? visibleText(titleOf(session)) || t('New session') : t('No session')}</bdi>${iconOf('down')}
+      <bdi class="title">${(session && visibleText(titleOf(session))) || t('New session')}</bdi>${iconOf('down')}
     </button>
-    ${waiting > 0 ? html`<button class="ghost small" type="button" title=${t('Waiting in other sessions')} @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
+    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
   </header>`;
 }

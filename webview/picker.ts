@@ -80,9 +80,9 @@ export function pickerView(view: View): TemplateResult | typeof nothing {
   let index = -1;
   const rowView = (row: Row) => {
     index += 1;
-    return html`<div class="menu-item pick-row" role="option" id=${`pick-${index}`} aria-selected=${String(index === at)}
+    return html`<div class="menu-item pick-row" role="option" id=${`pick-${index}`} aria-selected=${String(index === at)} aria-checked=${row.current ? 'true' : nothing}
       @mousedown=${(event: Event) => event.preventDefault()} @click=${() => choose(row)}>
-      <span class="menu-label"><bdi>${visibleText(row.name)}</bdi>${row.current ? html`${iconOf('check')}<span class="sr-only">${t('Selected')}</span>` : nothing}</span>
+      <span class="menu-label"><bdi>${visibleText(row.name)}</bdi>${row.current ? iconOf('check') : nothing}</span>
       ${row.price ? html`<span class="pick-price" title=${t('For a million tokens: in / out')}>${row.price}</span>` : nothing}
       ${row.detail ? html`<span class="menu-detail"><bdi>${visibleText(row.detail)}</bdi></span>` : nothing}
     </div>`;

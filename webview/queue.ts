@@ -19,13 +19,13 @@ export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): Tem
     intent({ type: 'steer', turnId, content });
   };
   return html`<section class="queue" aria-label=${t('Waiting prompts')}>
-    ${queue.some((prompt) => prompt.held) ? html`<p class="faint">${t('What is held was to follow something that was stopped, failed or ended too soon. It is sent only when you say so.')}</p>` : nothing}
+    ${queue.some((prompt) => prompt.held) ? html`<p class="faint">${t('It is sent only when you say so.')}</p>` : nothing}
     <ul>
       ${queue.map(
         (prompt) =>
           html`<li>
             ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
-            ${prompt.held ? html`<span class="tag" title=${t('It is sent only when you say so.')}>${t('Held')}</span>` : nothing}
+            ${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
             ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
           </li>`,

@@ -42,7 +42,7 @@ export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined)
       <h2 class="sheet-title">${t('Sessions')}</h2>
       <button class="icon-button" type="button" title=${t('Close')} aria-label=${t('Close')} @click=${() => close(act)}>${iconOf('cross')}</button>
     </div>
-    <input class="field search" id=${SEARCH_ID} type="search" aria-label=${t('Search titles and messages')} placeholder=${t('Search titles and messages')} .value=${popup.query}
+    <input class="field search" id=${SEARCH_ID} type="search" aria-label=${t('Search')} placeholder=${t('Search')} .value=${popup.query}
       @input=${(event: Event) => act.findSessions((event.target as HTMLInputElement).value)} />
     <div class="sheet-list">
       ${lines.length === 0 ? html`<p class="faint sheet-empty" role="status">${t('Nothing found')}</p>` : nothing}
@@ -104,7 +104,7 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
       <span class="session-agent">${state === undefined ? nothing : html`<span class=${line.asks > 0 ? 'waits' : line.failed ? 'bad' : ''}>${state}</span> · `}<bdi>${visibleText(details)}</bdi></span>
     </button>
     <span class="session-actions">
-      ${action('pin', t('Pin'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
+      ${action('pin', t('Pinned'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
       ${action('edit', t('Rename'), rename)}
       ${action('insert', t('Export as Markdown'), () => act.exportSession(line.id))}
       ${action('openInEditor', t('Open in editor'), () => act.openInEditor(line.id))}

@@ -58,6 +58,10 @@ export interface Act {
   /** Fetches the models of the configured endpoint for the open picker. */
   loadModels(): void;
   useModel(name: string): void;
+  /** Tells the user what did not work. */
+  say(problem: string): void;
+  /** Gives the content to the agent: as a prompt, or into the running turn. */
+  send(content: readonly Content[], how: 'prompt' | 'steer', replaces?: string): void;
   useSetup(setup: SetupLine): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;

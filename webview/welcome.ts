@@ -4,8 +4,8 @@ import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 
-/** What is shown while nothing has been said: the way to an agent or a model where there is none, and examples that work. `ask` sends one. */
-export function welcomeView(view: View, profiles: readonly ProfileLine[], trusted: boolean, ask: (text: string) => void): TemplateResult {
+/** What is shown while nothing has been said: the way to an agent or a model where there is none, and examples that work. */
+export function welcomeView(view: View, profiles: readonly ProfileLine[], trusted: boolean): TemplateResult {
   const { session, profile, act } = view;
   if (!trusted) return html`<div class="welcome">${untrusted(act)}</div>`;
   const guide = profile?.model === '';
@@ -15,7 +15,7 @@ export function welcomeView(view: View, profiles: readonly ProfileLine[], truste
       <h2>${guide ? t('Or look around without one') : t('Try one of these')}</h2>
       ${guide ? html`<p class="faint">${t('The built-in guide follows fixed rules: it searches, edits and runs commands.')}</p>` : nothing}
       <ul class="examples">
-        ${(guide ? guideExamples() : examples()).map((text) => html`<li><button class="text-button" type="button" @click=${() => ask(text)}>${text}</button></li>`)}
+        ${(guide ? guideExamples() : examples()).map((text) => html`<li><button class="text-button" type="button" @click=${() => act.send([{ type: 'text', text }], 'prompt')}>${text}</button></li>`)}
       </ul>
     </section>
   </div>`;
@@ -43,7 +43,7 @@ function connectView({ setups, act }: View): TemplateResult {
     <ul class="setups">
       ${setups.map((setup, index) => row(setup.name, setup.detail, t('Use'), () => act.useSetup(setup), index === 0))}
       ${row(t('Model'), 'Ollama, OpenRouter, Anthropic, OpenAI…', t('Set up'), () => act.remedy('configureModel'), setups.length === 0)}
-      ${row(t('Another agent'), 'Claude Code, Codex, Gemini CLI…', t('Browse'), () => act.newSession({ pick: true }))}
+      ${row(t('Another agent'), 'Claude Code, Codex, Gemini CLI…', t('Set up'), () => act.newSession({ pick: true }))}
     </ul>
   </section>`;
 }

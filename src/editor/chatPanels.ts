@@ -79,7 +79,6 @@ export class ChatPanels implements Disposable {
     this.#open.add(open);
     life.own(desk.onSessions(() => nameTab(panel, desk)));
     life.own(desk.onChange((changed, { event }) => changed === desk.active && namesIt(event.type) && nameTab(panel, desk)));
-    panel.iconPath = vscode.Uri.joinPath(this.#extensionUri, 'media', 'view.svg');
     nameTab(panel, desk);
     panel.onDidDispose(() => {
       this.#open.delete(open);

@@ -209,7 +209,7 @@ test('what Parley itself asks is said to be its own, in the card and to a screen
   const { announcement } = await import('../../webview/announcer.ts');
   const spoken = (ask: Ask) => announcement([{ type: 'ask.opened', ask }], session(running));
   assert.match(spoken(asks[0]) ?? '', /^Parley asks: /);
-  assert.match(spoken(asks[1]) ?? '', /^The agent asks for approval: /);
+  assert.match(spoken(asks[1]) ?? '', /^The agent asks: /);
 });
 
 test('Escape answers nothing', async () => {

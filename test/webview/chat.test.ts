@@ -300,8 +300,8 @@ test('without trust nothing can be started but the way to it', async () => {
 });
 
 test('texts come in the language that the host sends', async () => {
-  const stage = await Stage.open(undefined, { strings: { 'No session': '没有会话', Send: '发送' } });
-  assert.equal(stage.text('.title'), '没有会话');
+  const stage = await Stage.open(undefined, { strings: { 'New session': '新会话', Send: '发送' } });
+  assert.equal(stage.text('.title'), '新会话');
   assert.equal(stage.find('.send').getAttribute('aria-label'), '发送');
   await Stage.open(undefined);
 });

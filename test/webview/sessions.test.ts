@@ -115,8 +115,8 @@ test('a session is renamed, pinned, exported, opened in a tab and deleted from i
   assert.deepEqual(stage.calls('renameSession'), [{ sessionId: 's3', title: 'Mended' }]);
   await answer(stage, 'renameSession', null);
   assert.equal(stage.calls('findSessions').length, 2, 'the list is asked for again');
-  await stage.press('Pin: Broken');
-  await stage.press('Pin: Kept');
+  await stage.press('Pinned: Broken');
+  await stage.press('Pinned: Kept');
   assert.deepEqual(stage.calls('pinSession'), [
     { sessionId: 's3', on: true },
     { sessionId: 's9', on: false },

@@ -30,7 +30,7 @@ test('without a model the welcome offers what is on this computer, a model and o
   ]);
   await stage.press('Set up: Model');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
-  await stage.press('Browse: Another agent');
+  await stage.press('Set up: Another agent');
   assert.deepEqual(stage.calls('newSession'), [{ pick: true }]);
   assert.equal(stage.calls('findSetups').length, 1, 'asked once');
 });
