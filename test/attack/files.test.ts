@@ -75,6 +75,41 @@ test('no write lands outside, whenever the folder is swapped while it is under w
   assert.equal(landed, 0);
 });
 
+test('no write of an agent lands outside when its folder is swapped between the decision and the write', async (t) => {
+  const { inside, outside } = folders(t);
+  const folder = path.join(inside, 'd');
+  mkdirSync(folder);
+  const file = path.join(folder, 'f.txt');
+  let [landed, written] = [0, 0];
+  for (let time = 0; time < 50; time += 1) {
+    const real = realPathNow(file);
+    const steps = time % 12;
+    // Before the write begins, while it is under way, or never.
+    const swap = () => {
+      renameSync(folder, `${folder}2`);
+      symlinkSync(outside, folder);
+    };
+    if (steps === 0) swap();
+    const writing = diskFiles.write(file, `text ${time}`, undefined, real).then(
+      () => true,
+      () => false,
+    );
+    if (steps > 0 && steps < 11) {
+      for (let step = 1; step < steps; step += 1) await new Promise(setImmediate);
+      swap();
+    }
+    if (await writing) written += 1;
+    if (steps < 11) {
+      rmSync(folder);
+      renameSync(`${folder}2`, folder);
+    }
+    if (existsSync(path.join(outside, 'f.txt'))) landed += 1;
+    rmSync(file, { force: true });
+  }
+  assert.equal(landed, 0);
+  assert.ok(written > 0, 'writes that nobody disturbs come through');
+});
+
 test('a write keeps the mode of a file, and what hangs on it where it is written in place', async (t) => {
   const { inside } = folders(t);
   const file = path.join(inside, 'run.sh');

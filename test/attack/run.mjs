@@ -1,4 +1,5 @@
-// npm run attack [-- ROOM ... --kills N]: every attack of the corpus, room by room; prints `N of M held`. --kills sets how often the journal's writer is killed.
+// npm run attack [-- ROOM ... --kills N --soak]: every attack of the corpus, room by room; prints `N of M held`. --kills sets how often the journal's
+// writer is killed; --soak takes more turns than eight hours of use have, and compares memory, descriptors and processes before and after.
 import { execFileSync } from 'node:child_process';
 import { load, prepare } from '../bootstrap.mjs';
 

@@ -19,16 +19,24 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   texts: ['test/webview/hints', 'test/editor/redact'],
   journal: [],
+  soak: [],
 };
 const LIMIT_MS = 600_000;
+/** More than eight hours of a busy user. */
+const SOAK_TURNS = 5000;
 
 /** Runs the rooms named, or all. The exit code is 0 when every attack was held off. */
 export async function runAttacks(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: { kills: { type: 'string' } } });
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { kills: { type: 'string' }, soak: { type: 'boolean' } },
+  });
   const unknown = positionals.filter((room) => !Object.hasOwn(rooms, room));
   if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(rooms).join(', ')}`);
   if (values.kills !== undefined && !/^\d{1,7}$/.test(values.kills)) throw new Error('--kills needs a whole number');
   if (values.kills !== undefined) process.env.PARLEY_ATTACK_KILLS = values.kills;
+  if (values.soak) process.env.PARLEY_ATTACK_SOAK = String(SOAK_TURNS);
   const files = filesUnder('test', '.test.ts');
   const homeless = files.filter((file) => file.startsWith('test/attack/') && roomOf(file) === undefined);
   if (homeless.length > 0) throw new Error(`in no room: ${homeless.join(', ')}`);
@@ -37,7 +45,7 @@ export async function runAttacks(args: readonly string[]): Promise<number> {
   let [held, tried] = [0, 0];
   for (const room of chosen) {
     const tally = new Tally();
-    const hours = values.kills === undefined ? LIMIT_MS : Math.max(LIMIT_MS, Number(values.kills) * 1000);
+    const hours = Math.max(values.soak ? 2 * LIMIT_MS : LIMIT_MS, Number(values.kills ?? 0) * 1000);
     await runNodeTests(tally, {
       stage: 'attack',
       files: files.filter((file) => roomOf(file) === room),
