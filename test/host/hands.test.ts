@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -71,6 +71,17 @@ describe('hands for agents without any', () => {
     writeFileSync(file('late.txt'), 'later\n');
     assert.deepEqual(await run('edit_file', input), { ok: false, text: 'The file has changed just now. Try again.' });
     assert.equal(readFileSync(file('late.txt'), 'utf8'), 'later\n');
+  });
+
+  it('a file that became a link after the user decided is not written through', async () => {
+    const input = { path: 'swapped.txt', old_text: 'mine', new_text: 'evil' };
+    writeFileSync(file('swapped.txt'), 'mine\n');
+    assert.ok(tool('edit_file').confirm?.(input));
+    writeFileSync(file('target.txt'), 'mine\n');
+    rmSync(file('swapped.txt'));
+    symlinkSync('target.txt', file('swapped.txt'));
+    await assert.rejects(run('edit_file', input), /elsewhere/);
+    assert.equal(readFileSync(file('target.txt'), 'utf8'), 'mine\n');
   });
 
   it('a new file is asked for as one', async () => {

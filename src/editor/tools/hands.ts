@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
+import { realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Files, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import { readTextFileSync } from '../../protocols/textFile.ts';
 import { plain } from '../../session/diffs.ts';
@@ -66,21 +67,22 @@ const edit = z.strictObject({
 });
 
 function editTool(cwd: string, files: Files): Tool {
+  const apply = async (input: z.output<typeof edit>, real?: string): Promise<ToolAnswer> => {
+    const diff = changeOf(cwd, input);
+    if (typeof diff === 'string') return refuse(diff);
+    await files.write(diff.path, diff.after, undefined, real);
+    return { ok: true, text: `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`, shown: [{ kind: 'diff', diff }] };
+  };
   const tool = toolOf({
     cwd,
     kind: 'edit',
     name: 'edit_file',
     description: 'Replace one piece of text in a file, or make a new file. The user is shown the change and decides.',
     input: edit,
-    run: async (input) => {
-      const diff = changeOf(cwd, input);
-      if (typeof diff === 'string') return refuse(diff);
-      await files.write(diff.path, diff.after ?? '');
-      return { ok: true, text: `${diff.before === null ? 'Made' : 'Changed'} ${input.path}`, shown: [{ kind: 'diff', diff }] };
-    },
+    run: (input) => apply(input),
   });
-  // What nobody was asked about is not written, whatever the file has become since.
-  const asked = new WeakSet<object>();
+  /** Inputs that the user was asked about, and where their files really lay: nothing else is written, whatever the file has become since. */
+  const asked = new WeakMap<object, string>();
   return {
     ...tool,
     confirm: (given) => {
@@ -88,14 +90,16 @@ function editTool(cwd: string, files: Files): Tool {
       const diff = parsed.success ? changeOf(cwd, parsed.data) : '';
       // What cannot be done is not asked about: the tool says why.
       if (!parsed.success || typeof diff === 'string' || typeof given !== 'object' || given === null) return undefined;
-      asked.add(given);
+      asked.set(given, realPathNow(diff.path));
       const { path: file } = parsed.data;
       const title = diff.before === null ? vscode.l10n.t('Create {0}', file) : vscode.l10n.t('Edit {0}', file);
       return confirmation(title, 'edit', { type: 'edit', diffs: [diff] }, tool.confirm?.(given));
     },
     run: async (given, signal) => {
       const parsed = edit.safeParse(given);
-      if (typeof given === 'object' && given !== null && asked.has(given)) return tool.run(given, signal);
+      const real = typeof given === 'object' && given !== null ? asked.get(given) : undefined;
+      signal.throwIfAborted();
+      if (parsed.success && real !== undefined) return apply(parsed.data, real);
       const diff = parsed.success ? changeOf(cwd, parsed.data) : z.prettifyError(parsed.error);
       return refuse(typeof diff === 'string' ? diff : 'The file has changed just now. Try again.');
     },
