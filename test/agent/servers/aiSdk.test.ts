@@ -237,6 +237,19 @@ test('an approval that the agent has forgotten does not stay open in the client'
   assert.equal((await ask(false)).chunks.find((chunk) => chunk.toolCallId === 'k')?.type, 'tool-output-denied');
 });
 
+test("a sub-agent's call that was asked about gets its end", async (t) => {
+  const write = { calls: [['WriteFile', { path: 'a.txt', content: 'a' }, 'w']] as const };
+  const order = { calls: [['Agent', { description: 'Write', prompt: 'Write it.', subagent_type: 'general' }, 'k']] as const };
+  const { url } = await served(t, [order, write, 'Written.', 'Fine.']);
+  const first = await post(url, { id: ID, sessionId: ID, messages: [user('go')] });
+  const asked = first.chunks.find((chunk) => chunk.type === 'tool-approval-request');
+  const approval = { id: asked?.approvalId, approved: true };
+  const part = { type: 'tool-WriteFile', toolCallId: asked?.toolCallId, state: 'approval-responded', input: {}, approval };
+  const { chunks } = await post(url, { id: ID, sessionId: ID, messages: [user('go'), { id: 'a', role: 'assistant', parts: [part] }] });
+  const ended = chunks.filter((chunk) => chunk.type === 'tool-output-available').map((chunk) => chunk.toolCallId);
+  assert.deepEqual([asked?.toolCallId, ended], ['w', ['w', 'k']]);
+});
+
 test('a system text of the client is added to the prompt of the agent', async (t) => {
   const { url, model } = await served(t, ['Arr.']);
   await post(url, { id: ID, system: 'Talk like a pirate.', messages: [user('hi')] });

@@ -1,50 +1,37 @@
 import { randomUUID } from 'node:crypto';
+import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import { done, failed, type Outcome } from '../../tools/tool.ts';
-import { Chunks } from './chunks.ts';
-import { asText, isRecord } from './json.ts';
-import type { WireChunk } from './outlet.ts';
-
-/** A client that offers a tool of this name is asked through it; clients of version 5 know no other way. */
-export const APPROVAL_TOOL = 'request_approval';
-
-export interface Pipe {
-  write(chunk: WireChunk): void;
-  /** Ends the response; the turn goes on with the next one. */
-  suspend(): void;
-  /** Settles when somebody listens. */
-  attended(): Promise<void>;
-}
+import type { Chunks } from './chunks.ts';
+import { asText } from './fromMessages.ts';
+import { APPROVAL_TOOL, type Terms } from './request.ts';
+import type { Responses } from './responses.ts';
 
 /** The UI message stream, as the loop sees it. */
 export class ChatFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
-  readonly chunks: Chunks;
-  tools: readonly ToolOffer[] = [];
-  /** The response stays open while the client works. */
-  holds = false;
-  readonly #pipe: Pipe;
+  readonly #responses: Responses;
+  readonly #chunks: Chunks;
+  readonly #terms: Terms;
   readonly #results = new Map<string, Outcome>();
   readonly #waiting = new Map<string, (outcome: Outcome) => void>();
   readonly #asked = new Map<string, (answer: ApprovalAnswer) => void>();
 
-  constructor(pipe: Pipe) {
-    this.#pipe = pipe;
-    this.chunks = new Chunks(
-      (chunk) => pipe.write(chunk),
-      (name) => this.tools.some((tool) => tool.name === name),
-    );
+  constructor(responses: Responses, chunks: Chunks, terms: Terms) {
+    this.#responses = responses;
+    this.#chunks = chunks;
+    this.#terms = terms;
   }
 
   emit(said: AgentEvent): void {
-    this.chunks.say(said);
+    this.#chunks.emit(said);
   }
 
   /** The tool by which approvals are asked is ours to call, not the model's. */
   clientTools(): readonly ToolOffer[] {
-    return this.tools.filter((tool) => tool.name !== APPROVAL_TOOL);
+    return this.#terms.tools.filter((tool) => tool.name !== APPROVAL_TOOL);
   }
 
   async question(): Promise<undefined> {
@@ -52,7 +39,7 @@ export class ChatFrontend implements Frontend {
   }
 
   async hook(moment: Moment): Promise<undefined> {
-    if (moment === 'PreToolUse') await this.#pipe.attended();
+    if (moment === 'PreToolUse') await this.#responses.attended();
     return undefined;
   }
 
@@ -63,9 +50,9 @@ export class ChatFrontend implements Frontend {
   }
 
   /** False when nobody waits for that call. A result may come before the loop has got that far. */
-  result(id: string, value: unknown, isError: boolean, announced: boolean): boolean {
+  result(id: string, value: unknown, isError: boolean): boolean {
     const outcome = isError ? failed(asText(value)) : done(asText(value), '');
-    if (announced) this.chunks.handedIn.set(id, value);
+    const announced = this.#chunks.handIn(id, value);
     const waiting = this.#waiting.get(id);
     if (waiting) waiting(outcome);
     else if (announced) this.#results.set(id, outcome);
@@ -74,13 +61,13 @@ export class ChatFrontend implements Frontend {
 
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const answer = await this.#ask(request, signal);
-    if (!answer.allow) this.chunks.deny(request.callId);
+    if (!answer.allow) this.#chunks.deny(request.callId);
     return answer;
   }
 
   /** The call is known to the turn that runs. */
   isOpen(toolCallId: string): boolean {
-    return this.chunks.knows(toolCallId);
+    return this.#chunks.knows(toolCallId);
   }
 
   /** False when there is no such approval. */
@@ -91,34 +78,35 @@ export class ChatFrontend implements Frontend {
   }
 
   async #ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    if (this.chunks.oldest) return this.#askByTool(request, signal);
-    this.chunks.announce(request.callId, request.tool, { description: request.description });
+    if (this.#terms.oldest) return this.#askByTool(request, signal);
+    this.#chunks.announce(request.callId, request.tool, { description: request.description });
     const approvalId = randomUUID();
-    this.#pipe.write({
+    this.#responses.write({
       type: 'tool-approval-request',
       approvalId,
       toolCallId: request.callId,
-      ...(this.chunks.newest ? { reason: request.description } : {}),
+      ...(this.#terms.newest ? { reason: request.description } : {}),
     });
-    return this.#until(this.#asked, approvalId, signal, () => this.#pipe.suspend());
+    return this.#until(this.#asked, approvalId, signal, () => this.#responses.suspend());
   }
 
   async #askByTool(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const id = randomUUID();
     const input = { tool: request.tool, action: request.action, description: request.description };
-    const awaited = this.holds ? { state: 'requires-action' } : {};
-    this.#pipe.write({ type: 'tool-input-available', toolCallId: id, toolName: APPROVAL_TOOL, input, ...awaited });
+    const awaited = this.#terms.holds ? { state: 'requires-action' } : {};
+    this.#responses.write({ type: 'tool-input-available', toolCallId: id, toolName: APPROVAL_TOOL, input, ...awaited });
     const outcome = await this.#waitFor(id, signal).catch((error: unknown) => {
-      if (this.holds) this.#pipe.write({ type: 'tool-output-error', toolCallId: id, errorText: 'Cancelled before it was answered.' });
+      if (this.#terms.holds)
+        this.#responses.write({ type: 'tool-output-error', toolCallId: id, errorText: 'Cancelled before it was answered.' });
       throw error;
     });
-    if (this.holds) this.#pipe.write({ type: 'tool-output-available', toolCallId: id, output: outcome.text });
+    if (this.#terms.holds) this.#responses.write({ type: 'tool-output-available', toolCallId: id, output: outcome.text });
     return verdictIn(outcome);
   }
 
   #waitFor(id: string, signal: AbortSignal): Promise<Outcome> {
     return this.#until(this.#waiting, id, signal, () => {
-      if (!this.holds) this.#pipe.suspend();
+      if (!this.#terms.holds) this.#responses.suspend();
     });
   }
 

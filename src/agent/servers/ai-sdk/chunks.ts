@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../../frontend.ts';
 import type { Outcome } from '../../tools/tool.ts';
-import type { WireChunk } from './outlet.ts';
+import type { Terms } from './request.ts';
+import type { Responses } from './responses.ts';
 
 interface Pending {
   readonly id: string;
@@ -12,6 +13,12 @@ interface Pending {
   input?: { readonly value: unknown };
   announced: boolean;
   ended: boolean;
+  /** The user said no. */
+  denied?: true;
+  /** The end of what it has printed so far. */
+  printed?: string;
+  /** What the client handed in, as it was. */
+  handedIn?: { readonly value: unknown };
 }
 
 /** How much of what a running command prints is shown while it runs. */
@@ -22,38 +29,28 @@ const OUTPUT_TAIL = 4000;
  * of, and calls behind one that waits for a user have not begun.
  */
 export class Chunks {
-  readonly #write: (chunk: WireChunk) => void;
-  readonly #isClientTool: (name: string) => boolean;
+  readonly #responses: Responses;
+  readonly #terms: Terms;
   #block: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
   #count = 0;
   #inStep = false;
   #calls: Pending[] = [];
-  readonly #denied = new Set<string>();
-  readonly #printed = new Map<string, string>();
-  /** The client knows every chunk of version 7. */
-  newest = false;
-  /** The client knows no approvals: our calls are told of only when they are over, for it would wait for them. */
-  oldest = false;
-  /** Results of the client's own calls are told back to it: it has no other way to see that they arrived. */
-  echoes = false;
-  /** What the client handed in, as it was. */
-  readonly handedIn = new Map<string, unknown>();
 
-  constructor(write: (chunk: WireChunk) => void, isClientTool: (name: string) => boolean) {
-    this.#write = write;
-    this.#isClientTool = isClientTool;
+  constructor(responses: Responses, terms: Terms) {
+    this.#responses = responses;
+    this.#terms = terms;
   }
 
-  say(said: AgentEvent): void {
+  emit(said: AgentEvent): void {
     switch (said.type) {
       case 'step.began':
         this.endStep();
         this.#inStep = true;
         this.#calls = [];
-        return this.#write({ type: 'start-step' });
+        return this.#responses.write({ type: 'start-step' });
       case 'step.retry':
         this.#block = undefined;
-        if (this.newest) this.#write({ type: 'reset-step' });
+        if (this.#terms.newest) this.#responses.write({ type: 'reset-step' });
         else this.#giveUp(`Interrupted: ${said.reason}`);
         this.#calls = [];
         return;
@@ -69,7 +66,7 @@ export class Chunks {
         return;
       case 'call.grew':
         if (this.#calls.find((one) => one.id === said.id)?.streams && said.text !== '')
-          this.#write({ type: 'tool-input-delta', toolCallId: said.id, inputTextDelta: said.text });
+          this.#responses.write({ type: 'tool-input-delta', toolCallId: said.id, inputTextDelta: said.text });
         return;
       case 'call.ready': {
         const call = this.#calls.find((one) => one.id === said.id) ?? this.#began(said.id, said.name);
@@ -80,10 +77,14 @@ export class Chunks {
         return this.#printing(said.id, said.text);
       case 'call.ended':
         return this.#ended(said.id, said.name, said.outcome);
+      case 'sub':
+        // Of a sub-agent's calls the client knows those that it was asked about.
+        if (said.said.type === 'call.ended' && this.knows(said.said.id)) this.#ended(said.said.id, said.said.name, said.said.outcome);
+        return;
       case 'status':
         if (said.usage) {
           const { input, output } = said.usage;
-          this.#write({
+          this.#responses.write({
             type: 'message-metadata',
             messageMetadata: { usage: { inputTokens: input, outputTokens: output, totalTokens: said.contextTokens } },
           });
@@ -96,9 +97,10 @@ export class Chunks {
 
   /** A call that is about to ask: it is known to the client from here on. */
   announce(id: string, name: string, input: unknown): void {
-    const call = this.#calls.find((one) => one.id === id);
-    if (call) return this.#announce(call);
-    this.#announce({ id, name, input: { value: input }, client: false, streams: false, announced: false, ended: false });
+    const known = this.#calls.find((one) => one.id === id);
+    const call = known ?? { id, name, input: { value: input }, client: false, streams: false, announced: false, ended: false };
+    if (!known) this.#calls.push(call);
+    this.#announce(call);
   }
 
   knows(id: string): boolean {
@@ -106,27 +108,36 @@ export class Chunks {
   }
 
   deny(id: string): void {
-    this.#denied.add(id);
+    const call = this.#calls.find((one) => one.id === id);
+    if (call) call.denied = true;
+  }
+
+  /** A result for one of the client's own calls. False when it was not told of, or has one. */
+  handIn(id: string, value: unknown): boolean {
+    const call = this.#calls.find((one) => one.id === id);
+    if (!call?.client || !call.announced || call.ended || call.handedIn) return false;
+    call.handedIn = { value };
+    return true;
   }
 
   endStep(): void {
     this.#closeBlock();
-    if (this.#inStep) this.#write({ type: 'finish-step' });
+    if (this.#inStep) this.#responses.write({ type: 'finish-step' });
     this.#inStep = false;
   }
 
   #began(id: string, name: string): Pending {
-    const client = this.#isClientTool(name);
+    const client = this.#terms.tools.some((tool) => tool.name === name);
     const call: Pending = { id, name, client, streams: this.#mayShow(client, this.#calls), announced: false, ended: false };
     this.#calls.push(call);
-    if (call.streams) this.#write({ type: 'tool-input-start', toolCallId: id, toolName: name });
+    if (call.streams) this.#responses.write({ type: 'tool-input-start', toolCallId: id, toolName: name });
     return call;
   }
 
   /** Calls of the client may run side by side there; one of ours waits for those before it and holds up those behind it. */
   #mayShow(client: boolean, before: readonly Pending[]): boolean {
     const open = before.filter((one) => !one.ended);
-    return client ? open.every((one) => one.client) : open.length === 0 && !this.oldest;
+    return client ? open.every((one) => one.client) : open.length === 0 && !this.#terms.oldest;
   }
 
   #announceNext(): void {
@@ -143,7 +154,7 @@ export class Chunks {
   settle(errorText: string): void {
     this.#giveUp(errorText);
     for (const call of this.#calls) {
-      if (call.announced && !call.ended) this.#write({ type: 'tool-output-error', toolCallId: call.id, errorText });
+      if (call.announced && !call.ended) this.#responses.write({ type: 'tool-output-error', toolCallId: call.id, errorText });
     }
     this.#calls = [];
   }
@@ -153,7 +164,7 @@ export class Chunks {
     for (const call of this.#calls) {
       if (!call.streams || call.announced) continue;
       call.announced = true;
-      this.#write({ type: 'tool-input-error', toolCallId: call.id, toolName: call.name, input: {}, errorText });
+      this.#responses.write({ type: 'tool-input-error', toolCallId: call.id, toolName: call.name, input: {}, errorText });
     }
   }
 
@@ -161,37 +172,34 @@ export class Chunks {
     if (call.announced) return;
     call.announced = true;
     // Only clients that are held get the mark: the official ones refuse chunks with members they do not know.
-    const awaited = call.client && this.echoes ? { state: 'requires-action' } : {};
-    this.#write({ type: 'tool-input-available', toolCallId: call.id, toolName: call.name, input: call.input?.value ?? {}, ...awaited });
+    const awaited = call.client && this.#terms.holds ? { state: 'requires-action' } : {};
+    this.#responses.write({
+      type: 'tool-input-available',
+      toolCallId: call.id,
+      toolName: call.name,
+      input: call.input?.value ?? {},
+      ...awaited,
+    });
   }
 
   #printing(id: string, text: string): void {
     const call = this.#calls.find((one) => one.id === id);
     if (!call?.announced) return;
-    const tail = ((this.#printed.get(id) ?? '') + text).slice(-OUTPUT_TAIL);
-    this.#printed.set(id, tail);
-    this.#write({ type: 'tool-output-available', toolCallId: id, output: tail, preliminary: true });
+    call.printed = ((call.printed ?? '') + text).slice(-OUTPUT_TAIL);
+    this.#responses.write({ type: 'tool-output-available', toolCallId: id, output: call.printed, preliminary: true });
   }
 
   #ended(id: string, name: string, outcome: Outcome): void {
-    this.#printed.delete(id);
-    const call = this.#calls.find((one) => one.id === id) ?? {
-      id,
-      name,
-      client: false,
-      streams: false,
-      announced: true,
-      ended: false,
-    };
+    const known = this.#calls.find((one) => one.id === id);
+    const call: Pending = known ?? { id, name, client: false, streams: false, announced: true, ended: false };
     this.#announce(call);
     call.ended = true;
     const text = [outcome.message, outcome.text].filter(Boolean).join('\n\n');
-    const value = this.handedIn.has(id) ? this.handedIn.get(id) : text;
-    this.handedIn.delete(id);
-    if (call.client && !this.echoes) return this.#announceNext();
-    if (this.#denied.delete(id) && !this.oldest) this.#write({ type: 'tool-output-denied', toolCallId: id });
-    else if (outcome.isError) this.#write({ type: 'tool-output-error', toolCallId: id, errorText: text });
-    else this.#write({ type: 'tool-output-available', toolCallId: id, output: value });
+    const { value } = call.handedIn ?? { value: text };
+    if (call.client && !this.#terms.holds) return this.#announceNext();
+    if (call.denied && !this.#terms.oldest) this.#responses.write({ type: 'tool-output-denied', toolCallId: id });
+    else if (outcome.isError) this.#responses.write({ type: 'tool-output-error', toolCallId: id, errorText: text });
+    else this.#responses.write({ type: 'tool-output-available', toolCallId: id, output: value });
     this.#announceNext();
   }
 
@@ -200,13 +208,13 @@ export class Chunks {
       this.#closeBlock();
       this.#count += 1;
       this.#block = { kind, id: `${kind}-${this.#count}` };
-      this.#write({ type: `${kind}-start`, id: this.#block.id });
+      this.#responses.write({ type: kind === 'text' ? 'text-start' : 'reasoning-start', id: this.#block.id });
     }
-    this.#write({ type: `${kind}-delta`, id: this.#block.id, delta });
+    this.#responses.write({ type: kind === 'text' ? 'text-delta' : 'reasoning-delta', id: this.#block.id, delta });
   }
 
   #closeBlock(): void {
-    if (this.#block) this.#write({ type: `${this.#block.kind}-end`, id: this.#block.id });
+    if (this.#block) this.#responses.write({ type: this.#block.kind === 'text' ? 'text-end' : 'reasoning-end', id: this.#block.id });
     this.#block = undefined;
   }
 }

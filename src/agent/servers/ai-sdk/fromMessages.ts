@@ -1,5 +1,5 @@
+import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import type { Call, Message, ToolMessage, UserPart } from '../../models/model.ts';
-import { asText, isRecord } from './json.ts';
 import type { ClientMessage, ClientPart } from './request.ts';
 
 /** What a user said, as the loop takes it. */
@@ -79,4 +79,9 @@ export function answeredApprovals(message: ClientMessage): readonly { readonly t
     if (part.state !== 'approval-responded' || typeof toolCallId !== 'string' || !isRecord(approval)) return [];
     return [{ toolCallId, approved: approval.approved === true }];
   });
+}
+
+/** Anything as text for a model. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value ?? null) ?? '');
 }

@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http';
 
-export type WireChunk = Readonly<Record<string, unknown>> & { readonly type: string };
-
 /** One response of the chat endpoint: chunks as server-sent events. */
 export class Outlet {
   readonly #response: ServerResponse;

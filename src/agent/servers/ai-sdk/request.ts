@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { isRecord } from './json.ts';
+import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
+import type { ToolOffer } from '../../models/model.ts';
 
 // What clients send (docs/protocols/ai-sdk.md). Unknown members are kept out, unknown parts are let through and ignored later.
 
@@ -45,4 +46,26 @@ export function declaredTools(request: ChatRequest): readonly unknown[] {
     const given = isRecord(tool) ? tool : {};
     return { name, description: given.description ?? '', parameters: given.parameters ?? given.inputSchema };
   });
+}
+
+/** What the client's last request said about itself: which chunks it knows, how it acts, and what it lends. */
+export interface Terms {
+  tools: readonly ToolOffer[];
+  /** Added to the agent's own system prompt. */
+  system: string;
+  /** The response stays open while the client works. */
+  holds: boolean;
+  /** The client knows every chunk of version 7. */
+  newest: boolean;
+  /** The client knows no approvals: it lends a tool for them. */
+  oldest: boolean;
+}
+/** A client that offers a tool of this name is asked through it; clients of version 5 know no other way. */
+export const APPROVAL_TOOL = 'request_approval';
+export const noTerms = (): Terms => ({ tools: [], system: '', holds: false, newest: false, oldest: false });
+
+export function termsOf({ system, hold, sessionId }: ChatRequest, tools: readonly ToolOffer[]): Terms {
+  const isParley = sessionId != null;
+  const oldest = tools.some((tool) => tool.name === APPROVAL_TOOL);
+  return { tools, system: system ?? '', holds: hold ?? isParley, newest: isParley, oldest };
 }

@@ -73,7 +73,7 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
 }
 
 function outletFor(chat: Chat, id: string, response: ServerResponse): Outlet {
-  const outlet: Outlet = new Outlet(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => chat.gone(outlet));
+  const outlet: Outlet = new Outlet(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => void chat.gone(outlet));
   return outlet;
 }
 

@@ -1,4 +1,4 @@
-import type { Outlet, WireChunk } from './outlet.ts';
+import type { Outlet } from './outlet.ts';
 
 /** Beyond this a response is not kept to be sent again, in UTF-16 units. */
 const KEPT = 16 * 1024 * 1024;
@@ -10,11 +10,11 @@ export class Stream {
   #size = 0;
   #ended = false;
 
-  get resumable(): boolean {
+  get isResumable(): boolean {
     return this.#said !== undefined;
   }
 
-  get heard(): boolean {
+  get isHeard(): boolean {
     return this.#outlets.size > 0;
   }
 
@@ -33,8 +33,8 @@ export class Stream {
     return this.#outlets.delete(outlet);
   }
 
-  write(chunk: WireChunk): void {
-    const text = JSON.stringify(chunk);
+  /** One chunk as JSON. */
+  write(text: string): void {
     this.#size += text.length;
     if (this.#size > KEPT) this.#said = undefined;
     this.#said?.push(text);
