@@ -21,6 +21,9 @@ import { newSession } from './session/reduce.ts';
 
 const say = (level: string) => (message: string, cause?: unknown) =>
   void process.stderr.write(`[${level}] ${message}${cause === undefined ? '' : `: ${messageOf(cause)}`}\n`);
+/** Milliseconds the end of the agent is waited for. */
+const LAST_WAIT = 20_000;
+
 const log: Log = { trace: () => {}, info: say('info'), warn: say('warn'), error: say('error') };
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
@@ -125,7 +128,8 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   printing.dispose();
   print({ session: live.store.now });
   live.dispose();
-  await live.ended;
+  // An agent that does not let itself be ended does not hold up the run.
+  await Promise.race([live.ended, new Promise((resolve) => setTimeout(resolve, LAST_WAIT).unref())]);
   return code;
 }
 

@@ -22,13 +22,17 @@ export interface Run {
   readonly sent?: (intent: Intent) => void;
 }
 
-/** Walks the steps one after the other. True when every turn ended done or cancelled, the link stayed, and what was expected held. */
+/** Walks the steps one after the other. True when every turn ended as it should, the link stayed until it was closed, and what was expected held. */
 export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
   const player = new Player(live, run);
   try {
     for (const step of run.steps) if (!(await player.play(step))) return false;
-    await player.opened();
+    await player.finished();
     return player.isFine;
+  } catch (error) {
+    // A file that is not there, a conversation that was never copied.
+    run.log.error('The script cannot go on', error);
+    return false;
   } finally {
     player.dispose();
   }
@@ -52,6 +56,13 @@ interface Past {
   asks: number;
   last: Turn | undefined;
   isAsExpected: boolean;
+  /** Turns that failed as they were expected to. */
+  readonly failedAsExpected: Set<TurnId>;
+  /** The script has closed the conversation. */
+  isClosed: boolean;
+  closing: Promise<void>;
+  /** The key of the copy made last. */
+  fork: string | undefined;
 }
 
 /** Plays the user: takes the steps, answers asks from the first moment on, and acts when a moment comes. */
@@ -63,7 +74,17 @@ class Player implements Disposable {
   /** What the steps so far have prepared. */
   readonly #prepared: Prepared = { answers: [], rules: [], planned: [] };
   /** What has happened. */
-  readonly #past: Past = { started: new Set(), ended: new Set(), asks: 0, last: undefined, isAsExpected: true };
+  readonly #past: Past = {
+    started: new Set(),
+    ended: new Set(),
+    asks: 0,
+    last: undefined,
+    isAsExpected: true,
+    failedAsExpected: new Set(),
+    isClosed: false,
+    closing: Promise.resolve(),
+    fork: undefined,
+  };
 
   constructor(live: LiveSession, run: Run) {
     this.#live = live;
@@ -73,7 +94,10 @@ class Player implements Disposable {
   }
 
   get isFine(): boolean {
-    return this.#past.isAsExpected && this.#live.store.now.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled');
+    const { isAsExpected, failedAsExpected } = this.#past;
+    const { turns } = this.#live.store.now;
+    if (this.#isClosed && !this.#past.isClosed) return false;
+    return isAsExpected && turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled' || failedAsExpected.has(turn.id));
   }
 
   dispose(): void {
@@ -81,9 +105,16 @@ class Player implements Disposable {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  /** Settles when the agent is ready, or gone. */
-  opened(): Promise<void> {
-    return this.#until((session) => session.link.state !== 'opening');
+  /** Settles when the agent is ready, or gone and let go of. */
+  async opened(): Promise<void> {
+    await this.#past.closing;
+    await this.#until((session) => session.link.state !== 'opening');
+  }
+
+  /** Settles when nothing runs any more, also of what a step began without waiting. */
+  async finished(): Promise<void> {
+    await this.opened();
+    await this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && session.queue.length === 0));
   }
 
   /** False when nothing more can be done. */
@@ -97,10 +128,12 @@ class Player implements Disposable {
     else if ('expect' in step) this.#past.isAsExpected = this.#holds(step.expect) && this.#past.isAsExpected;
     else {
       await this.opened();
-      if (this.#isClosed) return false;
+      const mayAct = !this.#isClosed || (this.#past.isClosed && ('resume' in step || 'close' in step || 'waitMs' in step));
+      if (!mayAct) this.#run.log.error(`The conversation is closed, so this is not done: ${JSON.stringify(step).slice(0, 200)}`);
+      if (!mayAct) return false;
       await this.#act(step);
     }
-    return !this.#isClosed;
+    return true;
   }
 
   async #act(
@@ -121,13 +154,29 @@ class Player implements Disposable {
     else if ('option' in step) this.#send({ type: 'setOption', optionId: step.option.id, value: step.option.value });
     else if ('hints' in step) await this.#ask('hints', () => this.#live.hints(step.hints, step.hints.length));
     else if ('list' in step) await this.#ask('conversations', () => this.#live.history());
-    else if ('fork' in step) await this.#ask('fork', () => this.#live.fork());
+    else if ('fork' in step) await this.#ask('fork', async () => (this.#past.fork = await this.#live.fork()));
+    else if ('close' in step) await this.#close();
     else if ('forget' in step) await this.#ask('forgotten', () => this.#live.forget(step.forget).then(() => step.forget));
     else if ('resume' in step) {
+      const key = this.#keyOf(step.resume);
       await this.#live.stop();
-      await this.#live.start({ key: step.resume, history: true });
+      this.#past.isClosed = false;
+      await this.#live.start({ key, history: true });
       await this.opened();
     } else await this.#turn(step);
+  }
+
+  /** Ends the agent's input, and its process when it does not end then by itself. */
+  #close(): Promise<void> {
+    this.#past.isClosed = true;
+    this.#past.closing = this.#live.stop().then(() => this.#run.print({ closed: this.#live.store.now.link }));
+    return this.#past.closing;
+  }
+
+  #keyOf(name: string): string {
+    const known = name === '$this' ? this.#live.store.now.resumeKey : name === '$fork' ? this.#past.fork : name;
+    if (known === undefined) throw new Error(`There is no conversation ${name} to resume`);
+    return known;
   }
 
   async #turn(step: Extract<Step, { prompt: unknown } | { command: unknown }>): Promise<void> {
@@ -180,6 +229,7 @@ class Player implements Disposable {
 
   #do(action: Action): void {
     if ('cancel' in action) this.#send({ type: 'cancel' });
+    else if ('close' in action) void this.#close();
     else if ('steer' in action) this.#send({ type: 'steer', turnId: this.#run.newId(), content: [{ type: 'text', text: action.steer }] });
     else if ('prompt' in action)
       this.#send({ type: 'prompt', turnId: this.#run.newId(), content: [{ type: 'text', text: action.prompt }] });
@@ -253,6 +303,10 @@ class Player implements Disposable {
           `no call like ${JSON.stringify(wanted)} among ${JSON.stringify(calls.map(({ name, title, status }) => ({ tool: name, title, status })))}`,
         );
     }
+    const { state } = this.#live.store.now.link;
+    if (expected.link !== undefined && state !== expected.link) problems.push(`link is ${state}`);
+    if (expected.link === 'closed' && state === 'closed') this.#past.isClosed = true;
+    if (expected.status === 'failed' && turn?.status === 'failed') this.#past.failedAsExpected.add(turn.id);
     for (const problem of problems) this.#run.log.error(`Expected otherwise: ${problem}`);
     return problems.length === 0;
   }

@@ -22,6 +22,7 @@ const moment = z.enum(['start', 'ask', 'call', 'text']);
 const option = z.strictObject({ id: z.string(), value: z.union([z.string(), z.boolean()]) });
 const action = z.union([
   z.strictObject({ cancel: z.literal(true) }),
+  z.strictObject({ close: z.literal(true) }),
   z.strictObject({ steer: z.string() }),
   z.strictObject({ prompt: z.string() }),
   z.strictObject({ mode: z.string() }),
@@ -45,6 +46,7 @@ const step = z.union([
   z.strictObject({ during: z.array(z.strictObject({ on: moment, afterMs: z.optional(z.number()), do: action })) }),
   z.strictObject({ now: action }),
   z.strictObject({ resume: z.string() }),
+  z.strictObject({ close: z.literal(true) }),
   z.strictObject({ waitMs: z.number() }),
   z.strictObject({ mode: z.string() }),
   z.strictObject({ option }),
@@ -63,6 +65,7 @@ const step = z.union([
         z.array(z.strictObject({ tool: z.optional(z.string()), title: z.optional(z.string()), status: z.optional(z.string()) })),
       ),
       asks: z.optional(z.number()),
+      link: z.optional(z.enum(['opening', 'ready', 'closed'])),
     }),
   }),
 ]);
@@ -76,7 +79,8 @@ export type Action = z.infer<typeof action>;
 export type ScriptedTool = z.infer<typeof tool>;
 /**
  * One step. `answers`, `cancelOn`, `during` and `steer` are for the next prompt or command; before the first one, `answers` also answer what is asked
- * while the agent starts. `rules` stand until they are replaced. `setup` has to be the first step.
+ * while the agent starts. `rules` stand until they are replaced. `setup` has to be the first step. `close` ends the agent's input and waits until it is
+ * gone; `resume` opens a conversation by its key: one that is known, `$this`, or `$fork` for the copy made last.
  */
 export type Step = z.infer<typeof step>;
 export type Setup = Extract<Step, { setup: unknown }>['setup'];

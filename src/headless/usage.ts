@@ -4,7 +4,7 @@ export const USAGE = `usage: headless --protocol <id> [--command CMD [--arg A]..
                 [--prompt TEXT]... [--script FILE] [--answer allow|allow_always|reject|hold] [--timeout S] [--record FILE]
        headless --replay FILE
        headless --schema
-Without --command and --url the bundled agent is used.`;
+Without --command and --url the bundled agent is used. A run ends after --timeout seconds, 1800 unless it says otherwise; 0 is no limit.`;
 
 export type Reply = 'allow' | 'allow_always' | 'reject' | 'hold';
 const replies: readonly string[] = ['allow', 'allow_always', 'reject', 'hold'] satisfies readonly Reply[];
@@ -54,7 +54,7 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
   if (command !== undefined && url !== undefined) throw new Error('give either --command or --url');
   const answer = values.answer ?? 'reject';
   if (!isReply(answer)) throw new Error(`--answer takes ${replies.join(', ')}`);
-  const timeout = Number(values.timeout ?? '0');
+  const timeout = Number(values.timeout ?? '1800');
   if (!Number.isFinite(timeout) || timeout < 0) throw new Error('--timeout takes seconds');
   return {
     protocol,

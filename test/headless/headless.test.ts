@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -349,10 +349,57 @@ test('a recording is played without the agent, with the same events and exit cod
   );
 });
 
-test('the schema of scripts is printed, and names every step', async () => {
-  const [schema] = await new Promise<{ items: { anyOf: { properties: object }[] } }[]>((resolve, reject) => {
-    execFile(process.execPath, [HEADLESS, '--schema'], (error, stdout) => (error ? reject(error) : resolve([JSON.parse(stdout)])));
+test('the schema of scripts is the one in the documentation, and the examples there do what they expect', async (t) => {
+  const printed = await new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, [HEADLESS, '--schema'], (error, stdout) => (error ? reject(error) : resolve(stdout)));
   });
-  const steps = schema?.items.anyOf.flatMap((one) => Object.keys(one.properties)) ?? [];
-  for (const step of ['prompt', 'rules', 'during', 'now', 'expect', 'fork', 'setup']) assert.ok(steps.includes(step), step);
+  const documented: unknown = JSON.parse(readFileSync('docs/headless/script.schema.json', 'utf8'));
+  assert.deepEqual(documented, JSON.parse(printed), 'npm run -s headless -- --schema > docs/headless/script.schema.json');
+  const examples = readdirSync('docs/headless').filter((name) => name.endsWith('.json') && name !== 'script.schema.json');
+  assert.ok(examples.length >= 4);
+  for (const name of examples) {
+    const file = path.resolve('docs/headless', name);
+    const cwd = folder(t, { 'a.txt': 'one\n' });
+    // Over ACP the bundled agent has lists and copies; over Wire calls go by the names of its tools.
+    const protocol = name === 'conversations.json' ? 'acp' : 'kimi-wire';
+    const { code, session, stderr } = await headless('--protocol', protocol, '--cwd', cwd, '--script', file, '--timeout', '60');
+    assert.deepEqual([name, code, session !== undefined], [name, 0, true], stderr);
+  }
+});
+
+test('a script closes the conversation in the middle of a turn, and tests an agent that dies', async (t) => {
+  const script = (...steps: readonly object[]) => {
+    const file = path.join(folder(t), 'script.json');
+    writeFileSync(file, JSON.stringify(steps));
+    return ['--script', file, '--cwd', folder(t), '--timeout', '60'];
+  };
+  const closing = { during: [{ on: 'ask', do: { close: true } }] };
+  const closed = script({ answers: ['hold'] }, closing, { prompt: 'run sleep 60' }, { expect: { link: 'closed', status: 'failed' } });
+  for (const protocol of ['kimi-wire', 'acp', 'qwen']) {
+    const { code, session, stderr } = await headless('--protocol', protocol, ...closed);
+    assert.deepEqual([protocol, code, session?.link.state, session?.asks], [protocol, 0, 'closed', []], stderr);
+  }
+  const dying = program(t, `${answering} const prompt = () => process.exit(3);`);
+  const expected = script({ prompt: 'go' }, { expect: { link: 'closed', status: 'failed' } });
+  assert.equal((await headless('--protocol', 'kimi-wire', ...dying, ...expected)).code, 0);
+  const unexpected = await headless('--protocol', 'kimi-wire', ...dying, ...script({ prompt: 'go' }, { prompt: 'again' }));
+  assert.equal(unexpected.code, 1);
+  assert.match(unexpected.stderr, /is closed, so this is not done: \{"prompt":"again"\}/);
+});
+
+test('what a script cannot do ends the run with its session: a file that is not there, a copy that was never made', async (t) => {
+  for (const step of [{ prompt: 'help', files: ['nope.txt'] }, { resume: '$fork' }]) {
+    const file = path.join(folder(t), 'script.json');
+    writeFileSync(file, JSON.stringify([step]));
+    const { code, session, stderr } = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), '--script', file, '--timeout', '60');
+    assert.deepEqual([code, session !== undefined], [1, true]);
+    assert.match(stderr, /cannot go on/);
+  }
+});
+
+test('a turn that a step began without waiting for it is waited for at the end', async (t) => {
+  const file = path.join(folder(t), 'script.json');
+  writeFileSync(file, JSON.stringify([{ now: { prompt: 'help' } }]));
+  const { code, session } = await headless('--protocol', 'acp', '--cwd', folder(t), '--script', file, '--timeout', '60');
+  assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [0, ['done']]);
 });
