@@ -334,7 +334,7 @@ class AiSdk extends ShownMessage {
       case 'question':
         return this.questionAnswered(turn, about, answer);
       case 'request':
-        return verdictOf(answer).approved ? this.goOn(turn) : this.end(turn, { status: 'done', stop: t('Stopped here.') });
+        return verdictOf(answer).approved ? this.goOn(turn) : this.end(turn, { status: 'done' });
       case 'round':
         return verdictOf(answer).approved ? this.roundAllowed(turn) : this.cancel();
       case 'key':
@@ -645,7 +645,7 @@ class AiSdk extends ShownMessage {
     const [error] = errors;
     if (error !== undefined) {
       const text = error.trim();
-      return { kind: 'failed', message: text === '' || text === MASKED ? t('The server reported an error without details.') : text };
+      return { kind: 'failed', message: text === '' || text === MASKED ? t('The agent failed.') : text };
     }
     const waitsForTool = assembly.aborted?.reason?.includes(FRONTEND_TOOL) ?? false;
     if (assembly.aborted && !waitsForTool) return { kind: 'aborted', reason: assembly.aborted.reason };
@@ -670,7 +670,7 @@ class AiSdk extends ShownMessage {
         });
       case 'aborted':
         if (outcome.reason) this.turnNotice(turn, { level: 'info', text: outcome.reason });
-        return this.end(turn, { status: 'cancelled', stop: t('The server stopped.') });
+        return this.end(turn, { status: 'cancelled' });
       case 'cut':
         if (this.isAccepted(turn) || !this.isWaiting(turn)) {
           const message = response.body.broken ?? t('The connection was lost.');
@@ -754,7 +754,7 @@ class AiSdk extends ShownMessage {
     const reason = outcome.kind === 'over' ? outcome.reason : null;
     const next = ['continue'] as const;
     if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut at its greatest length.'), next });
-    else if (reason === 'interrupted') this.turnNotice(turn, { level: 'warn', text: t('The answer was interrupted.'), next });
+    else if (reason === 'interrupted') this.turnNotice(turn, { level: 'warn', text: t('The connection was lost.'), next });
     else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut by a content filter.') });
     else if (isEmpty(this.last)) this.turnNotice(turn, { level: 'info', text: t('The server sent an empty answer.') });
     this.end(turn, { status: 'done' });
@@ -1120,7 +1120,10 @@ class AiSdk extends ShownMessage {
   }
   tellRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
     if (key !== null && this.state.mayHaveKey) return this.askKey(turn, key, call.id);
-    this.emit({ type: 'notice', notice: { level: 'error', text: t('The result was not taken: {0}', why), next: ['openSettings'] } });
+    this.emit({
+      type: 'notice',
+      notice: { level: 'error', text: t('The server did not accept the result: {0}', why), next: ['openSettings'] },
+    });
   }
   /** A key for a refused result was given, or not. */
   refusalSettled(call: OwnCall, isGiven: boolean): void {

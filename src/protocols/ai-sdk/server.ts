@@ -202,17 +202,25 @@ const options = {
   body: z.string(),
 } as const;
 
+/** What a value may be, where it is one of a few. */
+function invalid(name: keyof typeof options, value: string): string {
+  const schema: unknown = options[name];
+  const words =
+    isRecord(schema) && isRecord(schema.def) && isRecord(schema.def.entries) ? Object.values(schema.def.entries).join(', ') : '…';
+  return t('Option {0}: "{1}" is invalid. Expected: {2}', name, value.slice(0, 100), words);
+}
+
 /** Reads a profile. An option that cannot be used is named in `problems` and left at its default. */
 export function readSettings(launch: HttpLaunch): { readonly settings: Settings; readonly problems: readonly string[] } {
   const given: LaunchOptions = launch.options ?? {};
   const problems = Object.keys(given)
     .filter((name) => !Object.hasOwn(options, name))
-    .map((name) => t('There is no option "{0}"; known are {1}.', name, Object.keys(options).join(', ')));
+    .map((name) => t('Option {0}: "{1}" is invalid. Expected: {2}', name, given[name] ?? '', Object.keys(options).join(', ')));
   const read = <K extends keyof typeof options>(name: K): z.infer<(typeof options)[K]> | undefined => {
     const value = given[name];
     if (value === undefined) return undefined;
     const parsed = options[name].safeParse(value);
-    if (!parsed.success) problems.push(t('The option {0} cannot be "{1}".', name, value.slice(0, 100)));
+    if (!parsed.success) problems.push(invalid(name, value));
     return parsed.success ? (parsed.data as z.infer<(typeof options)[K]>) : undefined;
   };
   const address = (name: 'toolResultUrl' | 'stopUrl'): string | null => {
@@ -220,7 +228,7 @@ export function readSettings(launch: HttpLaunch): { readonly settings: Settings;
     if (value === undefined) return null;
     // Braces of placeholders would be escaped.
     if (URL.canParse(value, launch.url)) return new URL(value, launch.url).href.replaceAll('%7B', '{').replaceAll('%7D', '}');
-    problems.push(t('The option {0} is no address.', name));
+    problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', name, value.slice(0, 100), 'URL'));
     return null;
   };
   const url = new URL(launch.url);
@@ -253,7 +261,7 @@ function bodyOption(text: string | undefined, problems: string[]): Readonly<Reco
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch {}
-  problems.push(t('The option body is no JSON object.'));
+  problems.push(t('Option {0}: "{1}" is invalid. Expected: {2}', 'body', text.slice(0, 100), '{…}'));
   return {};
 }
 
@@ -435,7 +443,7 @@ async function openStream(exchange: Exchange, request: Pick<HttpRequest, 'method
   }
   if (type === 'text/event-stream') return answer;
   if (/^\w:["[{]/.test(await bodyOf(answer))) throw refuse(otherProtocol(), ['openSettings']);
-  const shown = type === '' ? t('no content type') : type;
+  const shown = type === '' ? '–' : type;
   throw refuse(t('{0} did not answer with a stream (status {1}, {2}).', originOf(request.url), status, shown), ['retry', 'openSettings']);
 }
 
@@ -449,7 +457,7 @@ async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<
   if (status === 404 || status === 405)
     return { status, message: t('{0}. Is the address right?', text), next: ['openSettings', 'retry'], said: text };
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
-  const message = wait === undefined ? text : t('{0} It asks to wait {1} s.', text, Math.ceil(wait / 1000));
+  const message = wait === undefined ? text : `${text} (Retry-After: ${Math.ceil(wait / 1000)} s)`;
   return { status, message, next: ['retry'], said: text };
 }
 
@@ -495,7 +503,12 @@ export async function postResult(exchange: Exchange, url: string, body: object, 
     if (answer.ok) {
       answer.dispose();
       // A server that shows a page at every address has taken nothing.
-      if (answer.type === 'text/html') return { how: 'refused', why: t('{0} answered with a page.', url), key: null };
+      if (answer.type === 'text/html')
+        return {
+          how: 'refused',
+          why: t('{0} did not answer with a stream (status {1}, {2}).', originOf(url), answer.status, answer.type),
+          key: null,
+        };
       return { how: 'accepted' };
     }
     if (status === 404 || status === 405 || status === 409 || status === 425 || status === 429 || status >= 500) {

@@ -63,8 +63,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     // The server repeats our results in other forms, which are not shown. That it did not take one is.
     if (shown.own !== 'result' || part.state !== 'output-error') return;
     const said = part.errorText?.trim() ?? '';
-    const message =
-      said === '' || said === MASKED ? t('The server did not accept the result.') : t('The server did not accept the result: {0}', said);
+    const message = t('The server did not accept the result: {0}', said === MASKED || said === '' ? '–' : said);
     this.changeCall(turn, shown.id, { status: 'failed', error: { message } });
   }
   removed(from: number): void {

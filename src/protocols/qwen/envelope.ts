@@ -33,6 +33,7 @@ import {
   supports,
   waitingFor,
 } from './envelopeCodec.ts';
+import { limitReached } from './launch.ts';
 import { commandText } from './message.ts';
 import { promptOf } from './messageCodec.ts';
 import * as schema from './schema.ts';
@@ -292,7 +293,7 @@ export class EnvelopeStep extends QwenStep {
         return;
       case 'result/heartbeat': {
         const status = schema.resultHeartbeat.safeParse(line).data?.status;
-        if (status && status !== 'ok') this.note('info', t('The agent says about itself: {0}', status));
+        if (status && status !== 'ok') this.log('warn', `The agent says about itself: ${status}`);
         return;
       }
       case 'result/command_hint':
@@ -354,8 +355,8 @@ export class EnvelopeStep extends QwenStep {
         return this.finishes({ next: ['retry'], ...shown });
       this.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent failed.'), next: ['retry'] } });
-    if (finish === 'length') this.note('warn', t('The answer was cut off: it became too long.'), undefined, ['continue']);
-    if (finish === 'content_filter') this.note('warn', t('The answer was withheld by a filter.'));
+    if (finish === 'length') this.note('warn', t('The answer was cut at its greatest length.'), undefined, ['continue']);
+    if (finish === 'content_filter') this.note('warn', t('The answer was cut by a content filter.'));
     // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
     const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
     if (finish && this.state.turn && counts) this.finishes(finish);
@@ -592,7 +593,7 @@ export class EnvelopeStep extends QwenStep {
     const text = note.text ?? (note.source === 'assistant' ? '' : content);
     if (note.log_scope === 'debug' || note.console_level === 'debug') return this.log('trace', `Agent: ${text}`);
     if (note.source === 'system' && note.exit_code != null) {
-      this.note('info', t('The program of the agent ends with exit code {0}.', note.exit_code));
+      this.log('info', `The program of the agent ends with exit code ${note.exit_code}`);
     }
     if (text === '') return;
     // Outside of a turn the program speaks to its own log.
@@ -665,11 +666,11 @@ export class EnvelopeStep extends QwenStep {
         return this.note('info', `${t('The conversation was compressed.')}${tokens}`);
       }
       case 'MAX_TOKENS':
-        return this.note('warn', note.message ?? t('The answer was cut off: it became too long.'));
+        return this.note('warn', note.message ?? t('The answer was cut at its greatest length.'));
       case 'MaxSessionTurns':
-        return this.note('warn', note.message ?? t('The agent has used up the turns it may take.'));
+        return this.note('warn', note.message ?? limitReached('turns'));
       case 'SessionTokenLimitExceeded':
-        return this.note('warn', note.message ?? t('The agent has come to a limit of its service.'));
+        return this.note('warn', note.message ?? limitReached('service'));
       default:
         if (note.message) this.note('info', note.message);
     }
@@ -762,7 +763,7 @@ export class EnvelopeStep extends QwenStep {
       case 'quit_confirmation': {
         const asked = schema.confirmRequest.safeParse(request).data ?? {};
         const commands = asked.commands ?? [];
-        const title = asked.title ?? (subtype === 'quit_confirmation' ? t('End this session?') : t('Go on?'));
+        const title = asked.title ?? (subtype === 'quit_confirmation' ? t('End this session?') : t('Continue?'));
         const text = asked.prompt ?? asked.message;
         const { turn } = this.state;
         const question = { title, ...(text ? { text } : {}), commands, ...(turn ? { turnId: turn.id } : {}) };
@@ -797,7 +798,7 @@ export class EnvelopeStep extends QwenStep {
       dead.splice(at, 1);
       return;
     }
-    this.note('warn', t('The agent could not use an answer: {0}', text));
+    this.note('warn', t('The agent refused: {0}', text));
     if (id !== undefined) this.withdrawApproval(id);
   }
   /** The turn is over: an answer that comes too late for it is nobody's concern. */

@@ -216,7 +216,7 @@ export function unifiedHunks(diff: string): readonly Omit<Diff, 'path'>[] {
 
 /** A call nobody has named yet. */
 export function nameless(cwd: string): ToolUse {
-  return { ...toolUse('tool', undefined, cwd), title: t('Tool') };
+  return { ...toolUse('tool', undefined, cwd), title: 'tool' };
 }
 
 /**
@@ -385,15 +385,14 @@ export function outcomeOf(line: ResultCommand): CommandOutcome {
       return { does: 'quit' };
     case 'confirm_shell_commands': {
       const commands = [result.commandsToConfirm, result.commands].find(Array.isArray) ?? [];
-      return { does: 'confirm', title: t('Run these commands?'), commands: commands.filter(isText), shell: true };
+      return { does: 'confirm', title: t('Continue?'), commands: commands.filter(isText), shell: true };
     }
     case 'confirm_action': {
       const words = text('prompt') ?? text('message');
-      return { does: 'confirm', title: t('Go on?'), ...(words ? { text: words } : {}), commands: [], shell: false };
+      return { does: 'confirm', title: t('Continue?'), ...(words ? { text: words } : {}), commands: [], shell: false };
     }
     default: {
-      const all = JSON.stringify(result).slice(0, 4000);
-      return { does: 'say', level: 'info', text: t('The agent sent a result Parley does not know: {0}', all) };
+      return { does: 'say', level: 'info', text: t('The agent shows "{0}" only in a terminal.', result.type) };
     }
   }
 }
@@ -445,7 +444,6 @@ export function historyEvents(items: readonly unknown[], scene: HistoryScene): r
       events.push({ type: 'text.delta', turnId: turnId ?? begin(''), kind: 'text', partId: id, text });
     }
   }
-  note('info', t('The agent went back to this earlier conversation.'));
   end();
   return events;
 }

@@ -127,12 +127,15 @@ export function copyIn(key: string): string | undefined {
 
 const LONGEST = 300;
 
+/** Why an agent stopped that may go no further: its turns, its budget, the context of its model, its service. */
+export function limitReached(what: 'turns' | 'budget' | 'context' | 'service'): string {
+  return t('The agent has reached a limit ({0}).', what);
+}
+
 /** What exit codes of the shipped agent mean, for an end that nothing else explains (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
-  44: () => t('Its sandbox could not be set up.'),
-  52: () => t('Its settings are invalid.'),
-  53: () => t('The agent has used up the turns it may take.'),
-  55: () => t('The agent has used up its budget.'),
+  53: () => limitReached('turns'),
+  55: () => limitReached('budget'),
 };
 
 /** What of stderr explains an end: the reason before a usage text, or the last of it (docs/protocols/qwen.md §1.8). */

@@ -23,6 +23,7 @@ import {
   promptOf,
   rangeIn,
   refusalOf,
+  refusedByRules,
   resultEvents,
   rewound,
   type SystemEffects,
@@ -187,7 +188,7 @@ export class MessageStep extends QwenStep {
   commandsAre(reply: Reply): void {
     const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined).data?.commands ?? [];
     const { can, commands } = this.talk;
-    const ours = { name: USAGE, description: t('Show what this agent has used'), aliases: [], hint: '[today|week|month|all]' };
+    const ours = { name: USAGE, description: '', aliases: [], hint: '[today|week|month|all]' };
     // The agent's own command of that name stands.
     can.usageReport &&= find(commands, USAGE) === undefined && !names.includes(USAGE);
     this.addCommands([...namedCommands(names), ...(can.usageReport ? [ours] : [])]);
@@ -325,7 +326,7 @@ export class MessageStep extends QwenStep {
     }
     const range = talk.can.usageReport ? rangeIn(prompt.text) : undefined;
     if (range !== undefined) return this.request({ subtype: 'get_usage_info', range }, { for: 'usage', turnId });
-    if (!this.knowsCommand(prompt.text)) this.note('info', t('No command of the agent has this name; it was sent as text.'));
+    if (!this.knowsCommand(prompt.text)) this.log('info', 'No command of the agent has this name; it is sent as text');
     this.startSilence();
     const message = { role: 'user', content: userContent(prompt) };
     // Our own name for it is what can be gone back to.
@@ -378,11 +379,11 @@ export class MessageStep extends QwenStep {
         kind: 'approval',
         id: this.newId(),
         title: t('Put the files back as they were before that message?'),
-        detail: { type: 'text', text: [t('Changed since then:'), ...names].join('\n') },
+        detail: { type: 'text', text: names.join('\n') },
         options: [
-          { id: 'restore', label: t('Put the files back'), effect: 'allow_once' },
-          { id: 'keep', label: t('Keep the files as they are'), effect: 'allow_once' },
-          { id: 'no', label: t('Do not go back'), effect: 'reject_once' },
+          { id: 'restore', label: t('Yes'), effect: 'allow_once' },
+          { id: 'keep', label: t('No'), effect: 'allow_once' },
+          { id: 'no', label: t('Cancel'), effect: 'reject_once' },
         ],
         wordless: true,
         ours: true,
@@ -410,7 +411,7 @@ export class MessageStep extends QwenStep {
       this.emit({ type: 'notice', notice: { level: 'warn', text } });
       return this.prompt(prompt);
     }
-    const reason = t('Going back to an earlier message');
+    const reason = t('Loading an earlier conversation');
     agent.ending = { kind: 'back', reason, upTo: found.upTo, prompt };
     if (turnId === this.state.firstTurn) this.state.firstTurn = null;
     this.emit({ type: 'turns.removed', from: turnId });
@@ -464,7 +465,7 @@ export class MessageStep extends QwenStep {
   }
   chose(what: 'mode' | 'model' | 'effort', value: string, reply: Reply): void {
     if (!reply.ok) {
-      return this.note('warn', t('The agent refused the change: {0}', reply.message));
+      return this.note('warn', t('The agent refused: {0}', reply.message));
     }
     if (what === 'mode') return this.modeIs(schema.modeReply.safeParse(reply.payload).data?.mode ?? value);
     if (what === 'model') return this.modelIs(value);
@@ -849,7 +850,7 @@ export class MessageStep extends QwenStep {
       .trim()
       .slice(0, HOOK_REASON);
     const tool = name ?? '…';
-    this.note('info', t('A hook refused {0}: {1}', tool, reason || '…'), line.parent_tool_use_id);
+    this.note('info', refusedByRules(`${tool}: ${reason || '…'}`), line.parent_tool_use_id);
   }
   /** The end of a turn names what was refused in it without asking, some agents all of the session; each is told once. */
   tellRefused({ permission_denials: all }: schema.ResultLine): void {
@@ -861,7 +862,7 @@ export class MessageStep extends QwenStep {
       const isOfBefore = this.state.setup.resume !== null && !this.call(id);
       if (name && !find(this.agent.notAllowed, id) && !isOfBefore) names.add(name);
     }
-    if (names.size > 0) this.note('info', t('Refused without asking, by the mode or rules of the agent: {0}', [...names].join(', ')));
+    if (names.size > 0) this.note('info', refusedByRules([...names].join(', ')));
   }
   callOfOursEnded(_run: Extract<ToolRun, { for: 'call' }>): void {}
   settled(): void {
@@ -1074,8 +1075,8 @@ function startedOver(): string {
   return t('The conversation starts over; what was said before is forgotten.');
 }
 function waitingText(failure: string | null, seconds: number): string {
-  if (failure === null) return t('Still waiting for the model ({0} s)', seconds);
-  return t('{0} — still waiting for the model ({1} s)', failure, seconds);
+  const waiting = t('Still waiting for the model ({0} s)', seconds);
+  return failure === null ? waiting : `${failure} — ${waiting}`;
 }
 
 function kindOf(type: string): Blocks['blocks'][number]['kind'] | undefined {

@@ -5,6 +5,7 @@ import { pathInside } from '../../base/purePath.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
+import { limitReached } from './launch.ts';
 import type { Peer } from './quirks.ts';
 import {
   type AssistantLine,
@@ -125,6 +126,11 @@ function oneContent(one: Block): readonly Content[] {
   }
   return [];
 }
+/** What the agent refused by itself, without asking. */
+export function refusedByRules(what: string): string {
+  return t('The agent refused by its own rules: {0}', what);
+}
+
 /** Why the agent refused, in its words where it gave any. */
 export function refusalOf(error: unknown): string {
   return errorText(error) || t('The agent refused without a reason.');
@@ -194,13 +200,13 @@ export function systemEffects(line: SystemLine): SystemEffects {
         notes: [],
       };
     case 'task_started':
-      return note(t('In the background: {0}', text || '…'));
+      return note(taskWords('', text));
     case 'task_notification':
       return note(taskWords(line.status ?? '', text), line.status === 'failed' ? 'warn' : 'info');
     case 'model_fallback':
-      return note(text || t('The chosen model failed; another one is used.'), 'warn');
+      return note(text || t('The model failed; trying again'), 'warn');
     case 'permission_denied':
-      return note(text || t('{0} was refused by the rules of the agent.', line.tool_name ?? ''), 'warn');
+      return note(text || refusedByRules(line.tool_name ?? '…'), 'warn');
     case 'compact_boundary':
       return note(t('The conversation was compressed.'));
     case 'vision_bridge_failed':
@@ -212,8 +218,7 @@ export function systemEffects(line: SystemLine): SystemEffects {
 }
 
 function taskWords(status: string, text: string): string {
-  const what = text || '…';
-  return status === 'completed' ? t('Done in the background: {0}', what) : t('Ended in the background: {0} ({1})', what, status || '…');
+  return t('In the background: {0}', [text || '…', status].filter(Boolean).join(' · '));
 }
 
 /** Qwen Code puts what a line is about into its data, Claude Code beside it. */
@@ -440,17 +445,14 @@ function reasonWords(reason: string): string | undefined {
       return undefined;
     case 'max_turns':
     case 'error_max_turns':
-      return t('The agent has used up the turns it may take.');
+      return limitReached('turns');
     case 'error_max_budget_usd':
-      return t('The agent has used up its budget.');
+      return limitReached('budget');
     case 'prompt_too_long':
-      return t('The conversation has become too long for the model.');
+      return limitReached('context');
     case 'blocking_limit':
     case 'rapid_refill_breaker':
-      return t('The agent has come to a limit of its service.');
-    case 'hook_stopped':
-    case 'stop_hook_prevented':
-      return t('A hook of the agent has ended the turn.');
+      return limitReached('service');
     default:
       return reason.startsWith('aborted') ? undefined : reason.replaceAll('_', ' ').slice(0, 200);
   }
@@ -516,15 +518,6 @@ function isLess(now: Usage, then: Usage): boolean {
 }
 // --- commands
 
-/** Qwen Code gives names only (docs/protocols/qwen.md §3.9); these say too little. */
-const KNOWN: Readonly<Record<string, () => string>> = {
-  clear: () => t('Forget the conversation so far and begin a new one'),
-  compress: () => t('Replace the conversation so far by a summary'),
-  context: () => t('Show what fills the context'),
-  init: () => t('Write a file that describes this project for the agent'),
-  stats: () => t('Show what this session has used'),
-};
-
 /** The prompt is the command that makes the agent forget the conversation, by one of its names. */
 export function clearsIn(prompt: string): boolean {
   return /^\/(clear|reset|new)(\s|$)/.test(prompt);
@@ -532,7 +525,7 @@ export function clearsIn(prompt: string): boolean {
 
 /** Commands by their names alone. */
 export function namedCommands(names: readonly string[]): readonly Command[] {
-  return names.map((name) => ({ name: plain(name), description: KNOWN[plain(name)]?.() ?? '', aliases: [] }));
+  return names.map((name) => ({ name: plain(name), description: '', aliases: [] }));
 }
 export function describedCommands(commands: NonNullable<Initialized['commands']>): readonly Command[] {
   return commands.map(({ name, description, argumentHint }) => ({
@@ -590,7 +583,7 @@ export function usageText(payload: unknown): string | undefined {
     ...models.map(({ model, totalTokens }) => [model.replaceAll(/[|`\n]/g, ' '), totalTokens] as const),
   ];
   const lines = rows.flatMap(([name, value]) => (value == null ? [] : [`| ${name} | ${value.toLocaleString('en')} |`]));
-  return [`| ${t('Used ({0})', range ?? '')} | |`, '| --- | ---: |', ...lines].join('\n');
+  return [`| ${range ?? ''} | |`, '| --- | ---: |', ...lines].join('\n');
 }
 
 // --- conversations that the agent keeps

@@ -295,12 +295,7 @@ export abstract class QwenStep extends Step<QwenState> {
       .map((file) => shown(file, this.cwd))
       .join(', ');
     const more = files.size > FILES_NAMED ? `${named} … (+${files.size - FILES_NAMED})` : named;
-    const lines = [
-      files.size > 0 ? t('Files this turn has changed: {0}.', more) : '',
-      carriedOut.some(({ work }) => work === 'shell' || work === 'agent') ? t('Commands of this turn may have changed other files.') : '',
-    ];
-    const note = lines.filter(Boolean).join(' ');
-    if (note !== '') this.note('warn', note);
+    if (files.size > 0) this.note('warn', t('Files this turn has changed: {0}.', more));
   }
   useOf(call: QwenCall): ToolUse {
     return call.use;

@@ -337,8 +337,8 @@ const rules = z.object({
 });
 const WHERE: Readonly<Record<string, () => string>> = {
   session: () => t('In this session'),
-  localSettings: () => t('In this project, for you'),
-  projectSettings: () => t('In this project, for everybody'),
+  localSettings: () => t('In this project'),
+  projectSettings: () => t('In this project'),
   userSettings: () => t('In all your projects'),
 };
 
@@ -383,7 +383,7 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readon
     return option(t('Always allow {0}', allowed.map(ruleText).join(', ')));
   }
   if (suggestion.type === 'addDirectories' && directories && directories.length > 0) {
-    return option(t('Allow, and work in {0} from now on', directories.join(', ')));
+    return option(t('Always allow {0}', directories.join(', ')));
   }
   return [];
 }
@@ -423,7 +423,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const plan = text('plan');
   if (use.work === 'plan') {
     if (plan?.trim()) return { type: 'text', text: clip(plan, DETAIL_KEPT), markdown: true };
-    return { type: 'text', text: t('The agent wants to leave plan mode and begin to work. It sent no plan.') };
+    return { type: 'text', text: t('Leave plan mode') };
   }
   if (use.work === 'agent') {
     const task = [text('description'), text('prompt')].filter(Boolean).join('\n\n');

@@ -50,7 +50,12 @@ test('options that cannot be used are named; plain http to another machine is wa
   const { until } = person(live);
   const { notices } = await until((session) => session.link.state === 'ready');
   const words = notices.map((notice) => notice.text).join('\n');
-  for (const expected of [/toolFlow cannot be "sideways"/, /no option "colour"/, /body is no JSON object/, /not encrypted/])
+  for (const expected of [
+    /Option toolFlow: "sideways" is invalid. Expected: auto, repost/,
+    /Option colour: "red"/,
+    /Option body: "\[1\]"/,
+    /not encrypted/,
+  ])
     assert.match(words, expected);
   await live.stop();
   live.dispose();

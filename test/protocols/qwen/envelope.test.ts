@@ -137,7 +137,7 @@ test('a conversation that a command loads takes the place of what was shown, and
     ]),
     [
       ['first', 'done', 'text,call,text'],
-      ['second', 'done', 'notice,text,notice'],
+      ['second', 'done', 'notice,text'],
       ['later', 'running', ''],
     ],
   );

@@ -238,7 +238,7 @@ test('an agent that dies in a turn: what ran has an unknown end, changed files a
       ['failed', true],
     ],
   );
-  assert.match(played.notices().join('\n'), /Files this turn has changed: a\.txt\. Commands/);
+  assert.match(played.notices().join('\n'), /Files this turn has changed: a\.txt\./);
   await played.tick(1_000);
   played.last().say(l.ready('initialize'));
   await played.settle();

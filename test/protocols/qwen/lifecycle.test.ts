@@ -116,7 +116,7 @@ test('why it ended, in one line: before a usage text, the error of a stack, the 
   assert.equal(why('Unknown argument: --frob\nmore\nUsage: qwen [options]\nError: no'), 'X ended. Unknown argument: --frob');
   assert.equal(why('a warning\n\u001b[31mTypeError: x is not\u001b[0m\n    at y (z.js:1)\n\nNode.js v24'), 'X ended. TypeError: x is not');
   assert.equal(why('first\nReached max session turns.\n', 53), 'X ended. Reached max session turns.');
-  assert.equal(why('', 53), 'X ended. The agent has used up the turns it may take.');
+  assert.equal(why('', 53), 'X ended. The agent has reached a limit (turns).');
   assert.equal(why('  \n', 1), 'X ended.');
   assert.equal(why('y'.repeat(5000)), `X ended. ${'y'.repeat(300)}…`);
 });
@@ -226,7 +226,7 @@ test('output that ends without the process, and a process whose pipe somebody el
     const turn = await agent.ended(agent.begin('go')).catch(() => agent.now().turns[0]);
     assert.equal(turn?.status, 'failed');
     const { link } = agent.now();
-    const reason = 'Qwen Code ended with exit code 53. The agent has used up the turns it may take.';
+    const reason = 'Qwen Code ended with exit code 53. The agent has reached a limit (turns).';
     assert.deepEqual([link.state === 'closed' && link.reason, turn?.error?.message], [reason, reason], 'and no command line');
     assert.ok(link.state === 'closed' && link.detail?.includes(file), 'which is among the details');
     await agent.stop();
