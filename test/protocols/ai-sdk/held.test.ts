@@ -67,31 +67,3 @@ for (const [what, other] of Object.entries(refusing)) {
     assert.deepEqual([server.bodies(RESULT).length, server.bodies('/chat/tool-result').length], [4, 1]);
   });
 }
-
-test('a wrong first candidate: the second address is found and kept', async (t) => {
-  const { server, prompt } = await talk(t, {
-    tools: [tool],
-    options: { toolFlow: 'held' },
-    routes: holding(['a', 'b'], { path: '/chat/tool-result' }),
-  });
-  assert.equal((await prompt()).status, 'done');
-  assert.equal(server.bodies('/chat/tool-result').length, 2);
-  assert.ok(server.asked.filter((one) => one.path === RESULT).length >= 1);
-});
-
-test('the window closes while a call is held: the server is told', async (t) => {
-  const { server, live, say, until } = await talk(t, {
-    tools: [
-      echoTool('look', async (input, signal) => {
-        if ((input as { path: string }).path === 'a') return { ok: true, text: 'A' };
-        return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ ok: false, text: '' })));
-      }),
-    ],
-    options: { toolFlow: 'held' },
-    routes: holding(['a', 'b']),
-  });
-  say('go');
-  await until((session) => session.turns[0]?.parts.some((part) => part.kind === 'call' && part.call.status === 'done') === true);
-  await live.stop();
-  assert.deepEqual(server.bodies(RESULT).at(-1)?.result, 'The editor was closed.');
-});

@@ -6,26 +6,6 @@ import { open, person, talk, textOf } from './talk.ts';
 const delta = (text: string): WireChunk => ({ type: 'text-delta', id: 't', delta: text });
 const opening: WireChunk = { type: 'text-start', id: 't' };
 
-test('a replay shows nothing twice, and goes on where it was', async (t) => {
-  const { server, prompt, events } = await talk(t, {
-    routes: {
-      '/api/chat': (reply) => reply.open().send(start('m'), step, opening, delta('one '), delta('two ')).cut(),
-      '/api/chat/*': (reply) =>
-        reply.all(start('m'), step, opening, delta('one two '), delta('three'), { type: 'text-end', id: 't' }, stepEnd, finish('stop')),
-    },
-  });
-  const turn = await prompt();
-  assert.deepEqual([turn.status, textOf(turn)], ['done', 'one two three']);
-  assert.equal(events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join(''), 'one two three');
-  assert.equal(server.asked[1]?.method, 'GET');
-  assert.equal(server.asked[1]?.path, `/api/chat/${server.bodies('/api/chat')[0]?.id}/stream`);
-  await prompt('next');
-  assert.deepEqual(server.bodies('/api/chat')[1]?.messages[1]?.parts, [
-    { type: 'step-start' },
-    { type: 'text', text: 'one two three', state: 'done' },
-  ]);
-});
-
 test('switched off, and by an address that the response names', async (t) => {
   const off = await talk(t, {
     options: { resumeUrl: 'none' },

@@ -1,29 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Reply, said, start } from '../../fakes/aiSdk.ts';
+import { said, start } from '../../fakes/aiSdk.ts';
 import { talk } from './talk.ts';
-
-test('before headers', async (t) => {
-  let asked: Reply | undefined;
-  let arrived: () => void = () => {};
-  const begun = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
-  const { say, stop, ended, now } = await talk(t, {
-    routes: {
-      '/api/chat': (reply) => {
-        asked = reply;
-        arrived();
-      },
-    },
-  });
-  const id = say('go');
-  await begun;
-  stop();
-  assert.equal((await ended(id)).status, 'cancelled');
-  await asked?.closed;
-  assert.equal(now().link.state, 'ready');
-});
 
 test('with stopUrl the server is told before the socket closes', async (t) => {
   const order: string[] = [];

@@ -1,67 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOf } from './desk.ts';
-import { display, speaker, talking } from './envelopeDesk.ts';
 
-test('messages and chunks of the same script come to the same', async (t) => {
-  const seen: unknown[] = [];
-  for (const format of ['stream-json', 'stream-chunk-json'] as const) {
-    await t.test(format, async (t) => {
-      const all = await talking(t, format);
-      const { say, text, end, note, usage } = speaker(format);
-      const tool = { index: 0, id: 'c1', type: 'function', function: { name: 'edit_file', arguments: '{"path":"a.txt"}' } };
-      all
-        .last()
-        .say(
-          note({ type: 'x-qwen-thought', subject: 'Look', description: 'around' }),
-          text('I will edit.'),
-          say({ tool_calls: [tool] }, 'tool_calls'),
-          note(display('c1', 'Executing', null, { timestamp: 1 })),
-          note(
-            display('c1', 'Success', { kind: 'file_diff', file_name: 'a.txt', diff: '', original: 'x', modified: 'y' }, { timestamp: 2 }),
-          ),
-          text('Done.'),
-          end('stop'),
-          usage,
-        );
-      await all.tick(700);
-      assert.equal(all.turn().status, 'done');
-      seen.push(
-        all
-          .turn()
-          .parts.map((part) =>
-            part.kind === 'call'
-              ? [part.id, part.call.status, part.call.title, part.call.output]
-              : part.kind === 'text' || part.kind === 'thought'
-                ? [part.kind, part.text]
-                : part.kind,
-          ),
-        all.now().usage,
-      );
-    });
-  }
-  assert.deepEqual(seen.slice(0, 2), seen.slice(2));
-  assert.deepEqual(seen[0], [
-    ['thought', '**Look**\n\naround'],
-    ['text', 'I will edit.'],
-    ['c1', 'done', 'Edit a.txt', [{ kind: 'diff', diff: { path: '/w/a.txt', before: 'x', after: 'y' } }]],
-    ['text', 'Done.'],
-  ]);
-});
-
-test('Stop without an answer: it is said after five seconds; the second one starts the agent anew on the same conversation', async (t) => {
-  const all = await talking(t);
-  await all.cancel();
-  await all.tick(5_000);
-  assert.match(all.notices().join(), /is not stopping/);
-  await all.cancel();
-  await all.tick(1_000);
-  assert.equal(all.processes.length, 2);
-  assert.equal(all.turn().status, 'cancelled');
-  all.last().say(speaker('stream-json').receipt());
-  await all.prompt('again');
-  assert.equal(all.last().prompts()[0]?.session_id, 'E');
-});
+import { display, talking } from './envelopeDesk.ts';
 
 test('hints: loading then found; the newest request wins; an error says why; silence and a cancel give nothing', async (t) => {
   const all = await talking(t);
@@ -143,35 +83,4 @@ test('a conversation that a command loads takes the place of what was shown, and
   );
   assert.equal(link.state, 'ready');
   assert.deepEqual([all.now().queue, all.now().plan ?? null], [[], null]);
-});
-
-test('heartbeat: answered, pushed, deaf then restarted with the conversation', async (t) => {
-  const all = await talking(t, 'stream-json', { options: { heartbeatSeconds: '5', timeoutSeconds: '10' } });
-  const beats = () => all.last().told.filter((line) => line.type === 'heartbeat_request').length;
-  const ok = { type: 'result/heartbeat', session_id: 'E', status: 'ok', ts: 1 };
-  const before = beats();
-  for (let n = 0; n < 6; n += 1) {
-    await all.tick(5_000);
-    all.last().say(ok);
-    await all.settle();
-  }
-  assert.equal(beats() - before, 6);
-  all.last().say(speaker('stream-json').text('half an answer', null));
-  for (let n = 0; n < 3; n += 1) await all.tick(5_000);
-  assert.match(all.notices().join(), /does not answer/);
-  all.live.send({ type: 'prompt', turnId: 'typed', content: [{ type: 'text', text: 'typed meanwhile' }] });
-  for (let n = 0; n < 3; n += 1) await all.tick(5_000);
-  await all.settle();
-  assert.deepEqual([all.turn().status, all.now().link.state], ['failed', 'opening']);
-  await all.tick(1_000);
-  assert.equal(all.processes.length, 2);
-  assert.deepEqual(all.last().spec.args.slice(-2), ['--resume', 'E']);
-  all.last().say(ok);
-  await all.settle();
-  await all.prompt('again');
-  assert.equal(all.last().prompts()[0]?.session_id, 'E');
-  assert.equal(textOf(all.turn(0)), 'half an answer');
-  const { queue, turns } = all.now();
-  assert.ok(JSON.stringify([queue, turns]).includes('typed meanwhile'), 'what was typed meanwhile is kept');
-  assert.doesNotMatch(all.notices().join(), /does not answer/, 'nobody is offered to restart an agent that is well');
 });

@@ -196,22 +196,6 @@ test('saying something else in the place of an earlier message: files are put ba
   assert.equal(played.last().prompts().length, 1);
 });
 
-test('"do not go back" changes nothing, and so does a choice nobody makes', async (t) => {
-  const { played } = await twoTurns(t);
-  for (const answer of ['no', { kind: 'cancelled' }] as const) {
-    played.live.send({ type: 'prompt', turnId: T3, content: [{ type: 'text', text: 'instead' }], replaces: T2 });
-    await played.settle();
-    const open = played.last().requests('rewind_files').at(-1);
-    played.last().say({
-      type: 'control_response',
-      response: { subtype: 'success', request_id: open?.id, response: { canRewind: true, filesChanged: ['/w/a'] } },
-    });
-    await played.settle();
-    await played.answer(played.approval(), answer);
-    assert.deepEqual([played.processes.length, played.now().turns.length, played.now().asks.length], [1, 2, 0]);
-  }
-});
-
 test('an agent that dies in a turn: what ran has an unknown end, changed files are named; Qwen Code is asked to go on only after a yes', async (t) => {
   const played = desk(t, { command: 'qwen', options: { direct: 'false' }, files: { '/w/a.txt': 'x' } });
   await played.start();
