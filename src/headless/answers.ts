@@ -2,7 +2,7 @@ import type { Answer } from '../session/intents.ts';
 import type { Ask } from '../session/model.ts';
 import type { SimpleAnswer } from './script.ts';
 
-/** What a scripted answer means for this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
+/** The answer that a script gives to this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
   if (ask.kind === 'question') return answerQuestion(ask, scripted);

@@ -16,7 +16,7 @@ export interface Run {
   readonly cwd: string;
   readonly newId: () => string;
   readonly log: Log;
-  /** What a step asked for, besides events: `hints`, `conversations`, `fork`. */
+  /** Prints the result of a query step: `hints`, `conversations`, `fork`. */
   readonly print: (value: object) => void;
   /** Everything that is sent to the session, for a recording. */
   readonly sent?: (intent: Intent) => void;
@@ -71,9 +71,9 @@ class Player implements Disposable {
   readonly #run: Run;
   readonly #listener: Disposable;
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** What the steps so far have prepared. */
+  /** Answers and actions that earlier steps have prepared. */
   readonly #prepared: Prepared = { answers: [], rules: [], planned: [] };
-  /** What has happened. */
+  /** The record of the run. */
   readonly #past: Past = {
     started: new Set(),
     ended: new Set(),
@@ -244,7 +244,7 @@ class Player implements Disposable {
     const moment = momentOf(event);
     if (moment === undefined || !runningTurn(this.#live.store.now)) return;
     const due = this.#prepared.planned.filter((one) => one.on === moment);
-    // What is said once comes at the first of its moments.
+    // An action that was given once runs at the first of its moments.
     this.#prepared.planned = this.#prepared.planned.filter((one) => !due.some((other) => other.do === one.do));
     for (const one of due) this.#later(one.afterMs, () => this.#do(one.do));
   }
@@ -274,7 +274,7 @@ class Player implements Disposable {
     this.#timers.add(timer);
   }
 
-  /** What was expected of the last turn, and did not happen, is logged. */
+  /** Compares the last turn with the expectation and logs the differences. */
   #holds(expected: Expectation): boolean {
     const turn = this.#past.last;
     const problems: string[] = [];

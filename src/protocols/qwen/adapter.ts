@@ -25,7 +25,7 @@ const PATIENCE = { end: 3_000, term: 5_000 };
 
 /** Starts a process; another one in tests. */
 export type Connect = (spec: ProcessSpec, options: ProcessOptions) => Channel;
-/** What the machine asks of files. */
+/** The file requests of the machine. */
 type FileArgs =
   | { readonly do: 'read'; readonly path: string }
   | { readonly do: 'write'; readonly path: string; readonly text: string; readonly from: string | null; readonly real?: string }
@@ -123,7 +123,7 @@ export class QwenAdapter implements Adapter {
   }
 }
 
-/** What the machine asks of files; `folder` is where the agent keeps its conversations, if it does. */
+/** Carries out a file request of the machine; `folder` is where the agent keeps its conversations, if it does. */
 async function fileAnswer(args: FileArgs, files: Files, folder: string | undefined): Promise<unknown> {
   switch (args.do) {
     case 'read':

@@ -28,7 +28,7 @@ export interface ControlRequest {
 }
 /** `message` is empty when the other side gave no reason. */
 export type Reply = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly message: string };
-/** What becomes of a request to use a tool. */
+/** The decision about a request to use a tool. */
 export type Decision =
   | { readonly allow: true; readonly input: unknown; readonly permissions: readonly schema.Suggestion[] }
   | { readonly allow: false; readonly message: string };
@@ -103,7 +103,7 @@ export function permissionLine(dialect: Dialect, id: string, decision: Decision)
   return successLine(dialect, id, { behavior: 'allow', updatedInput: decision.input, ...permissions });
 }
 
-/** What an answer to a request to use a tool says: everything but a clear yes is a no. */
+/** Reads the decision about a tool: everything but a clear yes is a no. */
 export function readDecision(dialect: Dialect, payload: unknown): Decision {
   const { behavior, message, updatedInput } = recordOf(payload);
   const verb = String(behavior).toLowerCase();
@@ -209,7 +209,7 @@ export function fatalLine(message: string, code: string, param: string | null): 
 export type Annotation = Line & { readonly type: `x-qwen-${string}` };
 export type LogScope = 'system' | 'tool' | 'debug';
 
-/** What a command prints, what the program itself logs, or (`exitCode`) that it ends. */
+/** Output of a command, a log message of the program, or (`exitCode`) its end. */
 export function terminalNote(note: {
   readonly channel: 'stdout' | 'stderr';
   readonly source: 'tool' | 'console' | 'system';
@@ -255,7 +255,7 @@ export function toolDisplay(display: {
   readonly session: string;
   readonly status: DisplayStatus;
   readonly result: schema.Display | null;
-  /** What waits for a yes. */
+  /** The change, command or plan that waits for approval. */
   readonly confirmation?: Line;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -306,7 +306,7 @@ export interface Suggestion {
   readonly value: string;
   readonly description?: string;
 }
-/** What becomes of a request for hints. */
+/** The answer to a request for hints. */
 export type HintAnswer =
   | { readonly status: 'ok'; readonly suggestions: readonly Suggestion[]; readonly perfect: boolean }
   | { readonly status: 'loading' }

@@ -14,7 +14,7 @@ interface Token {
 }
 interface Asked {
   readonly id: string;
-  /** What the conversation was called when it was asked. */
+  /** The name of the session at the time of the request. */
   readonly session: string;
   readonly token: Token;
   readonly settle: (found: readonly Hint[]) => void;
@@ -38,7 +38,7 @@ export class Hints {
     this.#link = link;
   }
 
-  /** What the whole text could become; nothing when the caret is in no command and no reference. */
+  /** Completions of the whole text; none when the caret is in no command and no reference. */
   async ask(session: string, text: string, cursor: number): Promise<readonly Hint[]> {
     this.cancel();
     const token = tokenAt(text, cursor);
@@ -78,7 +78,7 @@ export class Hints {
     );
   }
 
-  /** Nobody waits for suggestions any more. */
+  /** Withdraws the open request. */
   cancel(): void {
     const asked = this.#asked;
     if (!asked) return;

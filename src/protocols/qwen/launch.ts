@@ -5,7 +5,7 @@ import type { Peer } from './quirks.ts';
 
 /* How an agent is started, with which options, and what its end means. */
 
-/** What a user may set for a profile of this protocol. */
+/** The options of a profile of this protocol. */
 export interface TalkOptions {
   readonly dialect: 'auto' | 'message' | 'envelope';
   readonly format: 'stream-json' | 'stream-chunk-json';
@@ -13,7 +13,7 @@ export interface TalkOptions {
   readonly heartbeat: number;
   /** Milliseconds without a sign of life until the agent counts as unresponsive. */
   readonly patience: number;
-  /** What every chat request of the envelope dialect carries besides the prompt: a model, sampling, the tools allowed (docs/protocols/qwen.md §4). */
+  /** Members of every chat request of the envelope dialect besides the prompt: a model, sampling, the tools allowed (docs/protocols/qwen.md §4). */
   readonly request: object;
   /** Run the program's own script instead of the wrapper that is installed on the PATH. */
   readonly direct: boolean;
@@ -132,13 +132,13 @@ export function limitReached(what: 'turns' | 'budget' | 'context' | 'service'): 
   return t('The agent has reached a limit ({0}).', what);
 }
 
-/** What exit codes of the shipped agent mean, for an end that nothing else explains (docs/protocols/qwen.md §1.1). */
+/** Meanings of exit codes of the shipped agent, where stderr explains nothing (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
   53: () => limitReached('turns'),
   55: () => limitReached('budget'),
 };
 
-/** What of stderr explains an end: the reason before a usage text, or the last of it (docs/protocols/qwen.md §1.8). */
+/** The part of stderr that explains an end: the reason before a usage text, or the last of it (docs/protocols/qwen.md §1.8). */
 export function explain(stderr: string): string {
   const usage = /^Usage:/m.exec(stderr);
   return usage ? stderr.slice(0, Math.min(usage.index, 2048)).trim() : stderr.slice(-4096).trim();

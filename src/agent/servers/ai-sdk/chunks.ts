@@ -17,7 +17,7 @@ interface Pending {
   denied?: true;
   /** The end of what it has printed so far. */
   printed?: string;
-  /** What the client handed in, as it was. */
+  /** The client's result, unchanged. */
   handedIn?: { readonly value: unknown };
 }
 

@@ -2,7 +2,7 @@ import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import type { Call, Message, ToolMessage, UserPart } from '../../models/model.ts';
 import type { ClientMessage, ClientPart } from './request.ts';
 
-/** What a user said, as the loop takes it. */
+/** A user message as the agent loop takes it. */
 export function userParts(message: ClientMessage): readonly UserPart[] {
   return message.parts.flatMap((part): readonly UserPart[] => {
     if (part.type === 'text' && typeof part.text === 'string') return [{ type: 'text', text: part.text }];

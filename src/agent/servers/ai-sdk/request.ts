@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import type { ToolOffer } from '../../models/model.ts';
 
-// What clients send (docs/protocols/ai-sdk.md). Unknown members are kept out, unknown parts are let through and ignored later.
+// Requests of clients (docs/protocols/ai-sdk.md). Unknown members are kept out, unknown parts are let through and ignored later.
 
 const id = z.string().check(z.minLength(1), z.maxLength(1024));
 const part = z.looseObject({ type: z.string().check(z.maxLength(300)) });
@@ -48,7 +48,7 @@ export function declaredTools(request: ChatRequest): readonly unknown[] {
   });
 }
 
-/** What the client's last request said about itself: which chunks it knows, how it acts, and what it lends. */
+/** The client's capabilities, from its last request: the chunks it knows, how it acts, the tools it lends. */
 export interface Terms {
   tools: readonly ToolOffer[];
   /** Added to the agent's own system prompt. */

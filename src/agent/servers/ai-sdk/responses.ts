@@ -9,7 +9,7 @@ export class Responses {
   /** Written while no response was open. */
   #queue: string[] = [];
   #messageId = '';
-  /** Nobody listens; they may come back. */
+  /** Set while no client listens. */
   #away: { readonly timer: NodeJS.Timeout; readonly isOver: (isLost: boolean) => void } | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -82,7 +82,7 @@ export class Responses {
     for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** What has begun goes on without anybody listening; nothing new begins. */
+  /** Settles when a client listens: new calls wait for it, running ones go on. */
   attended(): Promise<void> {
     return this.#away === undefined ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }

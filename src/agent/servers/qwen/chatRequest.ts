@@ -5,7 +5,7 @@ import { type ChatRequest, sampling } from '../../../protocols/qwen/schema.ts';
 import type { Sampling } from '../../models/endpoint.ts';
 import { toolCalled } from './toolWords.ts';
 
-/** What a chat request asks for, or why it cannot be taken (docs/protocols/qwen.md §4, §4.5). */
+/** A decoded chat request, or the reason to refuse it (docs/protocols/qwen.md §4, §4.5). */
 export type Chat =
   | {
       readonly does: 'prompt';
@@ -15,7 +15,7 @@ export type Chat =
     }
   | { readonly does: 'toolResponse'; readonly callId: string; readonly response: unknown }
   | { readonly does: 'refuse'; readonly why: string; readonly code: string };
-/** What a request sets for its turn alone. */
+/** Settings of one turn, from its request. */
 export interface Overrides {
   readonly model: string | undefined;
   readonly sampling: Sampling | undefined;

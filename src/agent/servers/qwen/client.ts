@@ -15,7 +15,7 @@ interface Waiting {
 interface ClientTool {
   readonly server: string;
   readonly tool: string;
-  /** What the client knows it by. */
+  /** The client's own name for it. */
   readonly full: string;
   readonly offer: ToolOffer;
 }
@@ -84,7 +84,7 @@ export class Client {
     return [...new Set([...this.#tools.values()].map(({ server }) => server))];
   }
 
-  /** What the client knows a tool by; undefined for tools that are not its own. */
+  /** The client's own name for a tool; undefined for tools of the agent. */
   fullName(called: string): string | undefined {
     return this.#tools.get(called)?.full;
   }

@@ -1,6 +1,6 @@
 import { promptName, readPromptName } from '../../../protocols/qwen/codec.ts';
 
-/** What a client calls the conversation and its prompts (docs/protocols/qwen.md §4.1). */
+/** The client's names for the conversation and its prompts (docs/protocols/qwen.md §4.1). */
 export class ConversationNames {
   #session: string;
   /** Another name the client gave it before it was told ours. */

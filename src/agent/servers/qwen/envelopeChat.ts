@@ -34,7 +34,7 @@ export class EnvelopeChat {
   readonly #frontend: QwenFrontend;
   #conversation: Conversation;
   #greeted = false;
-  /** What of a request was last told to be not followed. */
+  /** Options that were last reported as not followed. */
   #toldLeft = '';
   #turn: { ended: Promise<void>; cancelled: boolean } | undefined;
 
@@ -113,7 +113,7 @@ export class EnvelopeChat {
       if (anew) this.#startOver();
       this.#names.take(promptId);
     };
-    // What a cancelled turn still says belongs to its own conversation.
+    // A cancelled turn writes its last lines into its own conversation.
     const waits = before !== undefined && anew;
     if (!waits) take();
     const turn: Turn = { cancelled: false, ended: Promise.resolve() };
@@ -148,7 +148,7 @@ export class EnvelopeChat {
     this.#lines.end(called && !this.commands.find(called.name) ? 'error' : 'info');
   }
 
-  /** What cannot be followed is told, once for the same. */
+  /** Reports options that cannot be followed, once for the same. */
   #overrideOf({ model: name, sampling, tools, unknown }: Overrides): TurnOverride {
     const { model: own, modelFor } = this.#options;
     const isOther = name !== undefined && name !== own.name;
@@ -195,7 +195,7 @@ function conversationOf({ model, workspace, mode }: QwenServerOptions, frontend:
   return new Conversation({ frontend, model, workspace, store, plan: mode === 'plan' });
 }
 
-/** What of a chat request is followed. */
+/** The features of chat requests that this server supports. */
 const capabilities = {
   control: true,
   command_hint: true,

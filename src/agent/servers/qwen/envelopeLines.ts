@@ -35,13 +35,13 @@ interface OpenCall {
   readonly input: Line;
   /** It waits to run, is asked about, was refused, or runs. */
   state: 'waiting' | 'asked' | 'refused' | 'running';
-  /** What a sub-agent has done. */
+  /** The calls of a sub-agent. */
   readonly task: Map<string, TaskCall>;
   /** The beginning of a colour sequence whose end has not been printed yet. */
   held: string;
 }
 type TaskCall = NonNullable<NonNullable<Display['toolCalls']>>[number];
-/** What the model has said in this step and no line has told yet. */
+/** Output of the model in this step that is not written yet. */
 interface Round {
   text: string;
   thought: string;
@@ -55,7 +55,7 @@ interface Command {
   readonly args: string;
   text: string;
 }
-/** What the next line carries besides. */
+/** Members that the next line carries besides its own. */
 interface Luggage {
   usage?: { readonly input: number; readonly output: number };
   metadata?: Line;
@@ -63,7 +63,7 @@ interface Luggage {
 const noRound = (): Round => ({ text: '', thought: '', calls: [], spoke: false });
 const HELD = /\u001b(?:\[[0-9;]*)?$/;
 
-/** What happens in a turn, as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
+/** Writes a turn as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
 export class EnvelopeLines implements DialectLines {
   readonly #options: EnvelopeLinesOptions;
   readonly #calls = new Map<string, OpenCall>();
@@ -109,7 +109,7 @@ export class EnvelopeLines implements DialectLines {
     this.#calls.clear();
   }
 
-  /** What a cancelled turn had not said yet is dropped; calls that were told of are shown as cancelled. */
+  /** Drops output of a cancelled turn that is not written; shows its open calls as cancelled. */
   drop(): void {
     this.#command = undefined;
     this.#round = noRound();
@@ -152,7 +152,7 @@ export class EnvelopeLines implements DialectLines {
     this.#luggage = waiting;
   }
 
-  /** What the program itself logs, in a line of its own. */
+  /** Writes a log message of the program in a line of its own. */
   log(level: string, text: string): void {
     const { write, names } = this.#options;
     const scope = level === 'debug' ? 'debug' : 'system';
@@ -297,7 +297,7 @@ export class EnvelopeLines implements DialectLines {
     this.#calls.delete(callId);
   }
 
-  /** What a sub-agent does is the display of its call. */
+  /** Shows the calls of a sub-agent as the display of its call. */
   #sub({ callId, kind, said }: Extract<AgentEvent, { type: 'sub' }>): void {
     const call = this.#calls.get(callId);
     if (!call) return;
@@ -369,7 +369,7 @@ export class EnvelopeLines implements DialectLines {
   }
 }
 
-/** What came of a call, as its display. */
+/** The result of a call as its display. */
 function resultOf(call: OpenCall | undefined, outcome: Outcome, cwd: string): Display {
   if (call?.name === 'Agent') return taskDisplay(String(call.input.subagent_type ?? call.input.kind ?? 'agent'), call.task, outcome);
   if (call?.name === 'ExitPlanMode' && typeof call.input.plan === 'string')

@@ -9,7 +9,7 @@ const MOST = 50;
 /** Milliseconds after which the client is told that the answer takes longer. */
 const SOON = 50;
 
-/** What hints are made of at the moment. */
+/** The sources of hints. */
 export interface HintScene {
   readonly session: string;
   readonly cwd: string;
@@ -31,7 +31,7 @@ export class HintAnswers {
 
   async answer(request: HintRequest, scene: HintScene): Promise<void> {
     const answer = (found: HintAnswer) => this.#write(hintResult(scene.session, request, found));
-    // What stands behind the caret says nothing about what is being typed.
+    // Text behind the caret is not part of the word that is typed.
     const typed = request.text.slice(0, Math.max(0, request.cursor));
     if (request.trigger === 'slash') return answer(commandHints(scene.commands, typed));
     if (request.trigger !== 'at') return answer({ status: 'error', message: `There are no hints for "${request.trigger}".` });

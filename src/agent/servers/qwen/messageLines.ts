@@ -13,13 +13,13 @@ export interface MessageLinesOptions {
   readonly client: Client;
 }
 type Block = { readonly type: string } & Line;
-/** What the model has said in this round and no whole message has told yet. */
+/** Output of the model in this round that no whole message holds yet. */
 interface Round {
   open: 'text' | 'thinking' | undefined;
   text: string;
   calls: Block[];
 }
-/** What the result of the turn says. */
+/** The figures of a turn's result. */
 interface Tally {
   steps: number;
   /** The last text. */
@@ -31,7 +31,7 @@ interface Tally {
 const noRound = (): Round => ({ open: undefined, text: '', calls: [] });
 const noTally = (): Tally => ({ steps: 0, text: '', denials: [], unanswered: new Map() });
 
-/** What happens, as lines of the message dialect: one assistant message for each kind of block, results as user lines (docs/protocols/qwen.md §3.7). */
+/** Writes a turn as lines of the message dialect: one assistant message for each kind of block, results as user lines (docs/protocols/qwen.md §3.7). */
 export class MessageLines implements DialectLines {
   session: string;
   readonly #options: MessageLinesOptions;

@@ -56,7 +56,7 @@ export class MessageServer implements QwenServer {
     await this.#turn;
   }
 
-  /** Whoever sends such a line is no client of this dialect (docs/protocols/qwen.md §1.5). */
+  /** Ends the program: a client of this dialect sends no such line (docs/protocols/qwen.md §1.5). */
   #die(why: string): void {
     this.log('error', why);
     this.#options.exit(1);

@@ -20,7 +20,7 @@ export interface Permission extends Proposal {
   readonly callId: string;
   readonly reason: string;
 }
-/** What a dialect's lines do with what happens. */
+/** The output of one dialect. */
 export interface DialectLines {
   emit(said: AgentEvent): void;
   /** Shows that a call waits, where the dialect shows it; gives the members of the request. */
@@ -29,7 +29,7 @@ export interface DialectLines {
   decided(callId: string, allowed: boolean): void;
 }
 
-/** What both dialects share: approvals, plans, questions and the client's tools go over the control channel. */
+/** The frontend of both dialects: approvals, plans, questions and the client's tools go over the control channel. */
 export class QwenFrontend implements Frontend {
   readonly hasPlanMode = true;
   readonly approvesPlans = true;

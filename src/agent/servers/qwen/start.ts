@@ -15,7 +15,7 @@ const INPUTS = ['text', 'stream-json', 'stream-chunk-json'] as const;
 /** `json` is everything that was said as one JSON array, once it is over. */
 const OUTPUTS = ['text', 'json', 'stream-json', 'stream-chunk-json'] as const;
 
-/** What the command line of this protocol says (docs/protocols/qwen.md §1.1). */
+/** The command line of this protocol (docs/protocols/qwen.md §1.1). */
 export interface QwenOptions {
   readonly input: (typeof INPUTS)[number];
   readonly output: (typeof OUTPUTS)[number];

@@ -49,7 +49,7 @@ export function inputOf(tool: string, text: string): Line {
   return input;
 }
 
-/** What is to be approved, and how a display shows what waits. */
+/** A call that needs approval, as the request and as its display. */
 export interface Proposal {
   readonly name: string;
   readonly input: Line;
