@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { FakeAgent, later, SESSION } from '../fakes/acp.ts';
+import { pictures } from './pages/window.ts';
 import { type Scene, suite } from './suite.ts';
 
 // One approval of each kind from an agent that offers its answers in an order of its own: what is shown, which keys answer it, and the time from
@@ -14,6 +16,7 @@ const inWindow = suite({
   name: 'approval-cases',
   viewport: { width: 1400, height: 900 },
   prepare: async (folder) => {
+    for (let at = 0; at < 10; at += 1) writeFileSync(path.join(folder, `part${at}.txt`), `old ${at}\n`);
     const { command, args } = agent.launch(folder);
     return {
       machineSettings: {
@@ -116,7 +119,7 @@ const cases: readonly Case[] = [
     chosen: once,
     diff: true,
     request: (folder) =>
-      edit('7', 'edit', ...Array.from({ length: 10 }, (_, at) => diff(folder, `src/part${at}.ts`, `old ${at}\n`, `new ${at}\n`)))(),
+      edit('7', 'edit', ...Array.from({ length: 10 }, (_, at) => diff(folder, `part${at}.txt`, `old ${at}`, `new ${at}`)))(),
   },
   {
     name: 'mcp',
@@ -156,7 +159,7 @@ async function boxes(all: Locator) {
 
 const wide = (scene: Scene) => scene.window.chat.frame.locator('[data-ask]').first();
 
-async function answered(t: TestContext, scene: Scene, one: Case): Promise<void> {
+async function answered(scene: Scene, one: Case): Promise<void> {
   const { window, folder } = scene;
   const { pick, chat, page } = window;
   const from = performance.now();
@@ -184,9 +187,8 @@ async function answered(t: TestContext, scene: Scene, one: Case): Promise<void> 
   const { result, ms } = await answer;
   const pressed = Math.round(performance.now() - ready);
   assert.deepEqual(result, one.chosen);
-  t.diagnostic(
-    `${one.name}: ${one.keys.length} key(s), pick after ${seen} ms, ${pressed} ms from the first key to the answer on the wire (${ms} ms with the pictures); pick ${Math.round(box.width)} × ${Math.round(box.height)} px, card ${Math.round(card.width)} × ${Math.round(card.height)} px`,
-  );
+  const figures = `${one.name}: ${one.keys.length} key(s), pick after ${seen} ms, ${pressed} ms from the first key to the answer on the wire (${ms} ms from the request, with the pictures); pick ${Math.round(box.width)} × ${Math.round(box.height)} px, card ${Math.round(card.width)} × ${Math.round(card.height)} px`;
+  appendFileSync(path.join(pictures, 'cases', 'figures.txt'), `${figures}\n`);
   await chat.frame.locator('[data-ask]').first().waitFor({ state: 'detached' });
 }
 
@@ -198,7 +200,11 @@ test(
     await agent.got('session/prompt');
   }),
 );
-for (const one of cases) test(`the same keys answer every agent: ${one.name}`, (t) => inWindow((scene) => answered(t, scene, one))(t));
+for (const one of cases)
+  test(
+    `the same keys answer every agent: ${one.name}`,
+    inWindow((scene) => answered(scene, one)),
+  );
 
 test(
   'a question with two fields is answered from the keyboard',

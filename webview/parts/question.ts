@@ -76,7 +76,7 @@ function problemsOf(view: View, ask: Question): ReadonlyMap<string, string> {
 
 function fieldView(view: View, ask: Question, field: Field, index: number, given: Given, problem: string | undefined): TemplateResult {
   const touched = given[field.id] !== undefined || given[freeKey(field)] !== undefined;
-  return html`<fieldset class="field">
+  return html`<fieldset class="question-field">
     <legend>${visibleText(field.label)}${field.required ? html`<span class="faint"> *</span>` : nothing}</legend>
     ${field.body === undefined ? nothing : textView(field.body, true)} ${choicesView(view, ask, field, index, given)}
     ${takesText(field) ? freeView(view, ask, field, given) : nothing}

@@ -285,7 +285,7 @@ function detailRows({ ask, cwd, openFile }: Shown, detail: ApprovalDetail, above
       const open = files.find((file) => file.path === openFile);
       const names = [...files.slice(0, MOST_FILES).map(fileRow), ...moreFiles(files)];
       const changes = open ? changeRows(open, true, fileLabel(open.path), above + names.length) : [];
-      return [separator(heading), ...names, ...changes];
+      return [...changes, separator(heading), ...names];
     }
     case 'mcp': {
       const input = inputText(detail.input);

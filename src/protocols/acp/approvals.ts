@@ -159,10 +159,11 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
   const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
   if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
   const plan = (call.rawInput as { readonly plan?: unknown } | null)?.plan;
+  const isPlan = texts.length === 0 && typeof plan === 'string' && request.description === undefined;
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (request.description) texts.unshift(request.description);
   if (texts.length === 0 && call.rawInput !== null) texts.push(pretty(call.rawInput));
-  return { type: 'text', text: texts.join('\n') || titleOf(request, call) };
+  return { type: 'text', text: texts.join('\n') || titleOf(request, call), ...(isPlan ? { markdown: true } : {}) };
 }
 
 function plain(content: Content): string {

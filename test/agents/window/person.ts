@@ -77,7 +77,10 @@ export class Person {
   /** Waits for an approval on the screen; its title. */
   async asked(): Promise<string> {
     const { pick } = this.window;
-    await pick.box.locator('.label-name .codicon-check').first().waitFor({ timeout: 120_000 });
+    await pick
+      .row(/^Allow|^Look first/)
+      .first()
+      .waitFor({ timeout: 120_000 });
     return (await pick.title.textContent()) ?? '';
   }
 
