@@ -3,7 +3,12 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const { metafile } = await build({
-  entryPoints: { main: 'webview/main.ts', highlight: 'webview/bundles/highlightMain.ts', math: 'webview/bundles/mathMain.ts' },
+  entryPoints: {
+    main: 'webview/main.ts',
+    inspector: 'webview/inspector.ts',
+    highlight: 'webview/bundles/highlightMain.ts',
+    math: 'webview/bundles/mathMain.ts',
+  },
   bundle: true,
   platform: 'browser',
   format: 'iife',

@@ -17,6 +17,7 @@ import { keepContextKeys } from './editor/contextKeys.ts';
 import { offerCodeActions } from './editor/editorActions.ts';
 import { editorFiles, unsavedText } from './editor/files.ts';
 import { follow } from './editor/follow.ts';
+import { Inspector } from './editor/inspector.ts';
 import { Output } from './editor/output.ts';
 import { outsidePorts } from './editor/outsidePorts.ts';
 import { QuickInputs } from './editor/quickInputs.ts';
@@ -31,6 +32,7 @@ import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, notifies, on
 import { Starter } from './editor/starter.ts';
 import { showStatus } from './editor/status.ts';
 import { TerminalPanel } from './editor/terminalPanel.ts';
+import { Traffic } from './editor/traffic.ts';
 import { Typing } from './editor/typing.ts';
 import { warnOfUnsaved } from './editor/unsaved.ts';
 import { childTerminals } from './live/childTerminals.ts';
@@ -73,6 +75,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
   setTranslator(translate);
   setGuardedFiles(guardedFiles());
   const output = life.own(new Output());
+  const traffic = new Traffic(Date.now);
   const { log } = output;
   const documents = life.own(new ReviewDocuments());
   const secrets = new Secrets(context.secrets);
@@ -100,7 +103,10 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
       rules: (id, profile) => rules.of(profile, id),
       client: { name: 'Parley', version },
       log,
-      trace: (id, way, message) => output.trace(id, way, message),
+      trace: (id, way, message) => {
+        output.trace(id, way, message);
+        traffic.message(id, way, message);
+      },
       now: Date.now,
       newId: randomUUID,
       journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
@@ -112,7 +118,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime) {
   life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
-  return { output, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
+  return { output, traffic, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
 }
 
 /** What shows the sessions and sends what the user wants of them. */
@@ -163,12 +169,13 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       notifies,
     }),
   );
+  const inspector = life.own(new Inspector(context.extensionUri, core.traffic, sessions));
   life.own(keepContextKeys(sessions, review));
   life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
-  return { inputs, rules, review, changes, starter, typing, chat, panels, list, approvals };
+  return { inputs, rules, review, changes, starter, typing, chat, panels, list, approvals, inspector };
 }
 
 /** The commands, and the chat with what its page may ask, which includes some of them. */

@@ -29,11 +29,12 @@ export function pageOf(host: PageHost, log: Log): ChatPage {
   };
 }
 
-export function loadPage({ webview }: PageHost, extensionUri: vscode.Uri): void {
+/** `name`: the script and the styles of the page. */
+export function loadPage({ webview }: PageHost, extensionUri: vscode.Uri, name = 'main'): void {
   const root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
   webview.options = { enableScripts: true, localResourceRoots: [root] };
   const nonce = randomBytes(16).toString('base64');
-  const address = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, name)).toString();
+  const address = (file: string) => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
   const policy = [
     `default-src 'none'`,
     `script-src 'nonce-${nonce}'`,
@@ -49,10 +50,10 @@ export function loadPage({ webview }: PageHost, extensionUri: vscode.Uri): void 
 <meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Parley</title>
-<link rel="stylesheet" href="${escaped(address('main.css'))}">
+<link rel="stylesheet" href="${escaped(address(`${name}.css`))}">
 </head>
 <body>
-<script nonce="${nonce}" src="${escaped(address('main.js'))}"></script>
+<script nonce="${nonce}" src="${escaped(address(`${name}.js`))}"></script>
 </body>
 </html>`;
 }

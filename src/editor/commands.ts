@@ -18,6 +18,7 @@ import { fileContents, selectionContent } from './context.ts';
 import { editorCommands } from './editorActions.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import { explainNoFolder, sessionFolder } from './folder.ts';
+import type { Inspector } from './inspector.ts';
 import type { Output } from './output.ts';
 import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
@@ -46,6 +47,7 @@ export interface CommandDeps {
   readonly output: Output;
   readonly rules: Rules;
   readonly list: SessionList;
+  readonly inspector: Inspector;
   readonly panels: ChatPanels;
   readonly extensionId: string;
   readonly hostPlaces: AgentHostPlaces;
@@ -211,7 +213,7 @@ function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) 
   } satisfies Commands;
 }
 
-function settingsCommands({ agents, inputs, secrets, output, extensionId, hostPlaces }: CommandDeps) {
+function settingsCommands({ sessions, agents, inputs, secrets, output, inspector, extensionId, hostPlaces }: CommandDeps) {
   return {
     'parley.startAgentHost': () => tellStarted(hostPlaces, agents),
     'parley.stopAgentHost': () => stopAgentHost(hostPlaces),
@@ -225,6 +227,10 @@ function settingsCommands({ agents, inputs, secrets, output, extensionId, hostPl
     },
     'parley.openSettings': () => openAllSettings(inputs, extensionId),
     'parley.showLog': () => output.show(),
+    'parley.inspect': () => {
+      const session = activeOf(sessions);
+      if (session) inspector.open(session);
+    },
     'parley.toggleTrace': async () => {
       const on = !output.tracing;
       await setTrace(on);

@@ -51,6 +51,13 @@ export function traceLine(message: unknown): string {
   return text.length > LONGEST ? `${plain.slice(0, LONGEST)}… (${text.length} characters)` : plain;
 }
 
+/** One message as JSON without secrets, cut as in the log, and how many characters it had. */
+export function redactedJson(message: unknown): { readonly json: string; readonly size: number } {
+  const text = JSON.stringify(message, replaced) ?? String(message);
+  const plain = redacted(text.slice(0, SEARCHED));
+  return { json: text.length > LONGEST ? `${plain.slice(0, LONGEST)}…` : plain, size: text.length };
+}
+
 /** A text without what reads like a secret. */
 export function redacted(text: string): string {
   let plain = text.replace(IN_ADDRESS, `$1${OUT}@`);

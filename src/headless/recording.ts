@@ -5,7 +5,12 @@ import { newSession, reduce } from '../session/reduce.ts';
 
 /* A recording: what the session told and what it was sent, one JSON object a line. It is played without an agent. */
 
-const line = z.union([z.object({ event: z.looseObject({ type: z.string() }) }), z.object({ intent: z.looseObject({ type: z.string() }) })]);
+const line = z.union([
+  z.object({ event: z.looseObject({ type: z.string() }) }),
+  z.object({ intent: z.looseObject({ type: z.string() }) }),
+  // The protocol inspector puts the messages between the events.
+  z.object({ message: z.looseObject({}) }),
+]);
 
 /** Writes each line at once, so that a run that is killed leaves what it has seen. */
 export function openRecording(file: string): (value: object) => void {

@@ -16,7 +16,7 @@ const allowed = [
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
   /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
-  /^dist\/webview\/(main\.(js|css)|(highlight|math|mermaid)\.js)$/,
+  /^dist\/webview\/((main|inspector)\.(js|css)|(highlight|math|mermaid)\.js)$/,
 ];
 const text = (name: string): string => strFromU8(files.get(name) ?? new Uint8Array());
 /** Kilobytes of a file, counted as 1000 bytes. */

@@ -1,0 +1,83 @@
+import { writeFile } from 'node:fs/promises';
+import * as vscode from 'vscode';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { SessionHost } from '../live/surface.ts';
+import type { SessionId } from '../session/model.ts';
+import { titleOf } from '../session/select.ts';
+import { loadPage } from './chatPage.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Milliseconds between two updates of an open inspector. */
+const REST = 200;
+
+/** The protocol inspector: an editor tab with the traffic of one session as a table. Keeping it begins when the tab opens. */
+export class Inspector implements Disposable {
+  readonly #extensionUri: vscode.Uri;
+  readonly #traffic: Traffic;
+  readonly #life = new Lifetime();
+  readonly #panels = new Map<SessionId, vscode.WebviewPanel>();
+
+  constructor(extensionUri: vscode.Uri, traffic: Traffic, sessions: SessionHost) {
+    this.#extensionUri = extensionUri;
+    this.#traffic = traffic;
+    this.#life.own(sessions.onChange((id, { event }) => traffic.event(id, event)));
+  }
+
+  open({ id, store }: { readonly id: SessionId; readonly store: { readonly now: Parameters<typeof titleOf>[0] } }): void {
+    const there = this.#panels.get(id);
+    if (there) return there.reveal();
+    const name = vscode.l10n.t('Traffic: {0}', titleOf(store.now, 40) || store.now.agent.name);
+    const panel = vscode.window.createWebviewPanel('parley.inspector', name, vscode.ViewColumn.Active, { retainContextWhenHidden: true });
+    this.#panels.set(id, panel);
+    const shown = this.#life.own(showTraffic(panel, this.#traffic, id));
+    panel.onDidDispose(() => {
+      this.#panels.delete(id);
+      this.#life.release(shown);
+      shown.dispose();
+    });
+    loadPage(panel, this.#extensionUri, 'inspector');
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+}
+
+/** Sends a page the rows it does not have yet, and what it asks for. */
+function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, id: SessionId): Disposable {
+  const life = new Lifetime();
+  let sent = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const update = () => {
+    timer = undefined;
+    // The last one may have got events since.
+    const rows = traffic.rows(id).filter(({ number }) => number >= sent);
+    sent = rows.at(-1)?.number ?? sent;
+    void webview.postMessage({ type: 'rows', rows: rows.map(({ json: _, ...row }) => row), strings: vscode.l10n.bundle ?? {} });
+  };
+  life.own(
+    traffic.watch(id, () => {
+      timer ??= setTimeout(update, REST);
+    }),
+  );
+  life.onEnd(() => clearTimeout(timer));
+  life.own(
+    webview.onDidReceiveMessage((message: unknown) => {
+      const { type, number } = (message ?? {}) as { readonly type?: unknown; readonly number?: unknown };
+      if (type === 'ready') {
+        sent = 0;
+        update();
+      } else if (type === 'detail') {
+        const row = traffic.rows(id).find((one) => one.number === number);
+        if (row) void webview.postMessage({ type: 'detail', number: row.number, json: row.json });
+      } else if (type === 'save') void save(traffic.recording(id));
+    }),
+  );
+  return life;
+}
+
+/** What is saved can be imported as a session, and replayed without an editor. */
+async function save(recording: string): Promise<void> {
+  const uri = await vscode.window.showSaveDialog({ filters: { JSONL: ['jsonl'] } });
+  if (uri) await writeFile(uri.fsPath, recording, { mode: 0o600 });
+}

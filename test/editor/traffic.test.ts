@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Traffic } from '../../src/editor/traffic.ts';
+import { sessionOfRecording } from '../../src/live/recording.ts';
+import { newSession } from '../../src/session/reduce.ts';
+
+const started = { type: 'turn.started', turnId: 't', at: 5, prompt: [{ type: 'text', text: 'Hi' }] } as const;
+const text = { type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Hello' } as const;
+
+test('only what somebody looks at is kept, with the events that came of each message', () => {
+  let now = 1_000;
+  const traffic = new Traffic(() => now);
+  traffic.message('s', 'in', { method: 'early' });
+  let changes = 0;
+  const watching = traffic.watch('s', () => {
+    changes += 1;
+  });
+  traffic.message('s', 'out', { jsonrpc: '2.0', id: 1, method: 'session/prompt', params: {} });
+  now = 1_250;
+  traffic.message('s', 'in', { jsonrpc: '2.0', method: 'session/update', params: { update: { sessionUpdate: 'agent_message_chunk' } } });
+  traffic.event('s', text);
+  traffic.message('other', 'in', { type: 'x' });
+  traffic.message('s', 'in', { jsonrpc: '2.0', id: 1, result: {} });
+  assert.deepEqual(
+    traffic.rows('s').map(({ number, at, way, kind, events }) => [number, at, way, kind, events]),
+    [
+      [1, 1_000, 'out', 'session/prompt', []],
+      [2, 1_250, 'in', 'session/update agent_message_chunk', ['text.delta']],
+      [3, 1_250, 'in', 'result', []],
+    ],
+  );
+  assert.equal(changes, 4);
+  watching.dispose();
+  assert.deepEqual(traffic.rows('s'), []);
+});
+
+test('secrets are left out of rows and of what is saved', () => {
+  const traffic = new Traffic(() => 0);
+  traffic.watch('s', () => {});
+  traffic.message('s', 'out', { method: 'initialize', params: { env: { A: 'hunter2' }, apiKey: 'sk-0123456789abcdef0123' } });
+  traffic.event('s', { ...text, text: 'use sk-0123456789abcdef0123' });
+  const all =
+    traffic
+      .rows('s')
+      .map(({ json }) => json)
+      .join() + traffic.recording('s');
+  assert.doesNotMatch(all, /hunter2|0123456789abcdef/);
+});
+
+test('what is saved can be replayed as the session it was', () => {
+  const traffic = new Traffic(() => 0);
+  traffic.watch('s', () => {});
+  traffic.event('s', started);
+  traffic.message('s', 'in', { type: 'message', text: 'Hello' });
+  traffic.event('s', text);
+  traffic.event('s', { type: 'turn.ended', turnId: 't', at: 6, status: 'done' });
+  const replayed = sessionOfRecording(traffic.recording('s'), newSession('r', { protocol: 'x', name: 'X' }, '/w'));
+  assert.deepEqual(
+    replayed?.turns.map(({ status, parts }) => [status, parts.map((part) => part.kind === 'text' && part.text)]),
+    [['done', ['Hello']]],
+  );
+});
+
+test('a session that never rests keeps its latest rows', () => {
+  const traffic = new Traffic(() => 0);
+  traffic.watch('s', () => {});
+  for (let at = 0; at < 5_000; at += 1) traffic.message('s', 'in', { type: 'tick', at });
+  const rows = traffic.rows('s');
+  assert.ok(rows.length <= 2_000 && rows.length >= 1_800);
+  assert.equal(rows.at(-1)?.number, 5_000);
+});
