@@ -26,7 +26,7 @@ export function attachmentsView(
     })),
   ];
   if (items.length === 0) return nothing;
-  return html`<ul class="chips" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
+  return html`<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
     ${previewView(
       view,
       items.map(({ content }) => content),
@@ -48,7 +48,7 @@ function itemView(view: View, content: Content, remove: () => void): TemplateRes
     view.act.focus(COMPOSER_ID);
   };
   return html`<li class="attachment">
-    <button class="chip" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
+    <button class="attachment-name" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
       ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf('file')}<bdi class="chip-text">${name}</bdi>
     </button>
     <button class="icon-button" type="button" title=${label} aria-label=${label} @click=${removed}>${iconOf('cross')}</button>

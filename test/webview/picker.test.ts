@@ -133,8 +133,8 @@ test('problems chosen after an @ become a chip with a preview, and the @ goes', 
   assert.deepEqual(stage.calls('attach'), [{ kind: 'problems' }]);
   const problems = { type: 'file', path: 'Problems (2)', text: 'src/a.ts:1:1: error: No' } as const;
   await answer(stage, 'attach', [problems]);
-  assert.equal(stage.text('.attachment .chip'), 'Problems (2)');
-  stage.find('.attachment .chip').click();
+  assert.equal(stage.text('.attachment-name'), 'Problems (2)');
+  stage.find('.attachment-name').click();
   await stage.settle();
   assert.equal(stage.text('.preview'), problems.text);
   await stage.key('Enter');
@@ -151,7 +151,7 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
   await stage.key('Enter');
   assert.equal(stage.composer.value, '@src/ and @start ');
   assert.deepEqual(
-    stage.all('.attachment .chip').map((chip) => chip.textContent?.trim()),
+    stage.all('.attachment-name').map((chip) => chip.textContent?.trim()),
     ['src/', 'src/a.ts:4-4'],
   );
   await stage.press('Remove src/');

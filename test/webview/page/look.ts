@@ -12,6 +12,9 @@ const SIZES = [
   [300, 330],
 ] as const;
 
+/** What opens over the chat, by the button that opens it. */
+const SURFACES = ['.pill', '.title-button'];
+
 /** Opens the built view on every canned session in every theme, wide and narrow: a picture of each, and what is wrong with them, in words. */
 export async function look(browser: Browser, pictures: string): Promise<readonly string[]> {
   await mkdir(pictures, { recursive: true });
@@ -32,6 +35,13 @@ export async function look(browser: Browser, pictures: string): Promise<readonly
           if (name === 'everything') await unfold(page);
           await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}-${height}.png`) });
           for (const problem of await problems(page, axe)) wrong.push(`${where}: ${problem}`);
+          for (const surface of name === 'everything' ? SURFACES : []) {
+            await page.keyboard.press('Escape');
+            await page.locator(surface).click();
+            await page.waitForTimeout(100);
+            await page.screenshot({ path: path.join(pictures, `${name}${surface}-${theme}-${width}-${height}.png`) });
+            for (const problem of await problems(page, axe)) wrong.push(`${where}, ${surface}: ${problem}`);
+          }
           await context.close();
         }
       }
@@ -51,7 +61,6 @@ async function unfold(page: Page): Promise<void> {
     });
     await page.waitForTimeout(100);
   }
-  await page.locator('.title-button').click();
   await page.locator('.composer-text').pressSequentially('/me');
   await page.waitForTimeout(100);
 }
