@@ -28,6 +28,8 @@ export interface StopLimits {
   readonly offerRestart: number;
   readonly restart: number;
 }
+/** What most steps begin with; never filled. */
+const NOTHING: Effect[] = [];
 /** The timers of a stop. */
 export const OFFER_RESTART = 'offer restart';
 export const RESTART = 'restart';
@@ -46,7 +48,7 @@ export const RESTART = 'restart';
 export abstract class Step<S extends Conversation> {
   readonly state: S;
   /** What the step wants done so far. */
-  effects: Effect[] = [];
+  effects: Effect[] = NOTHING;
   readonly now: number;
   constructor(state: S, now: number) {
     this.state = state;

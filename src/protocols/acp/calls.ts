@@ -200,16 +200,28 @@ export function isFinal(status: ToolCall['status']): boolean {
 
 /** What has changed since it was told last, and is told now; undefined when nothing. */
 export function untold(call: AcpCall): CallChange | undefined {
-  const before: Partial<Shown> = call.told ?? {};
+  const before: Partial<Shown> | null = call.told;
   const now = shown(call);
   call.told = now;
-  const changed = Object.entries(now).filter(([key, value]) => !isEqual(before[key as keyof Shown], value));
-  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+  let changed: Record<string, unknown> | undefined;
+  for (const key in now) {
+    const value = now[key as keyof Shown];
+    if (isEqual(before?.[key as keyof Shown], value)) continue;
+    changed ??= {};
+    changed[key] = value;
+  }
+  return changed;
 }
+/** JSON values that read the same. What did not change is the same object, mostly. */
 function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
-  if (typeof one !== 'object' || typeof other !== 'object') return false;
-  return JSON.stringify(one) === JSON.stringify(other);
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one))
+    return Array.isArray(other) && one.length === other.length && one.every((member, at) => isEqual(member, other[at]));
+  const [left, right] = [one as Readonly<Record<string, unknown>>, other as Readonly<Record<string, unknown>>];
+  for (const key in left) if (!isEqual(left[key], right[key])) return false;
+  for (const key in right) if (!(key in left)) return false;
+  return true;
 }
 
 export function shown(call: AcpCall): Shown {
@@ -284,7 +296,7 @@ function failureOf(call: CallFacts): string {
   if (exit !== undefined && exit !== 0) return t('Exit code {0}', exit);
   const raw = call.rawOutput as { readonly error?: unknown } | null;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
-  return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports a failure.');
+  return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports an error.');
 }
 
 function toolNameIn(meta: CallFacts['meta']): string | undefined {
