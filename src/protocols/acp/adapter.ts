@@ -103,7 +103,7 @@ export class AcpAdapter implements Adapter {
 
   /** A conversation that is gone already is no error. */
   async forget(key: string, signal?: AbortSignal): Promise<void> {
-    if (!this.#driver.state.agent?.can.delete) throw new Error(t('This agent cannot delete conversations.'));
+    if (!this.#driver.state.agent?.can.delete) throw new Error(t('This agent cannot do this.'));
     try {
       await this.#query('session/delete', { sessionId: key }, z.unknown(), signal);
     } catch (error) {
@@ -114,7 +114,7 @@ export class AcpAdapter implements Adapter {
 
   async fork(signal?: AbortSignal): Promise<string> {
     const { state } = this.#driver;
-    if (!state.agent?.can.fork || state.sessionId === null) throw new Error(t('This agent cannot copy conversations.'));
+    if (!state.agent?.can.fork || state.sessionId === null) throw new Error(t('This agent cannot do this.'));
     const params = { sessionId: state.sessionId, ...foldersOf(state), mcpServers: [] };
     const answer = await this.#query('session/fork', params, sessionAnswer, signal);
     if (!answer.sessionId) throw new Error('The agent did not name the copy.');
@@ -123,7 +123,7 @@ export class AcpAdapter implements Adapter {
 
   async signOut(): Promise<void> {
     const { agent, keyed, turn } = this.#driver.state;
-    if (!agent || !(agent.can.logout || keyed)) throw new Error(t('This agent has nothing to sign out of.'));
+    if (!agent || !(agent.can.logout || keyed)) throw new Error(t('This agent cannot do this.'));
     if (turn?.by === 'user') throw new Error(t('The agent is working. Stop it first.'));
     if (agent.can.logout) await this.#driver.request('agent', this.#codec.logout, {});
     if (!keyed) return;
@@ -159,7 +159,7 @@ export class AcpAdapter implements Adapter {
       const result = await Promise.race([this.#driver.request('agent', method, params, stop), stopped]);
       const parsed = answer.safeParse(result);
       if (parsed.success) return parsed.data;
-      throw new Error(t('The agent answered "{0}" with something the protocol does not have there.', method));
+      throw new Error(t('The agent sent an invalid response to "{0}".', method));
     } finally {
       clearTimeout(timer);
     }

@@ -248,7 +248,5 @@ function stringAt(value: unknown, key: string): string | undefined {
 /** An answer is not as the protocol has it: says which, and where the first thing wrong with it stands. */
 export function unreadable(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
   const where = error.issues[0]?.path.map(String).join('.');
-  return where
-    ? t('The agent answered "{0}" with something the protocol does not have there, at "{1}".', method, where)
-    : t('The agent answered "{0}" with something the protocol does not have there.', method);
+  return `${t('The agent sent an invalid response to "{0}".', method)}${where ? ` (${where})` : ''}`;
 }

@@ -1,6 +1,5 @@
 import { parsePatch } from 'diff';
 import * as z from 'zod/mini';
-import { t } from '../../base/l10n.ts';
 import type { Codec } from './codec.ts';
 import {
   type ConfigOption,
@@ -334,18 +333,19 @@ function sentence({ operation, path, oldPath }: Change): DiffItem {
   return { type: 'diff', path, oldText: null, newText: wordsFor(operation, path, oldPath ?? ''), summary: true } as DiffItem;
 }
 
+/** As version control lists changes: a letter, then the paths. */
 function wordsFor(operation: string, path: string, oldPath: string): string {
   switch (operation) {
     case 'add':
-      return t('Added: {0}', path);
+      return `A ${path}`;
     case 'delete':
-      return t('Deleted: {0}', path);
+      return `D ${path}`;
     case 'move':
-      return t('Moved: {0} → {1}', oldPath, path);
+      return `R ${oldPath} → ${path}`;
     case 'copy':
-      return t('Copied: {0} → {1}', oldPath, path);
+      return `C ${oldPath} → ${path}`;
     default:
-      return t('Changed: {0}', path);
+      return `M ${path}`;
   }
 }
 

@@ -126,9 +126,8 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
     if (formReply(part, answer) !== undefined) continue;
     const label = one.title || one.description || name;
     const given = answer.kind === 'fields' ? (answer.values[name]?.[0] ?? '') : '';
-    return one.pattern != null && !matches(given, one.pattern)
-      ? t('"{0}" does not have the form the agent asks for: {1}', label, one.pattern)
-      : t('The answer to "{0}" does not fit what was asked.', label);
+    const text = t('The answer to "{0}" does not fit what was asked.', label);
+    return one.pattern != null && !matches(given, one.pattern) ? `${text} (${one.pattern})` : text;
   }
   return undefined;
 }

@@ -29,6 +29,7 @@ import {
   type From,
   factsOf,
   isAnnouncedAgain,
+  isEmpty,
   isFinal,
   isWhole,
   mergeAsked,
@@ -350,7 +351,7 @@ class AcpStep extends Step<AcpState> {
     const { resuming, agent } = state;
     if (!resuming || !agent) return this.newSession();
     if (!agent.can.load && !agent.can.resume) {
-      this.warn(t('This agent keeps no conversations. It goes on without the agent remembering it.'));
+      this.warn(t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
       return this.newSession();
     }
     const startedBy = state.startedAt ?? (resuming.history ? this.now : null);
@@ -415,7 +416,7 @@ class AcpStep extends Step<AcpState> {
     const { resuming, setup } = state;
     if (error.code === AUTH_REQUIRED && !state.signedIn) return this.startSignIn(error);
     if (!resuming || error.kind !== 'refused' || error.code === AUTH_REQUIRED) return this.openingFailed(error);
-    const why = error.code === NOT_FOUND ? t('It does not know it any more.') : faultOf(error).message;
+    const why = faultOf(error).message;
     // Agents keep no record of a conversation in which nothing was said.
     const nothingSaid = !resuming.history && setup.startedAt === null && state.startedAt === null;
     if (!nothingSaid) this.warn(t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
@@ -463,7 +464,7 @@ class AcpStep extends Step<AcpState> {
       state.heardBefore = state.heard;
       return this.timer('session', this.limits.answer);
     }
-    const note = t('The agent has not answered for {0} s. Wait, or restart it.', this.limits.answer / 1000);
+    const note = t('Nothing heard from the agent for {0} s', this.limits.answer / 1000);
     this.emit({ type: 'link.opening', note, next: ['restart', 'showLog'] });
   }
 
@@ -485,7 +486,7 @@ class AcpStep extends Step<AcpState> {
     const { state } = this;
     const method = answer.kind === 'option' ? state.agent?.authMethods.find((one) => one.id === answer.optionId) : undefined;
     const way = method && wayOf(method, state.setup.can);
-    if (!method || !way) return this.signInDeclined(t('The agent wants you to sign in, and no way was chosen.'));
+    if (!method || !way) return this.signInDeclined(t('The sign-in did not succeed.'));
     this.emit({ type: 'link.opening', note: t('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
     switch (way) {
       case 'agent':
@@ -515,7 +516,7 @@ class AcpStep extends Step<AcpState> {
     const { signIn } = state;
     const method = signIn?.step === 'variables' ? state.agent?.authMethods.find((one) => one.id === signIn.methodId) : undefined;
     if (answer.kind !== 'fields' || !method) {
-      this.signInDeclined(t('The agent wants you to sign in, and nothing was entered.'));
+      this.signInDeclined(t('The sign-in did not succeed.'));
       return true;
     }
     const vars = method.vars ?? [];
@@ -534,10 +535,8 @@ class AcpStep extends Step<AcpState> {
     if (state.signIn === null) return;
     if (step === 'authenticate' && error) return this.signInFailed(error);
     if (step === 'authenticate') return this.signInDone('here');
-    if (step === 'login' && (error || (result as { readonly code?: unknown } | null)?.code !== 0)) {
-      const title = state.signIn.step === 'terminal' ? state.signIn.title : '';
-      return this.signInDeclined(t('The login "{0}" did not end well.', title));
-    }
+    if (step === 'login' && (error || (result as { readonly code?: unknown } | null)?.code !== 0))
+      return this.signInDeclined(t('The sign-in did not succeed.'));
     if (step === 'keep') state.keyed = true;
     this.signInDone('restart');
   }
@@ -567,7 +566,7 @@ class AcpStep extends Step<AcpState> {
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
     this.do({ do: 'drop', call: 'authenticate' });
-    this.signInDeclined(t('The sign-in was stopped.'));
+    this.signInDeclined(t('The sign-in did not succeed.'));
   }
 
   // --- what the user wants
@@ -736,8 +735,7 @@ class AcpStep extends Step<AcpState> {
   doesNotStop(): void {
     const { turn } = this.state;
     if (!turn) return;
-    const text = t('The agent has not stopped yet. Restarting it stops it; the conversation goes on from here.');
-    this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
+    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
   }
 
   // --- turns
@@ -947,7 +945,7 @@ class AcpStep extends Step<AcpState> {
         this.compaction(turn, lane, news.status, news.error);
         return true;
       case 'compaction_summary_chunk':
-        this.emit({ type: 'turn.activity', turnId: turn.id, text: t('Summing up the conversation') });
+        this.emit({ type: 'turn.activity', turnId: turn.id, text: t('Compacting the conversation') });
         return true;
       default:
         return false;
@@ -955,11 +953,11 @@ class AcpStep extends Step<AcpState> {
   }
   compaction(turn: AcpTurn, lane: AcpLane, status: string | null | undefined, error: unknown): void {
     const isOver = status === 'completed' || status === 'failed' || status === 'cancelled';
-    this.emit({ type: 'turn.activity', turnId: turn.id, text: isOver ? null : t('Summing up the conversation') });
-    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was summed up to make room.') }, turn, lane);
+    this.emit({ type: 'turn.activity', turnId: turn.id, text: isOver ? null : t('Compacting the conversation') });
+    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compacted.') }, turn, lane);
     if (status !== 'failed') return;
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
-    this.mention({ level: 'warn', text: t('Summing up the conversation failed: {0}', why) }, turn, lane);
+    this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, turn, lane);
   }
   /** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the user says next. */
   mention(notice: Notice, turn: AcpTurn | undefined, lane: AcpLane | undefined): void {
@@ -1092,7 +1090,7 @@ class AcpStep extends Step<AcpState> {
     mergeCall(call, news, from, stoppedIn(turn, this.state.terminals));
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
-    if (news.rawInput != null && Object.keys(call.edits).length === 0)
+    if (news.rawInput != null && isEmpty(call.edits))
       mergeEdits(
         call,
         patchItems(call.rawInput, (path) => resolvePath(this.state.setup.cwd, path)),
@@ -1108,9 +1106,10 @@ class AcpStep extends Step<AcpState> {
     this.seenTerminals(call);
     // Another question about the same call is a question of its own.
     if (from === 'permission') return call;
-    for (const question of Object.values(this.state.questions))
-      if (question.turnId === turn.id && question.callId === id)
-        this.questionNews(question, call, news, from, stoppedIn(turn, this.state.terminals));
+    if (!isEmpty(this.state.questions))
+      for (const question of Object.values(this.state.questions))
+        if (question.turnId === turn.id && question.callId === id)
+          this.questionNews(question, call, news, from, stoppedIn(turn, this.state.terminals));
     return call;
   }
   tell(turn: AcpTurn, call: AcpCall): void {
@@ -1161,6 +1160,7 @@ class AcpStep extends Step<AcpState> {
   // --- edits: each is compared with its file, which is read meanwhile
 
   readEdits(turn: AcpTurn, call: AcpCall): void {
+    if (isEmpty(call.edits)) return;
     for (const path of keys(call.edits)) {
       const edit = find(call.edits, path);
       if (edit?.state !== 'new') continue;
@@ -1340,7 +1340,7 @@ class AcpStep extends Step<AcpState> {
       case 'permission': {
         const question = find(this.state.questions, about.id);
         const outcome = question && permissionReply(question.request, answer);
-        if (!outcome) return t('This answer does not fit what was asked.');
+        if (!outcome) return t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
         this.closeQuestion(question, outcome, 'answered');
         return undefined;
       }
@@ -1348,13 +1348,13 @@ class AcpStep extends Step<AcpState> {
         const job = find(this.state.jobs, about.id);
         if (job?.is !== 'form') return undefined;
         const reply = formReply(job.request, answer);
-        if (!reply) return formMisfit(job.request, answer) ?? t('This answer does not fit what was asked.');
+        if (!reply) return formMisfit(job.request, answer) ?? t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
         this.closeAsk(ask, 'answered');
         this.yes(about.id, reply);
         return undefined;
       }
       case 'variables':
-        if (!this.variablesEnteredAt(ask, answer)) return t('This answer does not fit what was asked.');
+        if (!this.variablesEnteredAt(ask, answer)) return t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
         return undefined;
       case 'signIn':
         this.closeAsk(ask, 'answered');
@@ -1384,8 +1384,8 @@ class AcpStep extends Step<AcpState> {
       return;
     }
     this.closeAsk(ask, 'cancelled');
-    if (about.is === 'signIn') this.signInDeclined(t('The agent wants you to sign in, and no way was chosen.'));
-    else if (about.is === 'variables') this.signInDeclined(t('The agent wants you to sign in, and nothing was entered.'));
+    if (about.is === 'signIn') this.signInDeclined(t('The sign-in did not succeed.'));
+    else if (about.is === 'variables') this.signInDeclined(t('The sign-in did not succeed.'));
     else if (about.is === 'form' || about.is === 'link') this.yes(about.id, FORM_CANCELLED);
     else this.allowed(about.is, about.id, false, false);
   }
@@ -1550,7 +1550,7 @@ class AcpStep extends Step<AcpState> {
     job.folder = folder;
     job.step = 'asking';
     const what = { title: t('Read a file outside the workspace'), toolKind: 'read', detail: { type: 'text', text: path } } as const;
-    const isAsked = known !== false && this.askAllowance({ is: 'read', id }, what, t('Allow reading in this folder'));
+    const isAsked = known !== false && this.askAllowance({ is: 'read', id }, what, t('Allow in this folder'));
     if (!isAsked) this.allowed('read', id, false, false);
   }
 
@@ -1627,11 +1627,7 @@ class AcpStep extends Step<AcpState> {
           : t('Write a file outside the workspace');
     const diffs = [{ path: target, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';
-    const isAsked = this.askAllowance(
-      { is: 'write', id },
-      { title, toolKind: 'edit', detail: { type: 'edit', diffs } },
-      t('Allow this write'),
-    );
+    const isAsked = this.askAllowance({ is: 'write', id }, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
     if (!isAsked) this.writeDecided(id, job, false);
   }
   /** Such an agent mirrors what it has written already; others are refused after a stop. */
@@ -1731,8 +1727,7 @@ class AcpStep extends Step<AcpState> {
         : t('Run a command that names a file whose change you have rejected');
     job.step = 'asking';
     const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: job.cwd };
-    if (!this.askAllowance({ is: 'command', id }, { title, toolKind: 'execute', detail }, t('Allow this command')))
-      this.commandDecided(id, job, false);
+    if (!this.askAllowance({ is: 'command', id }, { title, toolKind: 'execute', detail }, t('Allow'))) this.commandDecided(id, job, false);
   }
   commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
     const decided = this.decidedIn(job.turnId);
@@ -1748,7 +1743,7 @@ class AcpStep extends Step<AcpState> {
     job.step = 'askingFolder';
     const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: job.outside ?? job.cwd };
     const what = { title: t('Run a command outside the workspace'), toolKind: 'execute', detail } as const;
-    if (known === false || !this.askAllowance({ is: 'folder', id }, what, t('Allow commands in this folder')))
+    if (known === false || !this.askAllowance({ is: 'folder', id }, what, t('Allow in this folder')))
       this.folderDecided(id, job, false, false);
   }
   folderDecided(id: string, job: CommandJob, isAllowed: boolean, said: boolean): void {
@@ -1981,7 +1976,7 @@ class AcpStep extends Step<AcpState> {
     const id = rest.join(' ');
     switch (what) {
       case 'initialize':
-        return this.failed(t('The agent did not answer within {0} s of its start.', this.limits.initialize / 1000));
+        return this.failed(t('The agent did not answer within {0} s.', this.limits.initialize / 1000));
       case 'session':
         return this.sessionIsLate();
       case 'minute':

@@ -69,7 +69,7 @@ export function variablesAsk(id: string, method: AuthMethod): Question {
 /** The name of the variable, and by the first one where to get what is asked for. */
 function bodyOf({ name, label }: NonNullable<AuthMethod['vars']>[number], method: AuthMethod | undefined): { readonly body?: string } {
   const { link } = method ?? {};
-  const source = link && /^https?:\/\/\S+$/i.test(link) ? t('Get it here: {0}', link.slice(0, 1000)) : '';
+  const source = link && /^https?:\/\/\S+$/i.test(link) ? link.slice(0, 1000) : '';
   const body = [label ? name : '', source].filter(Boolean).join('\n\n');
   return body === '' ? {} : { body };
 }

@@ -417,7 +417,11 @@ class WireStep extends Step<WireState> {
     const ours = parseVersion(NEWEST_VERSION) ?? theirs;
     const isOther = theirs.major !== ours.major;
     if (isOther) {
-      const text = t('The agent speaks Wire {0}; this is made for {1}. It may misbehave.', result.protocol_version ?? '?', NEWEST_VERSION);
+      const text = t(
+        'The agent speaks version {0} of the protocol; this client speaks version {1}.',
+        result.protocol_version ?? '?',
+        NEWEST_VERSION,
+      );
       this.notice('warn', text);
     }
     this.connected({
@@ -534,7 +538,7 @@ class WireStep extends Step<WireState> {
     if (setup.asksOff)
       this.notice('warn', t('The agent was started so that it asks for nothing: it edits files and runs commands by itself.'));
     if (agent.legacy && setup.tools.length > 0) {
-      this.notice('info', t('This version of the agent cannot use editor tools, and does not say which slash commands it has.'));
+      this.notice('info', t('The agent takes no tools from the editor.'));
     }
   }
   /** The agent's version has this. */
@@ -636,7 +640,7 @@ class WireStep extends Step<WireState> {
     const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
     this.state.hasPlanMode = !isUnknown;
     if (isUnknown) this.emit({ type: 'mode.set', mode: null });
-    else this.notice('warn', t('The mode was not switched: {0}', failed.message));
+    else this.notice('warn', t('The agent did not take the setting: {0}', failed.message));
   }
   steer(prompt: Prompt): void {
     const { state } = this;
@@ -749,12 +753,9 @@ class WireStep extends Step<WireState> {
     if (turn?.by !== 'user' || (failed && failed.kind !== 'refused')) return;
     if (turn.phase === 'stopping' || result?.status === 'cancelled') return this.endTurn('cancelled');
     if (failed) return this.endTurn('failed', { error: faultOf(failed) });
-    const { status = 'finished', steps } = result ?? {};
+    const { status = 'finished' } = result ?? {};
     if (status !== 'max_steps_reached') return this.endTurn('done', status === 'finished' ? {} : { stop: status });
-    const message =
-      steps === 1
-        ? t('The agent stopped after one step, its limit for one turn.')
-        : t('The agent stopped after {0} steps, its limit for one turn.', steps ?? '?');
+    const message = t('The agent reached its largest number of steps.');
     this.endTurn('done', { error: { message, next: ['continue'] } });
   }
   /** A turn cut off by a crash has no end of its own: it ends where the next begins. */
@@ -1052,15 +1053,14 @@ class WireStep extends Step<WireState> {
     this.changeCall(turn, call.id, {
       status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
       output: outputsOf(blocks, output ?? '', message ?? ''),
-      ...(isError ? { error: { message: message || t('The tool failed.') } } : {}),
+      ...(isError ? { error: { message: message || t('The agent reports an error.') } } : {}),
     });
     const plan = planOf(blocks);
     if (plan) this.emit({ type: 'plan.set', plan });
     this.tasksIn(blocks);
   }
   unannouncedCall(theirId: string, turn: WireTurn, lane: WireLane): WireCall {
-    const title = t('Result of a call that was not announced');
-    return this.newCall(theirId, turn, lane, { name: 'tool', title, kind: 'other', status: 'running', inputText: '' });
+    return this.newCall(theirId, turn, lane, { name: 'tool', title: 'tool', kind: 'other', status: 'running', inputText: '' });
   }
 
   // --- what the agent asks (wire.md §5.2)
@@ -1297,8 +1297,7 @@ const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: E
     step.addPart(turn, lane, { kind: 'prompt', content: fromUserInput(payload.user_input) });
   },
   PlanDisplay: (step, payload, { turn, lane }) => step.planShown(payload, turn, lane),
-  HookTriggered: (step, { event, target }, place) =>
-    waits(step, place, target ? t('Running a hook ({0}: {1})', event, target) : t('Running a hook ({0})', event)),
+  HookTriggered: (step, { event, target }, place) => waits(step, place, t('Running a hook ({0})', target ? `${event}: ${target}` : event)),
   HookResolved: (step, payload, { lane }) => step.hookResolved(payload, lane),
   BtwBegin: (step, payload, { lane }) => step.notice('info', t('Side question: {0}', payload.question), lane),
   BtwEnd: (step, payload, { turn, lane }) => step.sideAnswer(payload, turn, lane),
@@ -1340,9 +1339,9 @@ function confirmation(id: string, turnId: string, command: string): Question {
 }
 /** Why a tool is not offered: one bad tool fails the whole handshake of real agents (wire.md §4). */
 function reasonAgainst(tool: OfferedTool): string | undefined {
-  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) return t('The name has characters that models do not take');
-  if (tool.description.trim() === '') return t('It has no description');
-  return tool.parameters.type === 'object' ? undefined : t('Its parameters are not an object');
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) return 'The name has characters that models do not take';
+  if (tool.description.trim() === '') return 'It has no description';
+  return tool.parameters.type === 'object' ? undefined : 'Its parameters are not an object';
 }
 function renamedTool(name: string): string {
   return `ide_${name}`;
@@ -1362,7 +1361,7 @@ function contextOf(call: WireCall | undefined): { readonly call?: { readonly cal
 }
 function faultOf({ code = 0, message: said }: Failure): Fault {
   const explanation = EXPLANATIONS[code]?.();
-  const message = [explanation, said === explanation ? '' : said].filter(Boolean).join(' ') || t('The agent failed.');
+  const message = [explanation, said === explanation ? '' : said].filter(Boolean).join(' ') || t('The agent reports an error.');
   return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
 }
 function toolReturn(id: string, ok: boolean, text: string) {

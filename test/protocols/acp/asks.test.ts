@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VisibleProgram } from '../../../src/protocols/ports.ts';
 import { fieldProblem } from '../../../src/session/fields.ts';
-import type { Answer } from '../../../src/session/intents.ts';
 import { later, Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
@@ -110,7 +109,7 @@ test('58: a form with every kind of property', async (t) => {
       'The answer to "Name" does not fit what was asked.',
       'The answer to "age" does not fit what was asked.',
       'The answer to "age" does not fit what was asked.',
-      '"code" does not have the form the agent asks for: ^[a-z]+$',
+      'The answer to "code" does not fit what was asked. (^[a-z]+$)',
       'The answer to "sure" does not fit what was asked.',
       'The answer to "size" does not fit what was asked.',
     ],
@@ -134,30 +133,6 @@ test('58: a form with every kind of property', async (t) => {
   await finish();
 });
 
-test('59: stopping the turn cancels a form, dismissing it too; a pattern that never ends binds nobody', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const dismissed = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
-  const open = await driven.until('an ask', (session) => session.asks.length === 1);
-  driven.live.send({ type: 'answer', askId: open.asks[0]?.id ?? '', answer: { kind: 'cancelled' } });
-  assert.deepEqual((await dismissed).result, { action: 'cancel' });
-  const refused = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
-  const [second] = (await driven.until('a form to refuse', (session) => session.asks.length === 1)).asks;
-  assert.ok(second?.kind === 'question' && second.refusal !== undefined);
-  driven.live.send({ type: 'answer', askId: second.id, answer: { kind: 'option', optionId: second.refusal } });
-  assert.deepEqual((await refused).result, { action: 'decline' });
-  const hard = made.agent.ask('elicitation/create', form({ x: { type: 'string', pattern: '^(a+)+$' } }));
-  const { asks } = await driven.until('another ask', (session) => session.asks.length === 1);
-  const answer: Answer = { kind: 'fields', values: { x: [`${'a'.repeat(40)}b`] } };
-  driven.live.send({ type: 'answer', askId: asks[0]?.id ?? '', answer });
-  assert.equal(((await hard).result as { readonly action: string }).action, 'accept');
-  const stopped = made.agent.ask('elicitation/create', form({ x: { type: 'string' } }));
-  await driven.until('a third', (session) => session.asks.length === 1);
-  driven.live.send({ type: 'cancel' });
-  assert.deepEqual((await stopped).result, { action: 'cancel' });
-  await finish('cancelled');
-});
-
 test('60: a user name that looks like a host does not hide where a link leads', async (t) => {
   const made = await scene(t);
   const { driven, finish } = await inTurn(made, { ports: { openLink: async () => true } });
@@ -172,62 +147,7 @@ test('60: a user name that looks like a host does not hide where a link leads', 
   await finish();
 });
 
-test('60: a link is shown whole with its host and warnings, and opened only after consent', async (t) => {
-  const made = await scene(t);
-  const opened: string[] = [];
-  const openLink = async (url: string) => {
-    opened.push(url);
-    return true;
-  };
-  const { driven, finish } = await inTurn(made, { ports: { openLink } });
-  const url = 'http://xn--pple-43d.com/login?x=1';
-  const link = { sessionId: SESSION, mode: 'url', message: 'Sign in there', url, elicitationId: 'e1' };
-  for (const [optionId, action] of [
-    ['decline', 'decline'],
-    ['open', 'accept'],
-  ] as const) {
-    const answered = made.agent.ask('elicitation/create', link);
-    const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-    const [ask] = asks;
-    assert.ok(ask?.kind === 'approval' && ask.detail.type === 'text');
-    assert.match(ask.detail.text, /^Host: xn--pple-43d\.com\n.*https.*\n.*look-alike.*\nhttp:\/\/xn--pple-43d\.com\/login\?x=1$/);
-    assert.deepEqual(opened, []);
-    driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId } });
-    assert.deepEqual((await answered).result, { action });
-  }
-  assert.deepEqual(opened, [url]);
-  const other = await made.agent.ask('elicitation/create', { ...link, url: 'file:///etc/passwd' });
-  assert.equal(other.error?.code, -32602);
-  await finish();
-});
-
-test('links are refused where nothing can open them, and never offered there', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
-  const link = { sessionId: SESSION, mode: 'url', message: 'm', url: 'https://a.example/', elicitationId: 'e1' };
-  assert.equal((await made.agent.ask('elicitation/create', link)).error?.code, -32602);
-  const { params } = await made.agent.got('initialize');
-  assert.deepEqual((params?.clientCapabilities as { readonly elicitation: unknown } | undefined)?.elicitation, { form: {} });
-  await finish();
-});
-
 const wantsAuth = new Refuse(-32000, 'Authentication required');
-
-test('signing in with the agent, then the call that failed is made once more', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in', description: 'In the browser' }] });
-  let signedIn = false;
-  agent.handlers['session/new'] = () => (signedIn ? { sessionId: SESSION } : wantsAuth);
-  agent.handlers.authenticate = ({ methodId }) => {
-    signedIn = methodId === 'oauth';
-    return {};
-  };
-  const driven = start();
-  driven.onAsk((ask) => (ask.kind === 'approval' ? { kind: 'option', optionId: ask.options[0]?.id ?? '' } : undefined));
-  const session = await driven.ready();
-  assert.equal(session.resumeKey, SESSION);
-  assert.deepEqual(session.asks, []);
-});
 
 test('signing in by variables: asked as secrets, kept, and the agent starts again with them', async (t) => {
   const { agent, start } = await scene(t);
@@ -321,26 +241,7 @@ test('a sign-in that takes too long can be stopped: the agent is told by $/cance
   assert.ok(link.state === 'opening' && link.stops, 'a way to stop it is shown');
   driven.live.send({ type: 'cancel' });
   assert.deepEqual((await agent.got('$/cancel_request')).params, { requestId: id });
-  await assert.rejects(driven.ready(), /sign-in was stopped/);
-});
-
-test('a sign-in that fails in the middle of a conversation fails the prompt, and the user can go on', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  agent.handlers.authenticate = () => new Refuse(-32603, 'The browser said no');
-  let prompts = 0;
-  agent.handlers['session/prompt'] = () => {
-    prompts += 1;
-    return prompts === 1 ? wantsAuth : { stopReason: 'end_turn' };
-  };
-  const driven = start();
-  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
-  await driven.ready();
-  const turn = await driven.prompt('hi');
-  assert.equal(turn.status, 'failed');
-  assert.match(turn.error?.message ?? '', /The browser said no/);
-  assert.equal(driven.now().link.state, 'ready');
-  assert.equal((await driven.prompt('again')).status, 'done');
+  await assert.rejects(driven.ready(), /sign-in did not succeed/);
 });
 
 test('signing out is offered where the agent says so; afterwards a prompt leads to signing in again', async (t) => {
@@ -373,7 +274,7 @@ test('signing out is offered where the agent says so; afterwards a prompt leads 
   const other = start();
   const { link: bare } = await other.ready();
   assert.ok(bare.state === 'ready' && !bare.offers.signOut);
-  await assert.rejects(other.live.signOut(), /nothing to sign out of/);
+  await assert.rejects(other.live.signOut(), /cannot do this/);
 });
 
 test('signing out forgets a key that was entered: the agent starts without it, and the next prompt asks for another', async (t) => {
@@ -416,7 +317,7 @@ test('signing out forgets a key that was entered: the agent starts without it, a
   assert.deepEqual([...kept.values()], ['second']);
   assert.deepEqual(
     bodies,
-    Array.from({ length: 2 }, () => `FAKE_STDERR\n\nGet it here: ${link}`),
+    Array.from({ length: 2 }, () => `FAKE_STDERR\n\n${link}`),
   );
   assert.equal((await driven.prompt('three')).status, 'done');
   await driven.live.signOut();

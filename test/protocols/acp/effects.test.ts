@@ -47,19 +47,6 @@ test('41: line and limit at their edges', () => {
   assert.equal(slice('', 1, 5), '');
 });
 
-test('42: a missing file is not found, but empty for the one agent that cannot read the error', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
-  const { error } = await read(made.agent, path.join(made.cwd, 'none.txt'), { line: null, limit: null });
-  assert.deepEqual(error, { code: -32002, message: `Resource not found: ${made.cwd}/none.txt`, data: { uri: `${made.cwd}/none.txt` } });
-  await finish();
-  const gemini = await scene(t);
-  gemini.agent.is({ agentInfo: { name: 'gemini-cli', version: '0.61.0' } });
-  const turn = await inTurn(gemini);
-  assert.deepEqual((await read(gemini.agent, path.join(gemini.cwd, 'none.txt'))).result, { content: '' });
-  await turn.finish();
-});
-
 test('43 and 48: a write is answered after the file holds it, and the call that wrote shows it', async (t) => {
   const made = await scene(t);
   const { agent } = made;
@@ -270,80 +257,6 @@ test('a write that belongs to no call is shown as one of its own, in a turn, bes
   await driven.until('its end', (session) => session.turns.length === 2 && session.turns.every((turn) => turn.status === 'done'));
 });
 
-test('after the stop nothing is written or run, also when the turn is over, until the user says something again', async (t) => {
-  const made = await scene(t);
-  const file = made.file('a.txt', 'old\n');
-  const { agent } = made;
-  const { driven, finish } = await inTurn(made);
-  const refused = async () => {
-    assert.match((await write(agent, file, 'new\n')).error?.message ?? '', /stopped/);
-    const { error } = await agent.ask('terminal/create', { sessionId: SESSION, command: 'echo x > ran.txt' });
-    assert.match(error?.message ?? '', /stopped/);
-  };
-  driven.live.send({ type: 'cancel' });
-  await agent.got('session/cancel');
-  await refused();
-  await finish('cancelled');
-  await refused();
-  assert.equal(readFileSync(file, 'utf8'), 'old\n');
-  assert.equal(existsSync(path.join(made.cwd, 'ran.txt')), false);
-  driven.begin('on');
-  await agent.got('session/prompt', 1);
-  assert.deepEqual((await write(agent, file, 'new\n')).result, {});
-});
-
-test('the stop ends the commands of the turn, though the agent leaves them; one of an earlier turn goes on', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, finish } = await inTurn(made);
-  const server = await command(agent, { command: 'echo up; sleep 1000' });
-  await finish();
-  const turnId = driven.begin('remove it');
-  const { id } = await agent.got('session/prompt', 1);
-  const deaf = await command(agent, { command: "trap 'echo heard; exit 3' TERM; echo on; sleep 1000 & wait" });
-  const other = await command(agent, { command: 'echo on; sleep 1000; true' });
-  await driven.until('all run', (now) => [server, deaf, other].every(({ terminalId }) => findTerminal(now, terminalId)?.tail));
-  driven.live.send({ type: 'cancel' });
-  assert.deepEqual(await deaf.wait(), { exitCode: 3, signal: null });
-  assert.deepEqual(await other.wait(), { exitCode: null, signal: 'SIGTERM' });
-  agent.answer(id, { stopReason: 'cancelled' });
-  await driven.ended(turnId);
-  for (const { terminalId } of [deaf, other]) assert.equal(findTerminal(driven.now(), terminalId)?.exit?.stopped, true);
-  assert.equal(findTerminal(driven.now(), server.terminalId)?.exit, undefined);
-  await server.about('release');
-});
-
-test('a command that no call shows is shown as one of its own, with its output, also after the turn; one that a call shows is not shown twice', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, call, finish } = await inTurn(made);
-  const calls = () => driven.now().turns.flatMap(callsOf);
-  const start = async (line: string) => (await command(agent, { command: line })).terminalId;
-  const seen = await start('echo seen');
-  agent.update({
-    sessionUpdate: 'tool_call',
-    toolCallId: 'c1',
-    title: 'Run',
-    kind: 'execute',
-    content: [{ type: 'terminal', terminalId: seen }],
-  });
-  await call('c1', () => true);
-  const lone = await start('echo lone; exit 3');
-  const shows = (terminalId: string) =>
-    calls().filter((one) => one.output.some((part) => part.kind === 'terminal' && part.terminalId === terminalId));
-  await driven.until('the command', () => shows(lone)[0]?.status === 'failed');
-  assert.deepEqual([shows(lone)[0]?.title, shows(lone)[0]?.kind, shows(lone).length], ['echo lone; exit 3', 'execute', 1]);
-  assert.equal(shows(seen).length, 1);
-  assert.equal(findTerminal(driven.now(), lone)?.tail, 'lone\n');
-  agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c2', title: 'Named late', content: [{ type: 'terminal', terminalId: lone }] });
-  await driven.until('the call of the agent in its place', () => shows(lone)[0]?.title === 'Named late');
-  assert.equal(shows(lone).length, 1, 'the agent names it late: it is not shown twice');
-  await finish();
-  const late = await start('echo late');
-  await driven.until('the late command', () => shows(late)[0]?.status === 'done');
-  assert.equal(driven.now().turns.length, 2);
-});
-
 test('what the editor holds unsaved is saved when the agent writes just that', async (t) => {
   const made = await scene(t);
   const file = made.file('a.txt', 'on disk');
@@ -533,32 +446,6 @@ test('56: a command that cannot be started is a terminal that says so; a whole l
   await finish();
 });
 
-test('a command outside the workspace is asked about with its folder, once a folder; no answer is no leave', async (t) => {
-  const made = await scene(t);
-  const away = outside(t);
-  const { driven, finish } = await inTurn(made);
-  const start = (cwd: string) => made.agent.ask('terminal/create', { sessionId: SESSION, command: 'pwd', cwd });
-  const allowed = start(away);
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  assert.ok(asks[0]?.kind === 'approval');
-  assert.deepEqual(asks[0].detail, { type: 'command', command: 'pwd', cwd: away });
-  assert.deepEqual([asks[0].ours, asks[0].wordless], [true, true], 'it is not the agent that asks');
-  assert.ok(
-    asks[0].options.every((option) => option.effect !== 'allow_once'),
-    'no rule of the user answers it',
-  );
-  driven.live.send({ type: 'answer', askId: asks[0].id, answer: { kind: 'option', optionId: 'allow' } });
-  assert.equal((await allowed).error, undefined);
-  assert.equal((await start(away)).error, undefined, 'the folder is known');
-  assert.deepEqual(driven.now().asks, []);
-  const refused = start('/');
-  await driven.until('an ask', (session) => session.asks.length === 1);
-  driven.live.send({ type: 'cancel' });
-  assert.match((await refused).error?.message ?? '', /did not allow/);
-  assert.equal((await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'pwd', cwd: 'src' })).error?.code, -32602);
-  await finish('cancelled');
-});
-
 test('a file whose change was rejected is asked about when the agent writes it by another way, and stays when that is rejected too', async (t) => {
   const made = await scene(t);
   const file = made.file('main.ts', 'a\n');
@@ -639,72 +526,5 @@ test('a command that names a file whose change was rejected is asked about first
   answer = 'allow';
   for (const _ of ['asked', 'known']) assert.equal((await create({ command: 'wc main.ts' })).error, undefined);
   assert.equal(asked.length, before + 2);
-  await finish();
-});
-
-test('files and terminals are for the session that was opened, and for no name nobody knows', async (t) => {
-  const made = await scene(t);
-  const file = made.file('a.ts', 'a\n');
-  const { finish } = await inTurn(made);
-  for (const sessionId of ['other', '__proto__']) {
-    for (const [method, params] of [
-      ['fs/read_text_file', { path: file }],
-      ['fs/write_text_file', { path: file, content: 'evil' }],
-      ['terminal/create', { command: 'true' }],
-    ] as const) {
-      const { error } = await made.agent.ask(method, { sessionId, ...params });
-      assert.deepEqual([error?.code, error?.message], [-32602, `There is no session ${sessionId}`]);
-    }
-  }
-  assert.equal(readFileSync(file, 'utf8'), 'a\n');
-  await finish();
-});
-
-test('a call whose command the user has ended is not done, though the agent says so; one that had finished is', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const { driven, call, turnId } = await inTurn(made);
-  const quick = await command(agent, { command: 'echo on' });
-  const slow = await command(agent, { command: 'echo on; sleep 1000; true' });
-  for (const [toolCallId, { terminalId }] of [['quick', quick] as const, ['slow', slow] as const])
-    agent.update({ sessionUpdate: 'tool_call', toolCallId, title: 'Run', kind: 'execute', content: [{ type: 'terminal', terminalId }] });
-  assert.deepEqual(await quick.wait(), { exitCode: 0, signal: null });
-  await driven.until('it runs', (now) => Boolean(findTerminal(now, slow.terminalId)?.tail));
-  driven.live.send({ type: 'cancel' });
-  assert.deepEqual(await slow.wait(), { exitCode: null, signal: 'SIGTERM' });
-  const content = [{ type: 'content', content: { type: 'text', text: 'on' } }];
-  for (const toolCallId of ['quick', 'slow']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', content });
-  assert.equal((await call('quick', (one) => one.status !== 'pending')).status, 'done');
-  assert.equal((await call('slow', (one) => one.status !== 'pending')).status, 'cancelled');
-  agent.answer((await agent.got('session/prompt')).id, { stopReason: 'cancelled' });
-  await driven.ended(turnId);
-});
-
-test('a command that was rejected is asked about when the agent runs it in a terminal, in a shell too', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const asked: string[] = [];
-  driven.onAsk((ask) => {
-    asked.push(ask.title);
-    return { kind: 'option', optionId: asked.length === 1 ? 'n' : 'reject' };
-  });
-  const options = [
-    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
-    { optionId: 'n', name: 'No', kind: 'reject_once' },
-  ];
-  const toolCall = { toolCallId: 'c1', title: 'Run', kind: 'execute', rawInput: { command: 'touch evil' } };
-  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
-  for (const more of [
-    { command: 'touch evil' },
-    { command: 'touch', args: ['evil'] },
-    { command: 'sh', args: ['-c', 'cd . && touch evil'] },
-  ]) {
-    const { error } = await made.agent.ask('terminal/create', { sessionId: SESSION, ...more });
-    assert.match(error?.message ?? '', /has rejected this command/);
-  }
-  assert.equal(asked.length, 4);
-  assert.ok(!existsSync(path.join(made.cwd, 'evil')));
-  const fine = await made.agent.ask('terminal/create', { sessionId: SESSION, command: 'echo', args: ['touch evildoer'] });
-  assert.equal(fine.error, undefined);
   await finish();
 });

@@ -66,20 +66,3 @@ test('a setting the agent never takes goes back to what stands, and that is said
   const now = await driven.until('words', (session) => session.notices.some((one) => /did not answer within 30 s/.test(one.text)));
   assert.equal(now.mode?.current, 'ask');
 });
-
-test('a conversation that is not loaded for long: that is said, with a way to restart', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  agent.is({ agentCapabilities: { loadSession: true } });
-  agent.handlers['session/load'] = () => later;
-  const { driven, id } = await passes(t, async () => {
-    const started = made.start({ resume: { key: 'old', history: true } });
-    return { driven: started, id: (await agent.got('session/load')).id };
-  });
-  const { link } = await driven.until('words', (session) => session.link.state === 'opening' && session.link.note !== undefined);
-  assert.ok(link.state === 'opening');
-  assert.match(link.note ?? '', /has not answered for 30 s/);
-  assert.deepEqual(link.next, ['restart', 'showLog']);
-  agent.answer(id, {});
-  await driven.ready();
-});
