@@ -166,11 +166,17 @@ function compareMiddle(before: readonly string[], after: readonly string[], dept
   if (anchors.length === 0) return compareByEdits(before, after);
   const result: Segment[] = [];
   let [beforeAt, afterAt] = [0, 0];
+  /** Where the lines begin that were the same up to here. */
+  let sameFrom = 0;
   for (const [inBefore, inAfter] of [...anchors, [before.length, after.length] as const]) {
-    result.push(...compareRegion(before.slice(beforeAt, inBefore), after.slice(afterAt, inAfter), depth + 1));
-    result.push({ kind: 'same', lines: before.slice(inBefore, inBefore + 1) });
+    if (beforeAt < inBefore || afterAt < inAfter) {
+      result.push({ kind: 'same', lines: before.slice(sameFrom, beforeAt) });
+      result.push(...compareRegion(before.slice(beforeAt, inBefore), after.slice(afterAt, inAfter), depth + 1));
+      sameFrom = inBefore;
+    }
     [beforeAt, afterAt] = [inBefore + 1, inAfter + 1];
   }
+  result.push({ kind: 'same', lines: before.slice(sameFrom) });
   return result;
 }
 

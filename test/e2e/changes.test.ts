@@ -3,12 +3,12 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeAgent } from '../fakes/acp.ts';
-import { suite } from './suite.ts';
+import { type Scene, suite } from './suite.ts';
 import { untilFile } from './until.ts';
 
 let agent: FakeAgent;
 /** What the agent does in the next turn: it writes straight to the disk and tells nothing of it. */
-let act: (folder: string) => void = () => {};
+let act: (folder: string) => void | Promise<void> = () => {};
 let root = '';
 
 const inWindow = suite({
@@ -16,8 +16,8 @@ const inWindow = suite({
   prepare: async (folder) => {
     root = folder;
     agent = await FakeAgent.start();
-    agent.handlers['session/prompt'] = () => {
-      act(root);
+    agent.handlers['session/prompt'] = async () => {
+      await act(root);
       agent.text('Done.');
       return { stopReason: 'end_turn' };
     };
@@ -48,6 +48,7 @@ test(
       writeFileSync(inFolder('USAGE.md'), 'How to use it\n');
     };
     await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
     await chat.exchange('go');
     const rows = page.locator('.pane', { hasText: 'Changes to Review' }).locator('.monaco-list-row');
     await rows.filter({ hasText: 'USAGE.md' }).waitFor();
@@ -70,7 +71,7 @@ test(
     await lens('Keep').click();
     await rows.filter({ hasText: 'main.ts' }).waitFor({ state: 'hidden' });
     await window.command('Parley: Undo All Changes');
-    await page.getByRole('button', { name: 'Undo All' }).click();
+    await page.getByRole('button', { name: 'Undo all' }).last().click();
     await rows.first().waitFor({ state: 'hidden' });
     assert.deepEqual([read('README.md'), existsSync(inFolder('USAGE.md'))], [other, false]);
   }),
@@ -92,5 +93,35 @@ test(
     assert.equal(read('src/main.ts'), before);
     await window.command('Parley: Undo Restore of Files');
     await untilFile(inFolder('src/main.ts'), /^all gone/);
+  }),
+);
+
+const rowsIn = (window: Scene['window']) => window.page.locator('.pane', { hasText: 'Changes to Review' }).locator('.monaco-list-row');
+const chatRow = (window: Scene['window'], name: string) => window.chat.lastTurn.locator('.changes li', { hasText: name });
+
+test(
+  'a command that deletes a file and rewrites ten: all are in the turn’s list, and all are restored from there',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const names = Array.from({ length: 10 }, (_, at) => `notes-${at}.txt`);
+    for (const name of names) writeFileSync(inFolder(name), 'one\ntwo\n');
+    writeFileSync(inFolder('gone.txt'), 'still needed\n');
+    act = () => {
+      agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'sh tidy.sh', kind: 'execute', status: 'in_progress' });
+      for (const name of names) writeFileSync(inFolder(name), 'one\nTWO\n');
+      rmSync(inFolder('gone.txt'));
+      agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
+    };
+    await window.command('View: Close All Editors');
+    await chat.exchange('tidy up');
+    await chat.lastTurn.getByText('11 files changed').waitFor();
+    await chat.lastTurn.getByText('By sh tidy.sh').waitFor();
+    await window.pictures('changes-command', ['dark', 'light']);
+    await chat.lastTurn.getByRole('button', { name: 'Undo all' }).click();
+    await chatRow(window, 'gone.txt').getByText('Undone').waitFor();
+    await window.pictures('changes-command-undone', ['dark', 'light']);
+    assert.equal(read('gone.txt'), 'still needed\n');
+    for (const name of names) assert.equal(read(name), 'one\ntwo\n', name);
+    await rowsIn(window).filter({ hasText: 'gone.txt' }).waitFor({ state: 'hidden' });
   }),
 );

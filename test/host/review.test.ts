@@ -319,14 +319,14 @@ describe('review of changes', () => {
 
   it('revert is refused where the user has changed the same place, and the file stays', async () => {
     done([{ path: file, before: 'zwei', after: 'TWO', excerpt: { beforeLine: 2, afterLine: 2 } }]);
-    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /not reverted/);
+    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /changed in the meantime/);
     assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\n');
   });
 
   it('reverting a made file deletes it, but not what the user added to it', async () => {
     done([{ path: file, before: null, after: 'one\ntwo\nthree\n' }]);
     writeFileSync(file, 'one\ntwo\nthree\nmine\n');
-    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /not reverted/);
+    await assert.rejects(settleTurnFile(session(), 't', file, 'undo'), /changed in the meantime/);
     writeFileSync(file, 'one\ntwo\nthree\n');
     await settleTurnFile(session(), 't', file, 'undo');
     assert.throws(() => readFileSync(file), /ENOENT/);

@@ -226,10 +226,10 @@ test('files found on the disk stand in place of what calls told, each with its o
   await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
   const text = stage.text('.changes');
   assert.match(text, /4 files changed/);
-  assert.match(text, /src\/server\.ts \+2 −1 changed on disk/);
-  assert.match(text, /old\.md deleted \+0 −9 changed on disk Kept/);
-  assert.match(text, /big\.bin changed on disk too large to undo/);
-  assert.match(text, /made\.md changed on disk Undone/);
+  assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
+  assert.match(text, /old\.md deleted \+0 −9 Kept/);
+  assert.match(text, /big\.bin too large to undo/);
+  assert.match(text, /made\.md Undone/);
   assert.match(text, /3000 files changed at once.*Not watched: node_modules/);
   assert.doesNotMatch(text, /docs\/port/);
   await stage.press('Keep: src/server.ts');

@@ -10,8 +10,8 @@ import { visible } from '../visible.ts';
 import { counts, lineCounts } from './diffCard.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 
-/** Characters of a call's title that stand beside a file. */
-const LONGEST_CALL = 40;
+/** Characters of a call's title that stand above its files. */
+const LONGEST_CALL = 60;
 
 /** The files a turn changed, whoever wrote them, each with Keep and Undo until it is decided. */
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
@@ -20,9 +20,12 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
   if (files.length === 0 && !turn.unlisted) return nothing;
   return html`<div class="changes" role="group" aria-label=${t('Changes')}>
     ${files.length === 0 ? nothing : headView(view, turn, files)}
-    <ul>
-      ${files.slice(0, shownCount(view, `${turn.id}:changes`)).map((file) => fileRow(view, turn, file))}
-    </ul>
+    ${byOrigin(view, turn, files.slice(0, shownCount(view, `${turn.id}:changes`))).map(
+      ([origin, group]) => html`${origin === '' ? nothing : html`<p class="faint">${origin}</p>`}
+        <ul>
+          ${group.map((file) => fileRow(view, turn, file))}
+        </ul>`,
+    )}
     ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))} ${unlistedView(turn)}
   </div>`;
 }
@@ -44,9 +47,9 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
   return html`<li>
     <button class="path-button" type="button" title=${visibleText(path)} @click=${open}><bdi>${visible(shown)}</bdi></button>
-    ${markView(file)} ${countsView(view, turn, file)} ${originView(view, turn, file)}
-    ${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
-    ${decisionView(view, turn, file, visibleText(shown))}
+    ${markView(file)} ${countsView(view, turn, file)}
+    <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
+    ${decisionView(view, turn, file, visibleText(shown))}</span>
   </li>`;
 }
 
@@ -61,14 +64,22 @@ function countsView(view: View, turn: Turn, { path, review, added, removed }: Tu
   return review === 'reported' ? counts(reportedDiffs(view, turn, path)) : nothing;
 }
 
-/** What made the change, where the calls of the turn do not say it themselves. */
-function originView(view: View, turn: Turn, { path, review, callId }: TurnFile): TemplateResult | typeof nothing {
-  if (review === 'reported') return nothing;
-  if (callId === undefined) return html`<span class="faint">${t('changed on disk')}</span>`;
+/** Files by what made their changes, where the calls of the turn do not say it themselves. */
+function byOrigin(view: View, turn: Turn, files: readonly TurnFile[]): readonly (readonly [string, readonly TurnFile[]])[] {
+  const groups = new Map<string, TurnFile[]>([['', []]]);
+  for (const file of files) {
+    const origin = originOf(view, turn, file);
+    groups.set(origin, [...(groups.get(origin) ?? []), file]);
+  }
+  return [...groups].filter(([, group]) => group.length > 0);
+}
+
+function originOf(view: View, turn: Turn, { path, review, callId }: TurnFile): string {
+  if (review === 'reported') return '';
+  if (callId === undefined) return t('Changed on disk');
   const call = callsOf(turn).find((one) => one.id === callId);
-  if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return nothing;
-  const title = visibleText(callTitle(call, view.session.cwd));
-  return html`<span class="faint" title=${title}>${t('by {0}', shortened(title, LONGEST_CALL))}</span>`;
+  if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
+  return t('By {0}', shortened(visibleText(callTitle(call, view.session.cwd)), LONGEST_CALL));
 }
 
 function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): TemplateResult {

@@ -73,7 +73,7 @@ export class Changes implements Disposable {
     const set = this.#sets.of(this.#host.active);
     if (!set) return;
     if (how === 'undo') {
-      const undo = vscode.l10n.t('Undo All');
+      const undo = vscode.l10n.t('Undo all');
       const text = vscode.l10n.t('Undo all changes in {0} file(s)? What you wrote in them stays.', set.files.length);
       if ((await vscode.window.showWarningMessage(text, { modal: true }, undo)) !== undo) return;
     }
@@ -115,7 +115,7 @@ export class Changes implements Disposable {
       value: turn.id,
     }));
     const title = vscode.l10n.t('Restore Files to Before a Prompt');
-    const chosen = await this.#inputs.pick(choices, { title, placeholder: vscode.l10n.t('Before which prompt?') });
+    const chosen = await this.#inputs.pick(choices, { title, placeholder: title });
     if (chosen !== undefined) await this.#restoreTo(set, chosen);
   }
 
@@ -132,7 +132,7 @@ export class Changes implements Disposable {
     const signs = { rewrite: 'M', create: 'A', delete: 'D', unknown: '?' } as const;
     const lines = preview.files.slice(0, 20).map(({ name, how }) => `${signs[how]}  ${name}`);
     const more = preview.files.length - lines.length;
-    if (more > 0) lines.push(vscode.l10n.t('and {0} more', more));
+    if (more > 0) lines.push(`… +${more}`);
     const restore = vscode.l10n.t('Restore Files');
     const text = vscode.l10n.t('Restore {0} file(s) to before this prompt? You can undo this.', preview.files.length);
     if ((await vscode.window.showWarningMessage(text, { modal: true, detail: lines.join('\n') }, restore)) !== restore) return;
@@ -169,7 +169,7 @@ export class Changes implements Disposable {
     const set = this.#sets.of(active);
     const count = set?.files.length ?? 0;
     this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now);
-    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t('{0} file(s) to review', count) };
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t('to review') };
     this.#view.message = this.#warning(set);
     this.#view.description = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);

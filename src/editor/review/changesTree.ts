@@ -46,7 +46,7 @@ export function isRow(value: unknown): value is Row {
 
 export function promptLabel(session: Session, turnId: TurnId): string {
   const turn = session.turns.find((one) => one.id === turnId);
-  return (turn && titleOf({ ...session, title: '', turns: [turn] })) || vscode.l10n.t('Prompt');
+  return (turn && titleOf({ ...session, title: '', turns: [turn] })) || '…';
 }
 
 function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
@@ -78,7 +78,7 @@ function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
 }
 
 function fileItem({ file, counts, turnId }: FileRow): vscode.TreeItem {
-  const kinds = { created: vscode.l10n.t('created'), deleted: vscode.l10n.t('deleted'), changed: '' };
+  const kinds = { created: vscode.l10n.t('new'), deleted: vscode.l10n.t('deleted'), changed: '' };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
   item.id = `${turnId ?? ''} ${file.path}`;
   const folder = path.posix.dirname(file.name);

@@ -81,7 +81,8 @@ export class FileHunks implements Disposable {
     const reviewed = this.#shown.get(document.uri.toString());
     if (!reviewed) return;
     // An arrow of the editor's own diff takes a hunk back like Undo does, and leaves the file unsaved.
-    if (document.isDirty && isUndoneHunk(reviewed, plain(document.getText()))) void document.save();
+    const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
+    if (byHand && isUndoneHunk(reviewed, plain(document.getText()))) void document.save();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.update(), TYPING_RESTS);
   }

@@ -29,20 +29,11 @@ async function revertReported(session: Session, turnId: TurnId, wanted: string):
   const turn = session.turns.find((one) => one.id === turnId);
   const changed = turn && mergedFiles(session, changedFiles(turn)).find((one) => one.path === wanted);
   const name = vscode.workspace.asRelativePath(wanted);
-  if (!changed) throw new Error(vscode.l10n.t('This turn has not changed {0}.', name));
-  if (isUnplaced(changed.diffs)) {
-    throw new Error(
-      vscode.l10n.t('{0} was not reverted: the agent told of the change by an excerpt that has no certain place in the file.', name),
-    );
-  }
-  const located = doneSides(changed.diffs, await presentText(wanted));
-  if (!located.ok) {
-    throw new Error(
-      vscode.l10n.t('{0} was not reverted: it has been changed in the same place since. Open the diff to take back parts by hand.', name),
-    );
-  }
+  if (!changed) throw new Error(vscode.l10n.t('{0} has no changes to review.', name));
+  const located = isUnplaced(changed.diffs) ? undefined : doneSides(changed.diffs, await presentText(wanted));
+  if (!located?.ok) throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', name));
   const { before } = located.sides;
   if (before !== null) return editorFiles.write(wanted, before);
-  if (openDocument(wanted)?.isDirty) throw new Error(vscode.l10n.t('{0} was not deleted: it has unsaved changes.', name));
+  if (openDocument(wanted)?.isDirty) throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', name));
   await rm(wanted);
 }

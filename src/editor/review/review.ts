@@ -5,7 +5,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { doneSides, excerptSides, isUnplaced, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
+import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { type ChangedFile, changedFiles, findAsk, turnFiles } from '../../session/select.ts';
@@ -122,7 +122,7 @@ export class Review implements Disposable {
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
       : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
-    const title = titleOf(wanted, located.ok ? proposalNote(sides) : excerptNote(diffs), ask);
+    const title = titleOf(wanted, located.ok ? vscode.l10n.t('proposed') : vscode.l10n.t('excerpt'), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, named: diffs[0]?.path ?? wanted, editable, proposed: sides };
     this.#remember({ subject, left, right });
     const at = known ? undefined : firstChange(sides);
@@ -142,10 +142,10 @@ export class Review implements Disposable {
     const [first] = opened;
     if (wanted.length === 1 && wanted[0] && !first)
       return void (await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(wanted[0].path)));
-    if (!first) return void vscode.window.showInformationMessage(vscode.l10n.t('This turn has changed no files.'));
+    if (!first) return;
     if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), { preview: true });
     const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
-    await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes of the turn'), resources);
+    await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
 
   /** The text of an editable proposal after the user has changed it; undefined when it is as it was proposed. */
@@ -203,7 +203,7 @@ export class Review implements Disposable {
       : this.#documents.put(`${key}/after`, name, sides.after ?? '');
     const subject: Subject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
-    const note = located.ok ? vscode.l10n.t('changed') : excerptNote(diffs, vscode.l10n.t('excerpt; the file has changed since'));
+    const note = located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt');
     return { subject, left, right, note };
   }
 
@@ -249,7 +249,7 @@ export class Review implements Disposable {
   /** Keys may go astray: the user is told that the proposal is not the agent's any more, and takes that back with one press. */
   async #tellOfChange({ subject, right }: Shown): Promise<void> {
     if (subject.kind !== 'ask') return;
-    const back = vscode.l10n.t('Put It Back');
+    const back = vscode.l10n.t('Put back');
     const text =
       subject.editable === 'carried'
         ? vscode.l10n.t('You have changed what the agent proposes: allowing it writes your text.')
@@ -435,15 +435,6 @@ export function mergedFiles(session: Session, files: readonly ChangedFile[]): re
 /** Pieces of a file are no file of its language: checked as one, they would be full of errors. */
 function excerptName(file: string): string {
   return `${file}.txt`;
-}
-
-function proposalNote({ before, after }: Sides): string {
-  if (before === null) return vscode.l10n.t('proposed new file');
-  return after === null ? vscode.l10n.t('proposed deletion') : vscode.l10n.t('proposed');
-}
-
-function excerptNote(diffs: readonly Diff[], otherwise = vscode.l10n.t('excerpt')): string {
-  return isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : otherwise;
 }
 
 function titleOf(file: string, note: string, ask?: Approval): string {

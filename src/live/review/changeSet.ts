@@ -22,7 +22,7 @@ import {
 } from '../../session/segments.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
-import { putFile } from './putFile.ts';
+import { checkPlace, putFile } from './putFile.ts';
 import { emptyScan, type FileState, isKept, type Scan, type ScanLimits, scanFolder, stateOf, usualLimits } from './scan.ts';
 import {
   type Content,
@@ -81,6 +81,7 @@ export interface ReviewDeps {
 
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
+const WRITES_AT_ONCE = 8;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
 
@@ -614,9 +615,15 @@ export class ChangeSet {
     for (const { name, target } of targets) {
       if (this.#deps.effects.hasUnsaved(path.join(this.#root, name)))
         throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
+      await checkPlace(this.#root, name);
       contents.push({ name, bytes: await this.#bytesOf(target, name) });
     }
-    for (const { name, bytes } of contents) await this.#put(name, bytes);
+    const queue = contents.values();
+    const work = async () => {
+      for (const { name, bytes } of queue) await this.#put(name, bytes);
+    };
+    const done = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
+    for (const one of done) if (one.status === 'rejected') throw one.reason;
   }
 
   async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
