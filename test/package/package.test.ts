@@ -15,7 +15,7 @@ const allowed = [
   /^l10n\/bundle\.l10n(\.zh-cn)?\.json$/,
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
-  /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
+  /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|parley|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
   /^dist\/webview\/((main|inspector)\.(js|css)|(highlight|math|mermaid)\.js)$/,
 ];
 const text = (name: string): string => strFromU8(files.get(name) ?? new Uint8Array());
@@ -57,10 +57,10 @@ test('the bundles keep to their weights', (t) => {
   const view = weight('dist/webview/main.js') + weight('dist/webview/main.css');
   const sum = [...files.values()].reduce((bytes, file) => bytes + file.length, 0) / 1000;
   t.diagnostic(`at activation ${loaded.toFixed(0)} kB, view ${view.toFixed(0)} kB, unpacked ${sum.toFixed(0)} kB`);
-  assert.ok(loaded <= 300, `what is loaded at activation weighs ${loaded} kB`);
+  assert.ok(loaded <= 375, `what is loaded at activation weighs ${loaded} kB`);
   assert.ok(view <= 500, `the view weighs ${view} kB`);
   // Of these 2,900 draw diagrams, and are loaded when the first one comes.
-  assert.ok(sum <= 9000, `the whole package weighs ${sum} kB`);
+  assert.ok(sum <= 10_500, `the whole package weighs ${sum} kB`);
 });
 
 test('the bundles need nothing that is not in the package', () => {
