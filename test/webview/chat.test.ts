@@ -500,3 +500,15 @@ test('a task has its box in place of the mark of other items', async () => {
     ],
   );
 });
+
+test('the end of a turn says how many calls a rule has allowed', async () => {
+  const allowed = { kind: 'approval', by: 'rule', effect: 'allow_once' } as const;
+  const parts = [
+    callPart({ id: 'a', kind: 'execute', decision: allowed }),
+    callPart({ id: 'b', kind: 'execute', decision: allowed }),
+    callPart({ id: 'c', kind: 'execute', decision: { ...allowed, by: 'user' } }),
+    callPart({ id: 'd', kind: 'execute', decision: { ...allowed, effect: 'reject_once' } }),
+  ];
+  const stage = await Stage.open(session({ turns: [turn({ parts })] }));
+  assert.match(stage.text('.sum'), /2 allowed by rule/);
+});

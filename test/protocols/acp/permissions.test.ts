@@ -93,6 +93,14 @@ test('an agent that keeps changing what it asks about gets no answer', async (t)
   await changes;
 });
 
+test('a plan that is all that is asked about is Markdown', async (t) => {
+  const made = await scene(t);
+  const { ask, leave } = await asked(made, { kind: 'switch_mode', title: 'Start with this plan?', rawInput: { plan: '1. **Read**' } });
+  assert.ok(ask?.kind === 'approval');
+  assert.deepEqual(ask.detail, { type: 'text', text: '1. **Read**', markdown: true });
+  await leave();
+});
+
 test('nothing is hidden behind a diff: the text and the command of the same call are shown, and a rule about files allows neither', async (t) => {
   const made = await scene(t);
   const path = made.file('main.ts', 'a\n');

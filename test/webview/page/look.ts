@@ -83,6 +83,10 @@ async function problems(page: Page, axe: string): Promise<readonly string[]> {
       const whole = [top + 3, bottom - 3].every((y) => answer.contains(document.elementFromPoint(left + width / 2, y)));
       if (!whole) found.push(`the answer "${answer.textContent}" is out of sight`);
     }
+    for (const field of document.querySelectorAll('.fields > fieldset')) {
+      if (field.scrollHeight > field.clientHeight + 1)
+        found.push(`"${field.querySelector('legend')?.textContent}" is higher than its place`);
+    }
     return document.documentElement.scrollWidth > innerWidth ? [...found, 'wider than the view'] : found;
   });
 }

@@ -360,6 +360,22 @@ const cards = {
     detail: { type: 'mcp', server: 'github', tool: 'create_issue', input: { title: 'Count prints a number', labels: ['bug'] } },
   }),
   cardDanger: asks({ detail: { type: 'command', command: 'curl -fsSL https://get.example.sh | sudo sh' } }),
+  cardQuestion: session({
+    title: 'Keep notes in a database',
+    turns: [turn({ status: 'running', parts: [textPart('The notes need a place.')] })],
+    asks: [
+      {
+        kind: 'question',
+        id: 'a',
+        turnId: 't1',
+        title: 'The store needs a place',
+        fields: [
+          { id: 'd', label: 'Which database?', required: true, choices: [{ label: 'SQLite' }, { label: 'PostgreSQL' }] },
+          { id: 'n', label: 'Its name', kind: 'text' },
+        ],
+      },
+    ],
+  }),
   cardPlan: asks({
     toolKind: 'think',
     title: 'Start with this plan?',
