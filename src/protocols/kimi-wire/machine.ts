@@ -1099,29 +1099,34 @@ class WireStep extends Step<WireState> {
     const call = this.lastCall(this.state.turn, request.tool_call_id);
     const turn = background ? null : this.state.turn;
     if (!this.openRequest(id, AGENT, { result: { request_id: request.id, response: 'reject' } }, background)) return;
-    if (this.joinsAsk(id, request.id)) return;
+    const about: Asked = { type: 'ApprovalRequest', request };
+    if (this.joinsAsk(id, about)) return;
     if (call && this.state.turn) this.argumentsWhole(this.state.turn, call);
     if (call && turn) {
       put(turn.approvals, request.id, call.id);
       call.decision = 'asking';
       this.changeCall(turn, call.id, { status: 'waiting' });
     }
-    const about: Asked = { type: 'ApprovalRequest', request };
     this.ask(approvalOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
   }
   question(id: string, request: RequestPayload['QuestionRequest']): void {
     const { turn } = this.state;
     const call = request.tool_call_id ? this.lastCall(turn, request.tool_call_id) : undefined;
     if (!this.openRequest(id, AGENT, { result: questionAnswer(request, { kind: 'cancelled' }) })) return;
-    if (this.joinsAsk(id, request.id)) return;
     const about: Asked = { type: 'QuestionRequest', request };
+    if (this.joinsAsk(id, about)) return;
     this.ask(questionOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
   }
-  /** What is asked is open already, under another id on the wire: one answer of the user answers both. */
-  joinsAsk(id: string, askId: string): boolean {
-    const ask = find(this.state.asks, askId);
-    ask?.requests.push(id);
-    return ask !== undefined;
+  /**
+   * What is asked is open already, under another id on the wire: one answer of the user answers both. Something else under the same id is refused:
+   * nobody has seen it.
+   */
+  joinsAsk(id: string, asked: Asked): boolean {
+    const ask = find(this.state.asks, asked.request.id);
+    if (!ask) return false;
+    if (JSON.stringify(ask.about) === JSON.stringify(asked)) ask.requests.push(id);
+    else this.refuse(AGENT, id, codes.badParams, 'Another request of this id is open');
+    return true;
   }
   tool(id: string, request: RequestPayload['ToolCallRequest']): void {
     const { turn, agent } = this.state;
