@@ -168,14 +168,15 @@ export class AgentLink implements Link {
   async #startProgram(): Promise<string> {
     const program = this.#program;
     if (!program) throw new Error('There is no program to start.');
-    const address = await program.start();
+    await program.start();
+    // Before its address is waited for: why it ended says more than that there is none.
     void program.ended.then(({ reason, stderr, next }) => {
       if (this.#stage.is === 'closed') return;
       this.#stage = { is: 'closed' };
       this.#life.dispose();
       this.#events.closed({ reason, stderr, data: { next } });
     });
-    return address;
+    return program.address;
   }
 
   /** What the user should know of the agent, one notice each. */

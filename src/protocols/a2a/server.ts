@@ -119,8 +119,7 @@ export class AgentProgram {
     return this.tail.includes(TOKEN_VARIABLE) ? { authorization: `Bearer ${this.#token}` } : {};
   }
 
-  /** Gives its address; rejects with a sentence for a user. */
-  async start(): Promise<string> {
+  async start(): Promise<void> {
     const tools = await offerEditorTools(this.#scene);
     if (this.#isOver) tools?.dispose();
     if (this.#isOver) throw new Error('left');
@@ -128,7 +127,11 @@ export class AgentProgram {
     const env = { ...(tools ? { [VARIABLE]: tools.address } : {}), [TOKEN_VARIABLE]: this.#token, ...this.#launch.env };
     this.#starting = startServer({ ...this.#launch, env }, this.#scene.log, this.#scene.name);
     this.#server = await this.#starting;
-    return this.#server.address;
+  }
+
+  /** Once it was started. Rejects with a sentence for a user when it ends before it says its address. */
+  get address(): Promise<string> {
+    return this.#server?.address ?? Promise.reject(new Error('It was not started.'));
   }
 
   /** Why it ended, and what the user can do. */

@@ -155,7 +155,7 @@ test("Gemini CLI's A2A server without a key: the user is told what it needs", as
   const { GEMINI_API_KEY: _, ...env } = peer.launch.env;
   const agent = drive({ protocol: a2a, launch: { ...peer.launch, env: { ...env, GEMINI_API_KEY: undefined } } });
   try {
-    await assert.rejects(agent.ready(), /it needs GEMINI_API_KEY/);
+    await assert.rejects(agent.ready(), /needs GEMINI_API_KEY/);
   } finally {
     await agent.stop();
     await peer.remove();

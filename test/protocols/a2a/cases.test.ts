@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
 import { QUIRKS } from '../../../src/protocols/a2a/quirks.ts';
-import { type A2aState, type Agent, newA2a, TIMING } from '../../../src/protocols/a2a/state.ts';
+import { type A2aState, type Agent, newA2a, TIMING, type Timing } from '../../../src/protocols/a2a/state.ts';
 import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import { URI } from '../../fakes/a2a.ts';
 
 /*
- * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…]}.
+ * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…],"timing":{…}}.
  *
  * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
  * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N · held N "why" · answered N · opened N · ended N ·
- * broke N "why" · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
+ * broke N "why" · failed N {…} (another end) · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
  */
 
-type Setup = { readonly peer?: object; readonly past?: []; readonly resume?: string } & Partial<Agent>;
+type Setup = { readonly peer?: object; readonly past?: []; readonly resume?: string; readonly timing?: Partial<Timing> } & Partial<Agent>;
 
 const message = (N: string, method: string, params: unknown): Input => ({ on: 'message', link: `stream ${N}`, method, params });
 const update = (state: string, more: object, final = false) => ({
@@ -45,7 +45,7 @@ testTranscripts<A2aState>({
   machine: a2aMachine,
   link: 'agent',
   start: (given) => {
-    const { peer, past = [], resume = '', ...more } = given as Setup;
+    const { peer, past = [], resume = '', timing = {}, ...more } = given as Setup;
     const agent: Agent = {
       peer: {
         ...{ name: 'Agent', endpoint: 'http://agent/', wire: '0.3', streaming: true, push: false, extension: URI, commandContext: false },
@@ -55,7 +55,7 @@ testTranscripts<A2aState>({
       ...{ commands: null, notices: [], push: false, harmless: [], folder: null },
       ...more,
     };
-    const state = newA2a('i', { cwd: '/w', resumeKey: resume, starts: false, timing: TIMING }, past);
+    const state = newA2a('i', { cwd: '/w', resumeKey: resume, starts: false, timing: { ...TIMING, ...timing } }, past);
     return { state, inputs: ['start', { on: 'reply', call: 'connect', result: agent }] };
   },
   inputs: {
@@ -73,6 +73,7 @@ testTranscripts<A2aState>({
     bodyOf: (N, value) => message(N, 'answer', value),
     ended: (_, N) => ({ on: 'closed', link: `stream ${String(N)}`, why: { reason: '' } }),
     broke: (N, value) => ({ on: 'closed', link: `stream ${N}`, why: { reason: String(value), failure: 'cut' } }),
+    failed: (N, value) => ({ on: 'closed', link: `stream ${N}`, why: value as never }),
     refusedBy: (N, value) => {
       const { code, message: reason } = value as { readonly code: number; readonly message: string };
       return { on: 'closed', link: `stream ${N}`, why: { reason, failure: 'rpc', code } };
