@@ -433,6 +433,28 @@ test('a proposed edit is revised, any other ask is not', async () => {
   assert.ok(now().asks.every((ask) => !('revised' in ask)));
 });
 
+test('corrections go to the agent with the next prompt, once, and never with a command', async () => {
+  const { live, script, now } = await opened();
+  script.last().ready();
+  script.last().scene.emit({ type: 'commands.set', commands: [{ name: 'plan', description: '', aliases: [] }] });
+  live.publish({ type: 'corrections.set', texts: ['first', 'second'] });
+  const sent = () =>
+    script
+      .last()
+      .prompts()
+      .map((intent) => (intent.type === 'prompt' ? intent.content : intent.type));
+  const turn = (turnId: string, words: string) => {
+    live.send({ type: 'prompt', turnId, content: text(words) });
+    script.last().scene.emit({ type: 'turn.started', turnId, at: 1, prompt: text(words) });
+    script.last().scene.emit({ type: 'turn.ended', turnId, at: 2, status: 'done' });
+  };
+  turn('t1', '/plan');
+  turn('t2', 'go on');
+  turn('t3', 'and on');
+  assert.deepEqual(sent(), ['command', [...text('go on'), { type: 'text', text: 'first\n\nsecond' }], text('and on')]);
+  assert.equal(now().corrections, undefined);
+});
+
 test('a change nobody reported is counted when the disk shows it, and only then', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'parley-untold-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
