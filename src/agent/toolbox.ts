@@ -1,13 +1,31 @@
 import type { Background } from './background.ts';
 import type { Frontend } from './frontend.ts';
+import type { ToolOffer } from './models/model.ts';
 import { agentTool, type RunSubagent } from './tools/agent.ts';
 import { askUserQuestionTool } from './tools/askUserQuestion.ts';
-import { builtInTools } from './tools/builtIn.ts';
-import { clientTool } from './tools/clientTool.ts';
+import { strReplaceFileTool, writeFileTool } from './tools/changeFiles.ts';
+import { globTool } from './tools/glob.ts';
+import { grepTool } from './tools/grep.ts';
+import { listDirectoryTool } from './tools/listDirectory.ts';
 import { type Planning, planModeTools } from './tools/planMode.ts';
+import { readFileTool } from './tools/readFile.ts';
+import { checkerOf } from './tools/schemaCheck.ts';
+import { setTodoListTool } from './tools/setTodoList.ts';
 import { shellTool } from './tools/shell.ts';
 import { backgroundShell, taskTools } from './tools/tasks.ts';
-import type { Tool } from './tools/tool.ts';
+import { type Tool, ToolFailure } from './tools/tool.ts';
+
+/** The agent's own tools. A client's tool of one of these names is refused. */
+const builtInTools: readonly Tool[] = [
+  readFileTool,
+  listDirectoryTool,
+  globTool,
+  grepTool,
+  writeFileTool,
+  strReplaceFileTool,
+  shellTool,
+  setTodoListTool,
+];
 
 /** Names a client's tool may not take, also of tools that are not offered at the moment. */
 export const takenNames: readonly string[] = [
@@ -36,4 +54,18 @@ export function toolbox(
     ...frontend.clientTools().map((offer) => clientTool(offer, frontend)),
   ];
   return [...tools, agentTool((order, scene, task) => subagents(tools)(order, scene, task), background)];
+}
+
+/** A tool the client runs. Its arguments are checked here first; whether it may run is the client's business. */
+function clientTool(offer: ToolOffer, frontend: Frontend): Tool {
+  return {
+    ...offer,
+    reads: false,
+    lent: true,
+    run: async (input, scene) => {
+      const problem = (await checkerOf(offer.parameters))(input);
+      if (problem !== undefined) throw new ToolFailure(`Invalid arguments: ${problem}`);
+      return frontend.callClient({ id: scene.callId, name: offer.name, input: JSON.stringify(input) }, scene.signal);
+    },
+  };
 }

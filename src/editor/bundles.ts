@@ -1,4 +1,6 @@
 import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Exit, Ports, VisibleProgram } from '../protocols/ports.ts';
 import type { protocolsIn } from '../protocols/registry.ts';
 import type { Lsp } from './tools/context.ts';
 import type { sessionTools } from './tools/index.ts';
@@ -13,7 +15,7 @@ interface Loaded {
   readonly languageTools: Lsp;
 }
 
-export type Bundles = { readonly [B in keyof Loaded]: () => Loaded[B] };
+type Bundles = { readonly [B in keyof Loaded]: () => Loaded[B] };
 
 export function bundlesIn(extensionPath: string): Bundles {
   // Not an import: the bundler must leave it where it is.
@@ -23,4 +25,25 @@ export function bundlesIn(extensionPath: string): Bundles {
     editorTools: () => load('editorTools') as Loaded['editorTools'],
     languageTools: () => load('languageTools') as Lsp,
   };
+}
+
+/** Ports that reach out of the editor: each is seen by the user. */
+export const outsidePorts: Required<Pick<Ports, 'openLink' | 'runVisibly'>> = {
+  openLink: async (url) => {
+    if (!/^https?:\/\//i.test(url)) return false;
+    return vscode.env.openExternal(vscode.Uri.parse(url, true));
+  },
+  runVisibly: (program) => runInTerminal(program),
+};
+
+function runInTerminal({ title, command, args, env, cwd }: VisibleProgram): Promise<Exit> {
+  const terminal = vscode.window.createTerminal({ name: title, shellPath: command, shellArgs: [...args], env: { ...env }, cwd });
+  terminal.show();
+  return new Promise((resolve) => {
+    const closed = vscode.window.onDidCloseTerminal((one) => {
+      if (one !== terminal) return;
+      closed.dispose();
+      resolve({ code: one.exitStatus?.code ?? null, signal: null });
+    });
+  });
 }

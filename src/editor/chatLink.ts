@@ -4,12 +4,11 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts';
 import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import type { Answer } from '../session/intents.ts';
+import type { Answer, Intent } from '../session/intents.ts';
 import type { AskId, Content, Session, SessionId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
-import { withUnsaved } from './unsavedText.ts';
 import { readFromView } from './viewMessages.ts';
 
 /** The webview as long as it exists; a new one comes after every time it was closed. */
@@ -248,4 +247,22 @@ function frames(life: Lifetime): Schedule {
     );
     const stop = life.own({ dispose: () => clearTimeout(timer) });
   };
+}
+
+/** A text longer than this is left to the disk, in UTF-16 units. */
+const LONGEST = 1024 * 1024;
+
+/**
+ * A prompt with the text of files it names that are not saved: agents read the disk, and would see another text than the user (acp.md §6).
+ * `unsaved` gives the text of a file with unsaved changes, undefined for any other.
+ */
+function withUnsaved<I extends Intent>(intent: I, unsaved: (path: string) => string | undefined): I {
+  if (intent.type !== 'prompt' && intent.type !== 'steer') return intent;
+  return { ...intent, content: intent.content.map((one) => filled(one, unsaved)) };
+}
+
+function filled(content: Content, unsaved: (path: string) => string | undefined): Content {
+  if (content.type !== 'file' || content.text !== undefined || content.lines) return content;
+  const text = unsaved(content.path);
+  return text === undefined || text.length > LONGEST ? content : { ...content, text };
 }

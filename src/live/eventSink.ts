@@ -3,10 +3,10 @@ import { cutDeep } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
 import type { SessionEvent } from '../session/events.ts';
-import type { Ask, Session } from '../session/model.ts';
-import { findAsk } from '../session/select.ts';
+import type { Ask, Part, PartId, Session, Turn } from '../session/model.ts';
+import { isSettled } from '../session/parts.ts';
+import { findAsk, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
-import { withTime } from '../session/times.ts';
 import type { JournalWriter } from './journal/writer.ts';
 
 /** An event that changed the session, and the session before it. */
@@ -67,4 +67,38 @@ export class EventSink implements Disposable {
     }
     this.#refused.fire(ask);
   }
+}
+
+/** Adds the time to events that begin or end a call or a thought, unless an earlier conversation is only read. */
+function withTime(event: SessionEvent, session: Session, now: () => number): SessionEvent {
+  if (event.type !== 'part.added' && event.type !== 'call.changed' && event.type !== 'text.delta') return event;
+  if (session.partial || (event.type === 'call.changed' && event.change.status === undefined)) return event;
+  // Only a new part needs it.
+  if (event.type === 'text.delta' && runningTurn(session)?.parts.at(-1)?.id === event.partId) return event;
+  return { ...event, at: now() };
+}
+
+/** Parts a turn keeps. Every change copies the list, so a turn without an end would cost ever more. */
+export const MOST_PARTS = 5000;
+/** Removed at a time, so that the cost of removing is spread. */
+const AT_A_TIME = 1000;
+
+/** The oldest parts to drop from a turn that has grown too long: nothing that goes on, or that something kept belongs to. Empty while it is short. */
+export function surplusParts({ parts }: Turn): readonly PartId[] {
+  if (parts.length <= MOST_PARTS) return [];
+  const needed = new Set<string>();
+  const going = parts.filter((part, at) => at >= parts.length - MOST_PARTS + AT_A_TIME || goesOn(part));
+  for (const { id, parent } of going) {
+    needed.add(id);
+    if (parent !== undefined) needed.add(parent);
+  }
+  // The parents of parents: a part stands after the one it belongs to.
+  for (const { id, parent } of parts.toReversed()) if (parent !== undefined && needed.has(id)) needed.add(parent);
+  return parts.filter(({ id }) => !needed.has(id)).map(({ id }) => id);
+}
+
+function goesOn(part: Part): boolean {
+  return (
+    (part.kind === 'call' && (!isSettled(part.call) || part.call.goesOn === true)) || (part.kind === 'prompt' && part.pending === true)
+  );
 }

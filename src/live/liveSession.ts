@@ -3,18 +3,16 @@ import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
-import { decisionOf } from '../session/decisions.ts';
+import { readTextFile } from '../protocols/textFile.ts';
+import { doneSides, pendingSides } from '../session/diffs.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, Notice, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
+import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, Turn, TurnId } from '../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
-import { findAsk, readsHistory, runningTurn } from '../session/select.ts';
+import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isChange, readsHistory, runningTurn } from '../session/select.ts';
 import type { Store } from '../session/store.ts';
-import { type Applied, EventSink } from './eventSink.ts';
+import { type Applied, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
-import { MOST_PARTS, surplusParts } from './longTurn.ts';
-import { asCommand, commandText, isEmpty, without } from './promptQueue.ts';
-import { appliedOnDisk } from './reconcileFiles.ts';
 import type { HostedSession } from './surface.ts';
 import { ToolApproval } from './toolApproval.ts';
 import { workspacePathsAt } from './workspacePaths.ts';
@@ -465,4 +463,95 @@ function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing'
 function offered(ask: Ask): readonly string[] {
   if (ask.kind === 'approval') return ask.options.map((option) => option.id);
   return ask.refusal === undefined ? [] : [ask.refusal];
+}
+
+/** What an answer decides, to be kept with the call it was about. Secrets are left out; undefined for an option the ask does not have. */
+function decisionOf(ask: Ask, answer: Answer, by: 'user' | 'rule'): Decision | undefined {
+  if (answer.kind === 'cancelled') return ask.kind === 'question' ? { kind: 'skipped' } : undefined;
+  if (ask.kind === 'question') {
+    if (answer.kind === 'option') return { kind: 'skipped' };
+    const values = ask.fields
+      .filter((field) => field.kind !== 'secret')
+      .map((field) => ({ label: field.label, values: answer.values[field.id] ?? [] }));
+    return { kind: 'answers', values };
+  }
+  const option = answer.kind === 'option' ? ask.options.find((one) => one.id === answer.optionId) : undefined;
+  if (answer.kind !== 'option' || !option) return undefined;
+  return {
+    kind: 'approval',
+    by,
+    effect: option.effect,
+    label: option.label,
+    ...(answer.feedback === undefined ? {} : { feedback: answer.feedback }),
+  };
+}
+
+/** A prompt that names one of the agent's commands becomes that command; anything else stays a prompt. */
+function asCommand(prompt: QueuedPrompt, commands: readonly Command[]): Intent {
+  const plain: Intent = { type: 'prompt', ...prompt };
+  const [only, ...more] = prompt.content;
+  if (only?.type !== 'text' || more.length > 0) return plain;
+  const text = only.text.trim();
+  if (!text.startsWith('/')) return plain;
+  const path: string[] = [];
+  let rest = text.slice(1);
+  let level: readonly Command[] = commands;
+  for (;;) {
+    const found = level.find((command) => [command.name, ...command.aliases].some((name) => startsWithWord(rest, name)));
+    if (!found) break;
+    const name = [found.name, ...found.aliases].find((one) => startsWithWord(rest, one)) ?? found.name;
+    // As it was typed: an alias is a name the agent gave.
+    path.push(name);
+    rest = rest.slice(name.length).trimStart();
+    level = found.children ?? [];
+  }
+  return path.length === 0 ? plain : { type: 'command', turnId: prompt.turnId, path, args: rest };
+}
+
+function startsWithWord(text: string, word: string): boolean {
+  return text.startsWith(word) && (text.length === word.length || /\s/.test(text[word.length] ?? ''));
+}
+
+function commandText(path: readonly string[], args: string): string {
+  return `/${[...path, args].filter(Boolean).join(' ')}`;
+}
+
+export function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonly QueuedPrompt[] {
+  return queue.filter((prompt) => prompt.turnId !== turnId);
+}
+
+/** A prompt with nothing in it is not sent. */
+function isEmpty(content: readonly Content[]): boolean {
+  return content.every((one) => one.type === 'text' && one.text.trim() === '');
+}
+
+/** The calls of a turn whose end the agent has not told and whose changes, all of them, stand on the disk. Never rejects. */
+async function appliedOnDisk(turn: Turn): Promise<readonly CallId[]> {
+  const untold = callsOf(turn).filter((call) => call.status === 'ended');
+  const found = await Promise.all(
+    untold.map(async (call) => {
+      const files = byPath(diffsOf(call).filter(isChange));
+      const made = await Promise.all(files.map(isMade));
+      return made.length > 0 && made.every(Boolean) ? [call.id] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Certain only where a whole side says so, or a piece that has come to stand where the old one no longer does. */
+async function isMade({ path, diffs }: ChangedFile): Promise<boolean> {
+  const present = await onDisk(path);
+  if (!doneSides(diffs, present).ok) return false;
+  const pieces = diffs.filter((diff) => diff.excerpt);
+  if (pieces.length === 0) return true;
+  const grown = pieces.every(({ before, after }) => after?.includes(before ?? ''));
+  return pieces.every(({ after }) => after !== null && after !== '') && (grown || !pendingSides(diffs, present).ok);
+}
+
+async function onDisk(path: string): Promise<string | null | undefined> {
+  try {
+    return await readTextFile(path);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
+  }
 }

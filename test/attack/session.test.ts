@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
+import { MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
-import { MOST_PARTS, surplusParts } from '../../src/live/longTurn.ts';
 import type { Part, ToolCall, Turn } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';

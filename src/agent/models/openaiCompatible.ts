@@ -1,13 +1,35 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { extractReasoningMiddleware, jsonSchema, streamText, type TextStreamPart, type ToolSet, tool, wrapLanguageModel } from 'ai';
-import { HttpClient } from '../../transport/http.ts';
+import {
+  APICallError,
+  type AssistantModelMessage,
+  extractReasoningMiddleware,
+  type FilePart,
+  type ImagePart,
+  type JSONValue,
+  jsonSchema,
+  type ModelMessage,
+  streamText,
+  type TextPart,
+  type TextStreamPart,
+  type ToolSet,
+  tool,
+  wrapLanguageModel,
+} from 'ai';
+import { HttpClient, retryAfter } from '../../transport/http.ts';
+import { HttpFailure } from '../../transport/httpFailure.ts';
 import { localize } from '../locale.ts';
-import { CallsInOrder } from './callsInOrder.ts';
 import type { Endpoint } from './endpoint.ts';
-import { httpFetch } from './httpFetch.ts';
-import type { ModelPiece, ModelRequest, ToolOffer } from './model.ts';
-import { modelFailure } from './modelFailure.ts';
-import { messagesOf } from './modelMessages.ts';
+import {
+  type Call,
+  isModelError,
+  type Message,
+  ModelError,
+  type ModelPiece,
+  type ModelRequest,
+  resultText,
+  type ToolOffer,
+  type UserPart,
+} from './model.ts';
 
 // The SDK would write its warnings to the console.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -87,4 +109,240 @@ function toolsOf(offers: readonly ToolOffer[]): ToolSet {
   return Object.fromEntries(
     offers.map(({ name, description, parameters }) => [name, tool({ description, inputSchema: jsonSchema<unknown>({ ...parameters }) })]),
   );
+}
+
+interface Held {
+  readonly id: string;
+  readonly name: string;
+  input: string;
+  /** Of `input`, how much has been given on. */
+  given: number;
+  began: boolean;
+  ended: boolean;
+  meta: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Calls whose arguments may arrive mixed, given on one after the other in the order they began. */
+class CallsInOrder {
+  readonly #held: Held[] = [];
+
+  begin(id: string, name: string): Iterable<ModelPiece> {
+    if (!this.#find(id)) this.#held.push({ id, name, input: '', given: 0, began: false, ended: false, meta: undefined });
+    return this.#flush();
+  }
+
+  grow(id: string, text: string): Iterable<ModelPiece> {
+    const held = this.#find(id);
+    if (held) held.input += text;
+    return this.#flush();
+  }
+
+  /** `parsed` stands in when nothing was streamed. The text as the model wrote it wins: broken JSON is told back to the model as it was. */
+  end(id: string, name: string, parsed: unknown, meta: Readonly<Record<string, unknown>> | undefined): Iterable<ModelPiece> {
+    const held = this.#find(id) ?? { id, name, input: '', given: 0, began: false, ended: false, meta: undefined };
+    if (!this.#held.includes(held)) this.#held.push(held);
+    if (held.input === '') held.input = typeof parsed === 'string' ? parsed : JSON.stringify(parsed ?? {});
+    held.ended = true;
+    held.meta = meta;
+    return this.#flush();
+  }
+
+  #find(id: string): Held | undefined {
+    return this.#held.find((held) => held.id === id && !held.ended);
+  }
+
+  *#flush(): Generator<ModelPiece> {
+    for (let first = this.#held[0]; first; first = this.#held[0]) {
+      const { id, name, input, meta } = first;
+      if (!first.began) yield { type: 'call.began', id, name };
+      first.began = true;
+      if (first.given < input.length) yield { type: 'call.grew', id, text: input.slice(first.given) };
+      first.given = input.length;
+      if (!first.ended) return;
+      this.#held.shift();
+      yield { type: 'call', call: { id, name, input, ...(meta === undefined ? {} : { meta }) } };
+    }
+  }
+}
+
+/** A local model may take many minutes to read a long prompt before it says anything. */
+const HEADERS_WITHIN_MS = 30 * 60_000;
+
+/** `fetch` for the SDK over sockets without its limits on silence. Only what the SDK uses: POST of text, a streamed answer, abort. */
+function httpFetch(client: HttpClient): typeof fetch {
+  return async (input, init) => {
+    const answer = await client.request({
+      method: init?.method === 'GET' ? 'GET' : 'POST',
+      url: input instanceof Request ? input.url : String(input),
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      headersWithin: HEADERS_WITHIN_MS,
+      ...(typeof init?.body === 'string' ? { body: init.body } : {}),
+      ...(init?.signal ? { signal: init.signal } : {}),
+    });
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        answer
+          .read((chunk) => controller.enqueue(chunk))
+          .then(
+            () => controller.close(),
+            (error: unknown) => controller.error(error),
+          );
+      },
+      cancel: () => answer.dispose(),
+    });
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(answer.headers)) if (value !== undefined) headers.set(name, String(value));
+    return new Response([204, 205, 304].includes(answer.status) ? null : body, { status: answer.status, headers });
+  };
+}
+
+const MOST = 500;
+
+/** Whatever the SDK threw, in words a user can act on. */
+function modelFailure(error: unknown, endpoint: Endpoint): ModelError {
+  if (isModelError(error)) return error;
+  const failure = inChain(error, (one) => one instanceof HttpFailure);
+  if (failure instanceof HttpFailure) return connectionFailure(failure);
+  const answered = inChain(error, (one) => APICallError.isInstance(one) && one.statusCode !== undefined);
+  if (APICallError.isInstance(answered)) return statusFailure(answered, endpoint);
+  const text = error instanceof Error ? error.message : JSON.stringify(error);
+  const reason = error instanceof Error ? error.name : 'StreamError';
+  return new ModelError(
+    'service',
+    localize(`The answer of ${endpoint.name} broke off: ${text.slice(0, MOST)}`, `${endpoint.name} 的回答中断了：${text.slice(0, MOST)}`),
+    { retry: true, reason },
+  );
+}
+
+function connectionFailure(failure: HttpFailure): ModelError {
+  const lasting =
+    failure.kind === 'refused' || failure.kind === 'unknownHost' || failure.kind === 'address' || failure.kind === 'certificate';
+  const advice = lasting
+    ? localize(
+        ' Start the model server, or correct the setting parley.model.baseUrl.',
+        ' 请启动模型服务，或更正设置 parley.model.baseUrl。',
+      )
+    : '';
+  return new ModelError('service', `${failure.message}${advice}`, {
+    retry: !lasting && failure.kind !== 'aborted',
+    reason: 'ConnectionError',
+  });
+}
+
+function statusFailure(error: APICallError, { baseUrl, name }: Endpoint): ModelError {
+  const status = error.statusCode ?? 0;
+  const said =
+    error.message === '' ? '' : localize(` It says: ${error.message.slice(0, MOST)}`, ` 对方说：${error.message.slice(0, MOST)}`);
+  const more = { status, reason: `HTTP ${status}` };
+  if (status === 401 || status === 403) {
+    return new ModelError(
+      'login',
+      localize(
+        `${baseUrl} refused the key (HTTP ${status}). Run “Parley: Configure Model” and give a valid one.`,
+        `${baseUrl} 拒绝了密钥（HTTP ${status}）。请运行“Parley: Configure Model”并填写有效的密钥。`,
+      ) + said,
+      more,
+    );
+  }
+  if (status === 404) {
+    return new ModelError(
+      'service',
+      localize(
+        `${baseUrl} has no model “${name}” (HTTP 404). Check the settings parley.model.name and parley.model.baseUrl (most end in /v1).`,
+        `${baseUrl} 没有模型“${name}”（HTTP 404）。请检查设置 parley.model.name 和 parley.model.baseUrl（通常以 /v1 结尾）。`,
+      ) + said,
+      more,
+    );
+  }
+  if (status === 408 || status === 409 || status === 429 || status >= 500) {
+    const wait = retryAfter(error.responseHeaders ?? {}, Date.now());
+    const what = status === 429 ? localize(' has too many requests', ' 请求过多') : localize(' failed', ' 出错');
+    return new ModelError('service', `${baseUrl}${what} (HTTP ${status}).${said}`, {
+      ...more,
+      retry: true,
+      ...(wait === undefined ? {} : { retryAfter: wait / 1000 }),
+    });
+  }
+  if (/image|vision|multimodal|audio/i.test(error.message))
+    return new ModelError('model_cannot', localize(`${name} cannot take this input.`, `${name} 不支持这种输入。`) + said, more);
+  const long = /context|too long|maximum.*tokens|prompt.*large/i.test(error.message)
+    ? localize(' The conversation may be too long for it: try /compact.', ' 对话可能太长：请试试 /compact。')
+    : '';
+  return new ModelError(
+    'service',
+    localize(`${baseUrl} refused the request (HTTP ${status}).`, `${baseUrl} 拒绝了请求（HTTP ${status}）。`) + said + long,
+    more,
+  );
+}
+
+/** The first thing in a chain of causes (and of gathered errors) that fits. */
+function inChain(error: unknown, fits: (one: unknown) => boolean): unknown {
+  for (let at = error, hops = 0; at !== undefined && at !== null && hops < 10; hops += 1) {
+    if (fits(at)) return at;
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return undefined;
+}
+
+/** The conversation in the SDK's words. Thoughts go back only within the running turn, where some models want them. */
+function messagesOf(history: readonly Message[]): ModelMessage[] {
+  const turn = history.findLastIndex((message) => message.role === 'user');
+  return history.map((message, at): ModelMessage => {
+    switch (message.role) {
+      case 'user':
+        return { role: 'user', content: message.parts.map(userPart) };
+      case 'assistant':
+        return { role: 'assistant', content: assistantContent(message, at > turn) };
+      case 'tool': {
+        const value = resultText(message);
+        const output = message.isError ? { type: 'error-text' as const, value } : { type: 'text' as const, value };
+        return { role: 'tool', content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }] };
+      }
+    }
+    return message;
+  });
+}
+
+function assistantContent(message: Extract<Message, { role: 'assistant' }>, thoughts: boolean): AssistantModelMessage['content'] {
+  return [
+    ...(thoughts && message.thought !== undefined ? [{ type: 'reasoning' as const, text: message.thought }] : []),
+    ...(message.text === '' ? [] : [{ type: 'text' as const, text: message.text }]),
+    ...message.calls.map((call) => ({
+      type: 'tool-call' as const,
+      toolCallId: call.id,
+      toolName: call.name,
+      input: inputOf(call),
+      ...metaOf(call),
+    })),
+  ];
+}
+
+/** Services parse the arguments of earlier calls again and refuse broken ones, so those go back empty; the result told the model about them. */
+function inputOf(call: Call): unknown {
+  try {
+    const parsed: unknown = JSON.parse(call.input === '' ? '{}' : call.input);
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+function metaOf(call: Call): { providerOptions?: Record<string, Record<string, JSONValue>> } {
+  return call.meta === undefined ? {} : { providerOptions: call.meta as Record<string, Record<string, JSONValue>> };
+}
+
+function userPart(part: UserPart): TextPart | ImagePart | FilePart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image':
+      return { type: 'image', image: part.url };
+    case 'audio': {
+      const match = /^data:([^;,]+)[^,]*,/.exec(part.url);
+      if (!match?.[1]) throw new ModelError('model_cannot', 'Audio must be given as a data URI.');
+      return { type: 'file', data: part.url.slice(match[0].length), mediaType: match[1] };
+    }
+    case 'video':
+      throw new ModelError('model_cannot', 'Videos cannot be sent to this model.');
+  }
 }

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { strReplaceFileTool, writeFileTool } from '../../../src/agent/tools/changeFiles.ts';
 import { readFileTool } from '../../../src/agent/tools/readFile.ts';
-import { strReplaceFileTool } from '../../../src/agent/tools/strReplaceFile.ts';
 import { Rejected } from '../../../src/agent/tools/tool.ts';
-import { writeFileTool } from '../../../src/agent/tools/writeFile.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { failureOf, reject, sceneIn } from '../toolScene.ts';
 

@@ -1,5 +1,8 @@
-import { editorsIn, placesIn, problemsIn, selectionIn } from '../editorAnswers.ts';
-import { editorInput, offerOf } from '../editorTools.ts';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as z from 'zod/mini';
+import type { Localize } from '../../../locale.ts';
+import type { ToolOffer } from '../../model.ts';
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
 import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
@@ -178,4 +181,135 @@ function* askEditor(scene: GuideContext, tool: string): Script {
       ? say('No file is open.', '没有打开的文件。')
       : `${say('Open in the editor:', '编辑器中打开的文件：')}\n\n${open.join('\n')}`;
   return `${say('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
+}
+
+/** The client's tool of that name, when it lent it. */
+function offerOf(scene: GuideContext, name: string): ToolOffer | undefined {
+  return scene.offers.find((offer) => offer.name === name);
+}
+
+const names = {
+  path: ['path', 'file', 'filePath', 'file_path', 'uri'],
+  line: ['line', 'start_line', 'startLine', 'line_start', 'lineNumber'],
+  column: ['column', 'character', 'col', 'start_column', 'startColumn'],
+  symbol: ['symbol', 'name'],
+} as const;
+
+/**
+ * Arguments in the words of the tool's own schema: its names for path, line and column, counted from 0 where its descriptions say so. Line and
+ * column are given from 1.
+ */
+function editorInput(
+  offer: ToolOffer,
+  given: {
+    path?: string | undefined;
+    line?: number | undefined;
+    column?: number | undefined;
+    symbol?: string | undefined;
+  },
+): object {
+  const properties = propertiesOf(offer);
+  const text = `${offer.description} ${JSON.stringify(properties)}`;
+  const first = /(?:0|zero)[- ]based|from 0/i.test(text) && !/(?:1|one)[- ]based|from 1/i.test(text) ? 0 : 1;
+  const input: Record<string, unknown> = {};
+  for (const key of ['path', 'line', 'column', 'symbol'] as const) {
+    const value = given[key];
+    const name = names[key].find((one) => Object.hasOwn(properties, one));
+    // A name says better than a column what is meant.
+    if (key === 'symbol' && name !== undefined) for (const column of names.column) delete input[column];
+    if (value !== undefined && name !== undefined) input[name] = typeof value === 'number' ? value - 1 + first : value;
+  }
+  return input;
+}
+
+function propertiesOf(offer: ToolOffer): Readonly<Record<string, unknown>> {
+  const { properties } = offer.parameters;
+  return typeof properties === 'object' && properties !== null ? { ...properties } : {};
+}
+
+const position = z.object({ line: z.number(), character: z.number() });
+const range = z.object({ start: position, end: position });
+const diagnosticsShape = z.object({
+  count: z.number(),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      diagnostics: z.array(
+        z.object({
+          range,
+          message: z.string(),
+          severity: z.optional(z.number()),
+          source: z.optional(z.string()),
+          code: z.optional(z.union([z.string(), z.number()])),
+        }),
+      ),
+    }),
+  ),
+});
+const locations = z.object({ locations: z.array(z.object({ uri: z.string(), range })) });
+const selection = z.object({ path: z.string(), language: z.optional(z.string()), range, text: z.string() });
+const editors = z.object({
+  editors: z.array(z.object({ path: z.string(), active: z.optional(z.boolean()), unsaved: z.optional(z.boolean()) })),
+});
+
+const MOST = 50;
+const marks: Readonly<Record<number, readonly [string, string]>> = {
+  1: ['error', '错误'],
+  2: ['warning', '警告'],
+  3: ['info', '信息'],
+  4: ['hint', '提示'],
+};
+
+/** The editor's diagnostics as a Markdown list; empty when there are none, undefined when the answer has another shape. Positions are LSP's. */
+function problemsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
+  const found = parse(diagnosticsShape, text);
+  return found?.files
+    .flatMap((file) =>
+      file.diagnostics.map((one) => {
+        const [english, chinese] = marks[one.severity ?? 1] ?? ['error', '错误'];
+        const from = [one.source, one.code].filter((part) => part !== undefined).join(' ');
+        return `- \`${short(file.path, cwd)}:${one.range.start.line + 1}\` **${say(english, chinese)}** ${one.message}${from === '' ? '' : ` (${from})`}`;
+      }),
+    )
+    .slice(0, MOST);
+}
+
+/** LSP locations as a Markdown list. */
+function placesIn(text: string, cwd: string): readonly string[] {
+  const found = parse(locations, text)?.locations ?? [];
+  return found.slice(0, MOST).map((one) => `- \`${short(one.uri, cwd)}:${one.range.start.line + 1}\``);
+}
+
+/** The selection: where it is and its text; undefined when the answer has another shape. */
+function selectionIn(text: string, cwd: string): { readonly place: string; readonly text: string; readonly language: string } | undefined {
+  const found = parse(selection, text);
+  if (!found) return undefined;
+  const [from, to] = [found.range.start.line + 1, found.range.end.line + 1];
+  return { place: `${short(found.path, cwd)}:${from}${to > from ? `-${to}` : ''}`, text: found.text, language: found.language ?? '' };
+}
+
+/** The open files as a Markdown list; undefined when the answer has another shape. */
+function editorsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
+  return parse(editors, text)
+    ?.editors.slice(0, MOST)
+    .map((one) => {
+      const notes = [one.active ? say('active', '当前') : '', one.unsaved ? say('unsaved', '未保存') : ''].filter((note) => note !== '');
+      return `- \`${short(one.path, cwd)}\`${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
+    });
+}
+
+function parse<S extends z.ZodMiniType>(schema: S, text: string): z.infer<S> | undefined {
+  try {
+    const parsed = schema.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A path or file address, relative where it lies below the working directory. */
+function short(given: string, cwd: string): string {
+  const file = given.startsWith('file:') ? fileURLToPath(given) : given;
+  const relative = path.isAbsolute(file) ? path.relative(cwd, file) : file;
+  return relative === '' || relative.startsWith('..') ? file : relative.split(path.sep).join('/');
 }

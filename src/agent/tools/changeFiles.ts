@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { shortPath } from '../workspace/paths.ts';
 import { permitAndWrite } from './edits.ts';
 import { locate } from './permit.ts';
-import { defineTool, ToolFailure } from './tool.ts';
+import { defineTool, done, ToolFailure } from './tool.ts';
 
 const replacement = z.object({
   old: z.string().check(z.minLength(1), z.describe('Text to replace, exactly as in the file, without line numbers.')),
@@ -77,3 +77,25 @@ function lf(text: string): string {
 function crlf(text: string): string {
   return lf(text).replaceAll('\n', '\r\n');
 }
+
+export const writeFileTool = defineTool({
+  name: 'WriteFile',
+  description:
+    'Write a whole text file, or append to it. Missing folders are made. For a change inside an existing file use StrReplaceFile.',
+  reads: false,
+  input: z.object({
+    path: z.string().check(z.describe('Path of the file, relative to the working directory or absolute.')),
+    content: z.string().check(z.describe('The text to write.')),
+    mode: z.optional(z.enum(['overwrite', 'append']).check(z.describe('overwrite (default) or append.'))),
+  }),
+  run: async (input, scene) => {
+    const place = await locate(scene, input.path);
+    const name = shortPath(scene.workspace, place.path);
+    const before = await scene.files.read(place, name);
+    const content = before?.eol === '\r\n' ? input.content.replaceAll('\r\n', '\n') : input.content;
+    const after = input.mode === 'append' ? (before?.text ?? '') + content : content;
+    if (before && before.text === after) return done('', `${name} has this content already. Nothing was changed.`);
+    const lines = after === '' ? 0 : after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
+    return permitAndWrite(scene, { place, before, after, message: `${before ? 'Wrote' : 'Created'} ${name} (${lines} lines).` });
+  },
+});
