@@ -124,7 +124,7 @@ function keeping(name: PeerName): void {
         one.live.send({ type: 'prompt', turnId, content, replaces: edited.id });
         const turn = await one.ended(turnId);
         assert.equal(turn.status, 'done', JSON.stringify(turn.error));
-        assert.deepEqual(asked, ['Changed since then:\nsrc/config.json']);
+        assert.deepEqual(asked, ['src/config.json']);
         assert.match(config(), after);
         const { turns } = one.now();
         assert.deepEqual(turns.at(-1)?.prompt, content);
