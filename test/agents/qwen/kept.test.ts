@@ -179,7 +179,7 @@ function keeping(name: PeerName): void {
       const lost = await one.until('the broken turn', (session) =>
         session.turns.some((turn) => turn.id === turnId && turn.status === 'failed'),
       );
-      assert.match(JSON.stringify(lost.turns.at(-1)?.parts), /ended before it reported a result.*may have changed other files/s);
+      assert.match(JSON.stringify(lost.turns.at(-1)?.parts), /ended before it reported a result/);
       const session = await one.until('the turn that goes on', ({ turns }) => turns.length > before && turns.at(-1)?.status !== 'running');
       assert.equal(session.turns.at(-1)?.status, 'done', JSON.stringify(session.turns.at(-1)));
       await one.stop();
