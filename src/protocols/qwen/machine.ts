@@ -154,7 +154,7 @@ class ProcessStep extends Step<QwenState> {
       if (id === null) step.take({ on: 'message', link: AGENT, method: 'line', params: line });
       else step.take({ on: 'asked', link: AGENT, id, method: 'line', params: line });
     }
-    this.effects.push(...step.effects);
+    for (const effect of step.effects) this.do(effect);
   }
   giveUpDetecting(): void {
     const { agent } = this.state;
@@ -184,7 +184,7 @@ class ProcessStep extends Step<QwenState> {
       const step = dialectStep(this.state, this.now);
       step.stopAgent();
       step.endAgent(t('The conversation was ended.'));
-      this.effects.push(...step.effects);
+      for (const effect of step.effects) this.do(effect);
     }
     if (find(this.state.links, AGENT)) this.close(AGENT);
     else this.state.phase = 'over';
@@ -194,7 +194,7 @@ class ProcessStep extends Step<QwenState> {
     if (!this.state.agent?.dialect) return;
     const step = dialectStep(this.state, this.now);
     step.endAgent(why);
-    this.effects.push(...step.effects);
+    for (const effect of step.effects) this.do(effect);
   }
   closed(why: LinkEnding): void {
     const { agent, phase } = this.state;
