@@ -55,7 +55,7 @@ for (const { id, name } of started) {
       await window.openChat();
       await window.command('Parley: New Session with Agent');
       await pick.choose(name);
-      await chat.frame.getByRole('banner').getByText(name).waitFor();
+      await chat.frame.getByRole('button', { name: new RegExp(`^${name}`) }).waitFor();
       await chat.say('replace "Hello" by "Welcome" in src/main.ts');
       await chat.frame.locator('[data-ask]').waitFor();
       await window.reload();
@@ -93,7 +93,7 @@ test(
     await window.openChat();
     await window.command('Parley: New Session with Agent');
     await pick.choose(served.name);
-    await chat.frame.getByRole('banner').getByText(served.name).waitFor();
+    await chat.frame.getByRole('button', { name: new RegExp(`^${served.name}`) }).waitFor();
     await chat.say('replace "Hello" by "Welcome" in src/main.ts');
     await chat.frame.locator('[data-ask]').waitFor();
     await window.reload();
