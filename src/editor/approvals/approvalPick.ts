@@ -174,8 +174,10 @@ export class ApprovalPick implements AskPick {
   }
 }
 
+/** A heading may read as one of its rows, and takes no focus. */
 function sameRow(one: Row, other: Row): boolean {
-  return one.answer?.id === other.answer?.id && one.label === other.label;
+  const isSameAction = JSON.stringify(one.action) === JSON.stringify(other.action);
+  return one.kind === other.kind && one.answer?.id === other.answer?.id && one.label === other.label && isSameAction;
 }
 
 function rowsOf(shown: Shown): readonly Row[] {

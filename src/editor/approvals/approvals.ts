@@ -96,6 +96,8 @@ export class Approvals implements Disposable {
 
   /** Esc has closed the pick: the user continues where they were, not in the text that was opened beside it. */
   async setAside(): Promise<void> {
+    // The end of the pick arrives with this command, and what became of it is settled a moment later.
+    await new Promise((resolve) => setImmediate(resolve));
     if (this.#view || this.#life.ended) return;
     await this.#focus.goBack('aside');
     this.refresh();
