@@ -134,7 +134,7 @@ test('a conversation is loaded with its history, and only an old one', async (t)
   assert.ok(turn && callsOf(turn).some((call) => call.status === 'done'));
   assert.match(textOf(await again.prompt('hello')), /\S/);
   const lost = start(t, cwd, { key: 'never-was', history: true });
-  assert.match((await lost.ready()).notices[0]?.text ?? '', /does not know it/);
+  assert.match((await lost.ready()).notices[0]?.text ?? '', /cannot take up this conversation.*never-was/);
 });
 
 test('plan mode is set and told', async (t) => {
