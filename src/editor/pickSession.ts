@@ -39,7 +39,7 @@ export async function switchSession(
       value: { kind: 'remembered', past },
     });
   }
-  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('Switch Session') });
+  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('Switch Session'), placeholder: vscode.l10n.t('Search') });
   if (chosen?.kind === 'session') await list.show(chosen.id);
   const profile = active && agents.find(active.profile);
   if (chosen?.kind === 'remembered' && profile) sessions.open(profile, active.store.now.cwd, chosen.past);
