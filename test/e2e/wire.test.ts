@@ -188,8 +188,8 @@ test(
     await chat.frame.getByText(/Trying again \(2 of 3\) in 4 s: RateLimit 429/).waitFor();
     assert.equal(await chat.frame.getByText('This half will be taken').count(), 0);
     await chat.frame.getByText('A hook (PreToolUse) blocked Shell: no deploys on Fridays').waitFor();
-    await chat.frame.getByText('1 in the background').waitFor();
-    await chat.frame.getByText('42 %').waitFor();
+    await chat.frame.getByTitle('1 in the background').waitFor();
+    await chat.frame.getByRole('meter', { name: 'Context 42 % full' }).waitFor();
     await chat
       .call(/Agent: Find the callers/)
       .first()
