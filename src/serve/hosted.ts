@@ -135,10 +135,12 @@ export class HostedSessions {
     return hosted;
   }
 
+  /** Ends the agent. What was said stays in the journal: a client that closes a session need not mean to delete it. */
   async remove(hosted: Hosted): Promise<void> {
     this.#byUri.delete(hosted.uri);
     this.#deps.channels.notify('root/sessionRemoved', { session: hosted.uri });
-    await this.#deps.sessions.forget(hosted.id);
+    if (hosted.chat.turns.length === 0 && hosted.agent.kind === 'none' && !hosted.agent.stored) await this.#deps.sessions.forget(hosted.id);
+    else await this.#deps.sessions.close(hosted.id);
   }
 
   /** For a client that wants to see it: the state with what the journal has. */

@@ -307,6 +307,27 @@ test('the sessions come back after a restart, and go on with their agent', async
   );
 });
 
+test('a session that a client disposes ends its agent, and what was said is there again after a restart', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await first.client.ask('disposeSession', { channel: SESSION });
+  assert.equal(first.last().disposed, 1);
+  await assert.rejects(first.client.ask('subscribe', { channel: CHAT }), /-32001/);
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  const { items } = (await client.ask('listSessions')) as { items: readonly { resource: string }[] };
+  assert.deepEqual(
+    items.map(({ resource }) => resource),
+    [SESSION],
+  );
+});
+
 test('a client that comes back after a restart is told which sessions are gone', async (t) => {
   const first = await opened(t);
   await first.end();
