@@ -7,6 +7,8 @@ import { linkTo } from './markdown.ts';
 const AT_ONCE = 100;
 /** Blocks that wait for their turn; of more, the oldest stay as they are. */
 const MOST_WAITING = 2_000;
+/** Milliseconds of reading at a stretch. */
+const STRETCH = 6;
 /** Longer words are no paths. */
 const LONGEST_WORD = 300;
 
@@ -18,28 +20,40 @@ export function linkPathsLater(block: Element): void {
   if (!wake || !/\.\w/.test(block.textContent ?? '')) return;
   waiting.push(block);
   if (waiting.length > MOST_WAITING) waiting.shift();
-  if (waiting.length === 1) wake();
+  wake();
 }
 
 /** From now on the host is asked about the paths in the session that is shown. */
 export function answerPaths(host: Host, mirror: Mirror): void {
+  let working = false;
   const work = async (): Promise<void> => {
-    for (;;) {
+    while (waiting.length > 0) {
       await new Promise<void>((resolve) => whenIdle(resolve));
-      const found = waiting
-        .splice(0)
-        .flatMap((block) => (block.isConnected ? wordsIn(block) : []))
-        .slice(0, AT_ONCE);
+      const found = nextWords();
       const cwd = mirror.session?.cwd ?? '';
       const paths = [...new Set(found.map(({ target }) => absolute(target.path, cwd)))];
-      if (paths.length > 0) {
-        const existing = new Set(await host.call('existing', { paths }).catch(() => []));
-        for (const word of found.toReversed()) if (existing.has(absolute(word.target.path, cwd))) link(word);
-      }
-      if (waiting.length === 0) return;
+      if (paths.length === 0) continue;
+      const existing = new Set(await host.call('existing', { paths }).catch(() => []));
+      for (const word of found.toReversed()) if (existing.has(absolute(word.target.path, cwd))) link(word);
     }
+    working = false;
   };
-  wake = () => void work();
+  wake = () => {
+    if (working) return;
+    working = true;
+    void work();
+  };
+}
+
+/** Words of the blocks that have waited longest, as many as there is time for now. */
+function nextWords(): readonly Word[] {
+  const words: Word[] = [];
+  const end = performance.now() + STRETCH;
+  while (waiting.length > 0 && words.length < AT_ONCE && performance.now() < end) {
+    const block = waiting.shift();
+    if (block?.isConnected) words.push(...wordsIn(block));
+  }
+  return words.slice(0, AT_ONCE);
 }
 
 interface Word {
