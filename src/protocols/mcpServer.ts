@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -6,6 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { parseJson } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
+import { isSameSecret } from '../transport/httpAccess.ts';
 import type { JsonSchema, ToolAnswer } from './ports.ts';
 
 /** A bundle of its own, loaded with the first session whose agent takes tools over MCP: the SDK is heavy (acp.md §12). */
@@ -66,7 +66,7 @@ async function serve(options: DoorOptions, server: HttpServer, request: Incoming
   if (origin !== undefined && !hosts.some((one) => origin === `http://${one}`)) return refuse(response, 403, 'Wrong origin');
   const { pathname } = new URL(request.url ?? '/', `http://${host}`);
   const named = pathname.startsWith(`${PATH}/`) ? `Bearer ${pathname.slice(PATH.length + 1)}` : undefined;
-  if (!isToken(named ?? authorization, options.token)) return refuse(response, 401, 'Unauthorized');
+  if (!isSameSecret(named ?? authorization ?? '', `Bearer ${options.token}`)) return refuse(response, 401, 'Unauthorized');
   if (named === undefined && pathname !== PATH) return refuse(response, 404, 'Not found');
   // There is nothing to say unasked, so there is no stream to open.
   if (request.method !== 'POST') return refuse(response, 405, 'Method not allowed');
@@ -127,12 +127,6 @@ function read(request: IncomingMessage): Promise<string | undefined> {
 function refuse(response: ServerResponse, status: number, message: string, code = -32000): void {
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
-}
-
-function isToken(header: string | undefined, token: string): boolean {
-  const given = Buffer.from(header ?? '');
-  const wanted = Buffer.from(`Bearer ${token}`);
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
 function portOf(server: HttpServer): number {

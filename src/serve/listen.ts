@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import http, { type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
+import { isLocalHostHeader, isSameSecret } from '../transport/httpAccess.ts';
 import type { AgentHost } from './host.ts';
 
 /** UTF-16 units of one message of a client. */
@@ -68,22 +68,14 @@ export async function listen(host: AgentHost, place: Place, token: string, log: 
 function refusal({ headers, url = '/' }: IncomingMessage, place: Place, token: string): string | undefined {
   const { origin, host = '' } = headers;
   if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin)) return `the origin ${origin.slice(0, 200)}`;
-  // A page in a browser reaches the port by a name of its own.
-  const isOwnName = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i.test(host);
-  if (place.kind === 'port' && isLoopback(place.host) && !isOwnName) return 'the host name';
+  if (place.kind === 'port' && isLoopback(place.host) && !isLocalHostHeader(host)) return 'the host name';
   const query = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
   const given = query.get('tkn') ?? headers.authorization?.replace(/^Bearer /, '') ?? '';
-  return isSame(given, token) ? undefined : 'the token';
+  return isSameSecret(given, token) ? undefined : 'the token';
 }
 
 export function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/i.test(host);
-}
-
-/** Takes as long for a wrong token as for a right one, whatever its length. */
-function isSame(given: string, wanted: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(wanted));
 }
 
 /** Messages of one client are dealt with one after the other. */

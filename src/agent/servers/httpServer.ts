@@ -1,7 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/log.ts';
+import { isLocalHostHeader, isSameSecret } from '../../transport/httpAccess.ts';
 
 /* What every server of the agent that speaks HTTP has in common: who may talk to it, and how much. */
 
@@ -53,8 +53,7 @@ export async function listenHttp(
   /** The path of a request that may go on; undefined when it is answered already. */
   const admit = (request: IncomingMessage, response: ServerResponse): string | undefined => {
     const { host = '', origin, authorization = '' } = request.headers;
-    // A page in a browser reaches this port by a name of its own.
-    if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host)) throw new HttpError(403, 'Unknown host name.');
+    if (!isLocalHostHeader(host)) throw new HttpError(403, 'Unknown host name.');
     if (origin !== undefined && !options.origins.includes(origin)) throw new HttpError(403, `The origin ${origin} is not allowed.`);
     if (origin !== undefined) {
       response.setHeader('access-control-allow-origin', origin);
@@ -65,7 +64,7 @@ export async function listenHttp(
       preflight(response, options.allowedHeaders ?? []);
       return undefined;
     }
-    if (options.token !== undefined && !options.isPublic?.(request, path) && !isSame(authorization, `Bearer ${options.token}`)) {
+    if (options.token !== undefined && !options.isPublic?.(request, path) && !isSameSecret(authorization, `Bearer ${options.token}`)) {
       response.setHeader('www-authenticate', 'Bearer');
       throw new HttpError(401, 'The token is missing or wrong.');
     }
@@ -93,12 +92,6 @@ function pathOf(request: IncomingMessage): string {
   } catch {
     throw new HttpError(400, 'The address is malformed.');
   }
-}
-
-/** Takes as long for a wrong token as for a right one. */
-function isSame(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function preflight(response: ServerResponse, more: readonly string[]): void {
