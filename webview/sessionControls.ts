@@ -10,7 +10,7 @@ export function backgroundView(view: View): TemplateResult | typeof nothing {
   if (tasks.length === 0) return nothing;
   const names = tasks.map((task) => visibleText(task.text)).join('\n');
   const text = t('{0} in the background', tasks.length);
-  return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words">${text}</span></span>`;
+  return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
 }
 
 /** How full the context window is, as a ring with its number, or how many tokens were used; and the cost. In full in the tooltip. */

@@ -38,10 +38,6 @@ export class Channels {
     return this.#seq;
   }
 
-  get clients(): number {
-    return this.#clients.size;
-  }
-
   add(peer: Peer): Client {
     const client: Client = { peer, subscriptions: new Set() };
     this.#clients.add(client);
@@ -62,12 +58,6 @@ export class Channels {
 
   unfollow(client: Client, channel: string): void {
     client.subscriptions.delete(keyOf(channel));
-  }
-
-  isFollowed(channel: string): boolean {
-    const key = keyOf(channel);
-    for (const { subscriptions } of this.#clients) if (subscriptions.has(key)) return true;
-    return false;
   }
 
   /** Tells all who follow the channel, the one who did it included. */

@@ -78,7 +78,6 @@ export interface Connection {
 
 export interface AgentHost extends Disposable {
   connect(peer: Peer): Connection;
-  readonly clients: () => number;
   /** Brings back what earlier runs have stored. */
   restore(): Promise<void>;
 }
@@ -107,7 +106,6 @@ export function agentHost(deps: HostDeps): AgentHost {
       const served = new Served(deps, channels, hosted, client);
       return { receive: (text) => served.receive(text), closed: () => channels.remove(client) };
     },
-    clients: () => channels.clients,
     restore: () => hosted.restore(),
     dispose: () => life.dispose(),
   };

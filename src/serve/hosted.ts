@@ -180,9 +180,9 @@ export class HostedSessions {
   }
 
   flush(): void {
-    const ids = [...this.#dirty];
+    const ids = new Set(this.#dirty);
     this.#dirty.clear();
-    for (const hosted of this.#byUri.values()) if (ids.includes(hosted.id)) this.sync(hosted);
+    for (const hosted of this.#byUri.values()) if (ids.has(hosted.id)) this.sync(hosted);
   }
 
   /** Tells what the session has become. */
@@ -206,8 +206,9 @@ export class HostedSessions {
   async #start(hosted: Hosted, intents: readonly Intent[]): Promise<void> {
     if (hosted.agent.kind !== 'starting') {
       const { agent } = hosted;
-      const done = agent.kind === 'none' && agent.stored ? this.#reopen(hosted) : Promise.resolve(this.#open(hosted));
-      hosted.agent = { kind: 'starting', done };
+      const isStored = agent.kind === 'none' && agent.stored !== undefined;
+      if (!isStored) this.#deps.sessions.open(hosted.profile, hosted.cwd, undefined, hosted.id);
+      hosted.agent = { kind: 'starting', done: isStored ? this.#reopen(hosted) : Promise.resolve(undefined) };
     }
     if (hosted.agent.kind !== 'starting') return;
     const why = await hosted.agent.done;
@@ -220,11 +221,6 @@ export class HostedSessions {
       const { activeTurn } = hosted.chat;
       if (activeTurn) this.#tellChat(hosted, failure(activeTurn.id, 0, why));
     }
-  }
-
-  #open({ id, profile, cwd }: Hosted): string | undefined {
-    this.#deps.sessions.open(profile, cwd, undefined, id);
-    return undefined;
   }
 
   async #reopen({ id }: Hosted): Promise<string | undefined> {
@@ -336,7 +332,7 @@ function summaryOf(hosted: Hosted): SessionSummary {
 }
 
 /** What of the session itself has changed. A start that failed is told where it was asked for: in the turn. */
-function sessionActions({ state, chat }: Hosted, session: Session): readonly SessionAction[] {
+function sessionActions({ state }: Hosted, session: Session): readonly SessionAction[] {
   const actions: SessionAction[] = [];
   const title = chatTitle(session);
   if (title !== state.title) actions.push({ type: 'session/titleChanged', title });
@@ -345,7 +341,7 @@ function sessionActions({ state, chat }: Hosted, session: Session): readonly Ses
   const config = configOf(session);
   if (JSON.stringify(config.values) !== JSON.stringify(state.config?.values))
     actions.push({ type: 'session/configChanged', config: config.values, replace: true });
-  return chat.resource === state.defaultChat ? actions : [];
+  return actions;
 }
 
 /** What the session waits for, as its chat has it. */

@@ -251,15 +251,7 @@ export type InputNeeded =
       readonly turnId: string;
       readonly toolCall: ToolCallState;
     }
-  | { readonly id: string; readonly chat: string; readonly kind: 'chatInput'; readonly request: InputRequest }
-  | {
-      readonly id: string;
-      readonly chat: string;
-      readonly kind: 'toolClientExecution';
-      readonly turnId: string;
-      readonly clientId: string;
-      readonly toolCall: ToolCallState;
-    };
+  | { readonly id: string; readonly chat: string; readonly kind: 'chatInput'; readonly request: InputRequest };
 
 export interface SessionState {
   readonly provider: string;
@@ -299,8 +291,6 @@ export interface AgentInfo {
 export interface RootState {
   readonly agents: readonly AgentInfo[];
 }
-export type RootAction = { readonly type: 'root/agentsChanged'; readonly agents: readonly AgentInfo[] };
-
 export interface SessionSummary {
   readonly resource: string;
   readonly provider: string;

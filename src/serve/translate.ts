@@ -1,6 +1,6 @@
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
-import type { Approval, Ask, Content, Diff, Field, Notice, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
+import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
 import { askTitle, findTerminal, titleOf } from '../session/select.ts';
 import { contentUri, fileUri } from './addresses.ts';
 import { reduceChat } from './reduce.ts';
@@ -107,7 +107,7 @@ class Telling {
       case 'call':
         return this.#call(turnId, part.call);
       case 'notice':
-        return this.#notification(turnId, part.id, part.notice);
+        return this.#systemText(turnId, part.id, part.notice.text);
       case 'prompt':
         if (!part.pending) this.#systemText(turnId, part.id, messageOf(part.content).text);
         return;
@@ -127,10 +127,6 @@ class Telling {
     }
     const partId = last ? `${id}~${parts.length}` : id;
     this.#tell({ type: 'chat/responsePart', turnId, part: { kind, id: partId, content: text } });
-  }
-
-  #notification(turnId: string, id: string, notice: Notice): void {
-    this.#systemText(turnId, id, notice.text);
   }
 
   #systemText(turnId: string, id: string, content: string): void {
