@@ -93,9 +93,14 @@ export interface Amendment {
   readonly wanted: string;
 }
 
+/** The protocol carries an edited text of one file only. */
+export function carriesEdits({ editable, detail }: Pick<Approval, 'editable' | 'detail'>): boolean {
+  return editable === true && detail.type === 'edit' && new Set(detail.diffs.map(({ path }) => path)).size === 1;
+}
+
 /** What is still to be written once an allowed edit is made: all that its protocol could not carry to the agent. */
 export function amendmentsOf(ask: Approval): readonly Amendment[] {
-  if (ask.editable || ask.detail.type !== 'edit') return [];
+  if (ask.detail.type !== 'edit' || carriesEdits(ask)) return [];
   const { diffs } = ask.detail;
   return (ask.revised ?? []).flatMap(({ path, before, after }) => {
     const located = pendingSides(

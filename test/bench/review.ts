@@ -15,6 +15,7 @@ const effects: FileEffects = {
   readText: async (file) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
   writeText: async (file, text) => writeFileSync(file, text),
   hasUnsaved: () => false,
+  folders: () => [],
 };
 const print = (what: string, value: string) => console.log(`${what.padEnd(72)}${value}`);
 const ms = (since: number) => `${(performance.now() - since).toFixed(0)} ms`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { FakeAgent } from '../fakes/acp.ts';
+import { FakeAgent, SESSION } from '../fakes/acp.ts';
 import { type Scene, suite } from './suite.ts';
 import { untilFile } from './until.ts';
 
@@ -123,5 +123,83 @@ test(
     assert.equal(read('gone.txt'), 'still needed\n');
     for (const name of names) assert.equal(read(name), 'one\ntwo\n', name);
     await rowsIn(window).filter({ hasText: 'gone.txt' }).waitFor({ state: 'hidden' });
+  }),
+);
+
+test(
+  'one change of a pending edit is left out: the agreed text is on the disk, and the agent is told with the next prompt',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page, pick } = window;
+    const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
+    const [before, after] = [lines, lines.with(2, 'line three').with(25, 'line twenty-six')].map((one) => `${one.join('\n')}\n`);
+    writeFileSync(inFolder('plan.txt'), before ?? '');
+    act = async () => {
+      const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: before, newText: after }];
+      const toolCall = { toolCallId: 'c2', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
+      agent.update({ sessionUpdate: 'tool_call', ...toolCall });
+      const options = [
+        { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+      ];
+      await agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, 'permission-1');
+      writeFileSync(inFolder('plan.txt'), after ?? '');
+      agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c2', status: 'completed', content });
+    };
+    await chat.say('plan it');
+    await pick.row('Allow once').waitFor();
+    await diff.compared();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await window.pictures('pending-hunks', ['dark', 'light']);
+    await diff.action('Leave Out').click();
+    await diff.editor.locator('.editor.modified .view-line', { hasText: 'line three' }).waitFor({ state: 'hidden' });
+    await window.pictures('pending-hunk-left-out', ['dark', 'light']);
+    await window.command('Parley: Accept Proposed Change');
+    await chat.settled(chat.lastTurn);
+    await untilFile(inFolder('plan.txt'), /line 3\n.*line twenty-six/s);
+    await window.tab('plan.txt').waitFor();
+    act = () => {};
+    await chat.exchange('and now?');
+    const prompts = agent.received.filter((frame) => frame.method === 'session/prompt');
+    assert.match(JSON.stringify(prompts.at(-1)?.params), /changed your edit of .*plan\.txt.*-line three/);
+  }),
+);
+
+test(
+  'a reload in the middle of a review: the rest is reviewed, by prompt, marked and counted; a hunk is undone after typing elsewhere',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const lines = Array.from({ length: 40 }, (_, at) => `row ${at + 1}`);
+    const text = (of: readonly string[]) => `${of.join('\n')}\n`;
+    await window.command('View: Close All Editors');
+    writeFileSync(inFolder('table.txt'), text(lines));
+    act = () => writeFileSync(inFolder('table.txt'), text(lines.with(4, 'row five').with(30, 'row thirty-one')));
+    await chat.exchange('first');
+    act = () => writeFileSync(inFolder('other.txt'), 'other\n');
+    await chat.exchange('second');
+    await rowsIn(window).filter({ hasText: 'second' }).waitFor();
+    await rowsIn(window).filter({ hasText: 'table.txt' }).locator('.monaco-checkbox, .custom-view-tree-node-item-checkbox').first().click();
+    await window.reload();
+    await window.openChat();
+    await rowsIn(window).filter({ hasText: 'table.txt' }).waitFor();
+    await window.pictures('review-reloaded', ['dark', 'light']);
+    await window.command('Go to File');
+    await window.pick.input.fill('table.txt');
+    await window.pick.row('table.txt').first().waitFor();
+    await page.keyboard.press('Enter');
+    const lens = (title: string) => page.locator('.codelens-decoration a', { hasText: title });
+    await lens('Undo').first().waitFor();
+    await page.locator('.editor-instance .view-line', { hasText: 'row 10' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' of mine');
+    await lens('Undo').first().click();
+    await untilFile(inFolder('table.txt'), /row 5\n.*row 10 of mine\n.*row thirty-one/s);
+    await window.pictures('review-typed', ['dark', 'light']);
+    await window.command('Parley: Open All Changes to Review');
+    await page.locator('.multiDiffEditor').first().waitFor();
+    await page.locator('.multiDiffEditor .codelens-decoration a', { hasText: 'Keep' }).first().waitFor();
+    await window.pictures('review-all', ['dark', 'light']);
+    await window.command('Parley: Keep All Changes');
+    await rowsIn(window).first().waitFor({ state: 'hidden' });
   }),
 );

@@ -76,6 +76,8 @@ test('only what the protocol cannot carry is written afterwards, and the agent i
   assert.ok(only);
   assert.deepEqual([only, more], [{ path: 'a', written: 'a\nB\nc\n', wanted: 'a\nmine\nc\n' }, []]);
   assert.deepEqual(amendmentsOf(approval(diffs, { revised, editable: true })), []);
+  const two = approval([...diffs, { path: 'other', before: 'c', after: 'C' }], { revised, editable: true });
+  assert.deepEqual(amendmentsOf(two), [only], 'an edited text is carried for one file only');
   assert.deepEqual(amendmentsOf(approval(diffs)), []);
   assert.match(amendmentText(only), /edit of a .*\n-B\n\+mine\n/s);
   assert.ok(amendmentText({ path: 'a', written: 'x\n'.repeat(20_000), wanted: 'y\n'.repeat(20_000) }).length < 9000);

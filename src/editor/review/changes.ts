@@ -6,6 +6,7 @@ import type { ChangedFile, ChangeSet, FileEffects } from '../../live/review/chan
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
+import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, isRow, promptLabel, type Row } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
@@ -18,9 +19,19 @@ const VIEW = 'parley.changes';
 
 export const fileEffects: FileEffects = {
   readText: presentText,
-  writeText: (file, text, from, real) => editorFiles.write(file, text, from, real),
-  hasUnsaved: (file) => openDocument(file)?.isDirty === true,
+  async writeText(file, text, from, real) {
+    if (openNotebook(file)?.isDirty)
+      throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', path.basename(file)));
+    await editorFiles.write(file, text, from, real);
+  },
+  hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
+  folders: otherFolders,
 };
+
+/** A notebook's cells are documents of their own: its file is not among the open texts. */
+function openNotebook(file: string): vscode.NotebookDocument | undefined {
+  return vscode.workspace.notebookDocuments.find(({ uri, isClosed }) => !isClosed && uri.scheme === 'file' && uri.fsPath === file);
+}
 
 /** Changes that wait for review, as a list, and what the user can do with them. Methods reject with a message for the user. */
 export class Changes implements Disposable {

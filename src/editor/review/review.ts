@@ -7,7 +7,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
-import { type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
+import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { type ChangedFile, changedFiles, findAsk, turnFiles } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
@@ -111,7 +111,7 @@ export class Review implements Disposable {
     const located = pendingSides(diffs, await presentText(wanted));
     if (!this.#stillOpen(sessionId, askId)) return;
     const key = `${sessionId}/${askId}`;
-    const editable = editableAs(ask, files.size, located);
+    const editable = editableAs(ask, located);
     const sides = this.#orExcerpt(located, diffs);
     const name = located.ok ? wanted : excerptName(wanted);
     const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
@@ -389,9 +389,9 @@ function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask'
 }
 
 /** Where the protocol takes no edited text, or takes one for a single file only, what the user wants is written afterwards. */
-function editableAs(ask: Approval, files: number, located: Located): 'carried' | 'afterwards' | false {
+function editableAs(ask: Approval, located: Located): 'carried' | 'afterwards' | false {
   if (!located.ok || located.sides.after === null || ask.toolKind === 'move') return false;
-  if (ask.editable) return files === 1 ? 'carried' : false;
+  if (carriesEdits(ask)) return 'carried';
   return ask.turnId === undefined || ask.ours ? false : 'afterwards';
 }
 

@@ -5,7 +5,6 @@ import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
 import type { Log } from '../../base/log.ts';
-import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
@@ -22,8 +21,9 @@ import {
 } from '../../session/segments.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
+import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
 import { checkPlace, putFile } from './putFile.ts';
-import { emptyScan, type FileState, isKept, type Scan, type ScanLimits, scanFolder, stateOf, usualLimits } from './scan.ts';
+import { emptyScan, type FileState, isKept, type Scan, type ScanLimits, scanFolders, stateOf, usualLimits } from './scan.ts';
 import {
   type Content,
   emptyState,
@@ -40,9 +40,9 @@ import {
   withTracked,
 } from './state.ts';
 
-/** A file of the session's folder whose changes by the agent are not reviewed yet. */
+/** A file of the workspace whose changes by the agent are not reviewed yet. */
 export interface ChangedFile {
-  /** Relative to the folder, with slashes. */
+  /** As it is shown: relative to its folder, with slashes. */
   readonly name: string;
   /** Absolute. */
   readonly path: string;
@@ -60,6 +60,8 @@ export interface FileEffects {
    */
   writeText(path: string, text: string, from: string, real?: string): Promise<void>;
   hasUnsaved(path: string): boolean;
+  /** The other folders of the workspace that a session in this folder may work in. */
+  folders(root: string): readonly string[];
 }
 export interface RestorePreview {
   readonly turnId: string;
@@ -85,9 +87,8 @@ const WRITES_AT_ONCE = 8;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
 
-/** What the agent of one session has done to the files of its folder, found by comparing the folder before and after, whoever wrote it and how. */
+/** What the agent of one session has done to the files of its folders, found by comparing them before and after, whoever wrote it and how. */
 export class ChangeSet {
-  readonly #root: string;
   readonly #file: string;
   readonly #deps: ReviewDeps;
   readonly #queue = new KeyedQueue();
@@ -96,7 +97,7 @@ export class ChangeSet {
   readonly #writes = new Emitter<string>();
   /** A file was written or removed here, for the user; absolute paths. */
   readonly onWrote = this.#writes.listen;
-  #scan: Scan = emptyScan;
+  #scan: Scan;
   #state: ReviewState = emptyState;
   #loaded = false;
   /** A turn runs, or its agent works on in the background: what happens in the folder may be the agent's. */
@@ -104,13 +105,13 @@ export class ChangeSet {
 
   /** `file` is where the state is kept between windows. */
   constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits'> & Partial<Pick<ReviewDeps, 'limits'>>) {
-    this.#root = root;
     this.#file = file;
     this.#deps = { limits: usualLimits, ...deps };
+    this.#scan = emptyScan(foldersOf(root, deps.effects.folders(root)));
   }
 
   get root(): string {
-    return this.#root;
+    return this.#folders.root;
   }
 
   get inTurn(): boolean {
@@ -120,8 +121,8 @@ export class ChangeSet {
   get files(): readonly ChangedFile[] {
     return [...this.#state.tracked]
       .map(([name, tracked]) => ({
-        name,
-        path: path.join(this.#root, name),
+        name: shownName(this.#folders, name),
+        path: fileOf(this.#folders, name),
         kind: kindOf(tracked),
         reviewed: tracked.reviewed === true,
         unkept: isLost(tracked.before),
@@ -155,7 +156,7 @@ export class ChangeSet {
     const files = changes.map((change): TurnFile => {
       const { name, review, added, removed, callId } = change;
       return {
-        path: path.join(this.#root, name),
+        path: fileOf(this.#folders, name),
         change: kindOf(change),
         review,
         ...(added === undefined ? {} : { added }),
@@ -164,12 +165,14 @@ export class ChangeSet {
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
-    return burst.length + folders.length === 0 ? { files } : { files, unlisted: { files: burst.length, folders } };
+    return burst.length + folders.length === 0
+      ? { files }
+      : { files, unlisted: { files: burst.length, folders: folders.map((name) => shownName(this.#folders, name)) } };
   }
 
   /** Changes of that file are seen here. */
   watches(file: string): boolean {
-    const name = this.#nameOf(file);
+    const name = nameOf(this.#folders, file);
     return name !== undefined && this.#scan.files.has(name);
   }
 
@@ -199,9 +202,9 @@ export class ChangeSet {
     // An agent in the background may have written since.
     if (this.#inTurn) await this.look(explain);
     await this.#run(async () => {
-      const { files } = await this.#rescan();
+      const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)));
       this.#inTurn = true;
-      for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? null);
+      for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content])));
       const checkpoint = { turnId, files: await this.#deps.store.put(list), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
@@ -234,7 +237,7 @@ export class ChangeSet {
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
     return this.#run(async () => {
-      const name = this.#nameOf(file);
+      const name = nameOf(this.#folders, file);
       if (name === undefined || this.#state.checkpoints.length === 0) return;
       const known = this.#scan.files.get(name);
       const state =
@@ -250,29 +253,27 @@ export class ChangeSet {
 
   /** The text of the file without what is to be reviewed: null when there was none, undefined when it is unknown or not text. */
   async baseText(file: string): Promise<string | null | undefined> {
-    const found = this.#state.tracked.get(this.#nameOf(file) ?? '');
+    const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     return found && this.#textOf(found.before);
   }
 
   /** A file before and after a prompt; a side is null when there was none, undefined when it is unknown or not text. */
   async turnTexts(turnId: TurnId, file: string) {
-    const change = this.#changeIn(turnId, this.#nameOf(file));
+    const change = this.#changeIn(turnId, nameOf(this.#folders, file));
     return change && { before: await this.#textOf(change.before), after: await this.#textOf(change.after) };
   }
 
-  /** The hunks of a file as it is now; undefined when it is not under review, or not text. */
+  /** The hunks of a file as it is now; undefined when it is not under review, or not text. What the user has typed is none of them. */
   async segments(file: string): Promise<Segments | undefined> {
-    const found = this.#state.tracked.get(this.#nameOf(file) ?? '');
+    const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     const present = found && (await this.#deps.effects.readText(file));
-    if (!found || present === undefined) return undefined;
-    const before = await this.#textOf(found.before);
-    return before === undefined ? undefined : compareTexts(plain(before ?? ''), plain(present ?? ''));
+    return found && present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
   /** Marks a file as looked at, until the agent changes it again. */
   mark(file: string, reviewed: boolean): Promise<void> {
     return this.#run(async () => {
-      const name = this.#nameOf(file) ?? '';
+      const name = nameOf(this.#folders, file) ?? '';
       const found = this.#state.tracked.get(name);
       if (!found) return;
       this.#state = withTracked(this.#state, name, { ...found, reviewed: reviewed || undefined });
@@ -283,7 +284,7 @@ export class ChangeSet {
   /** Keeps or undoes hunks of a file, or all of it. Rejects with a message for the user when that is not possible any more. */
   settle(file: string, how: 'keep' | 'undo', which: 'all' | readonly PlacedHunk[] = 'all'): Promise<void> {
     return this.#run(async () => {
-      const name = this.#nameOf(file);
+      const name = nameOf(this.#folders, file);
       const found = name === undefined ? undefined : this.#state.tracked.get(name);
       if (name === undefined || !found) throw new Error(nothingToReview(file));
       if (which !== 'all') await this.#settleHunks(name, found, how, which);
@@ -316,7 +317,7 @@ export class ChangeSet {
    */
   settleTurn(turnId: TurnId, how: 'keep' | 'undo', file?: string): Promise<void> {
     return this.#run(async () => {
-      const only = file === undefined ? undefined : this.#nameOf(file);
+      const only = file === undefined ? undefined : nameOf(this.#folders, file);
       const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
       const wanted = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
@@ -340,7 +341,7 @@ export class ChangeSet {
     const files = [...wanted].flatMap(([name, { target, present }]) => {
       if (target === present) return [];
       const how = isLost(target) ? 'unknown' : target === null ? 'delete' : present === null ? 'create' : 'rewrite';
-      return [{ name, how } as const];
+      return [{ name: shownName(this.#folders, name), how } as const];
     });
     return { turnId, files };
   }
@@ -381,12 +382,16 @@ export class ChangeSet {
     });
   }
 
+  get #folders(): Folders {
+    return this.#scan.folders;
+  }
+
   #run<T>(task: () => Promise<T>): Promise<T> {
     return this.#queue.run('', task);
   }
 
-  async #rescan(): Promise<Scan> {
-    this.#scan = await scanFolder(this.#root, this.#deps.store, this.#scan.files, this.#deps.limits);
+  async #rescan(folders = this.#folders): Promise<Scan> {
+    this.#scan = await scanFolders(folders, this.#deps.store, this.#scan.files, this.#deps.limits);
     if (this.#scan.trouble !== undefined) this.#deps.log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
     return this.#scan;
   }
@@ -406,7 +411,7 @@ export class ChangeSet {
   }
 
   async #track(name: string, from: Content, to: Content, explain: Explain | undefined): Promise<void> {
-    const who = explain?.(path.join(this.#root, name), to);
+    const who = explain?.(fileOf(this.#folders, name), to);
     if (who === 'other') return this.#absorbUser(name, to);
     const found = this.#state.tracked.get(name);
     const base = found ? found.before : from;
@@ -458,11 +463,10 @@ export class ChangeSet {
   }
 
   async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[]): Promise<void> {
-    const file = path.join(this.#root, name);
+    const file = fileOf(this.#folders, name);
     const present = await this.#deps.effects.readText(file);
-    const before = await this.#textOf(found.before);
-    if (typeof present !== 'string' || before === undefined) throw new Error(notRestored(name));
-    const segments = compareTexts(plain(before ?? ''), plain(present));
+    const segments = typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
+    if (typeof present !== 'string' || !segments) throw new Error(notRestored(name));
     const chosen = new Set<Hunk>();
     for (const { hunk, afterLine } of hunksOfSegments(segments)) {
       if (which.some((one) => one.afterLine === afterLine && sameHunk(one.hunk, hunk))) chosen.add(hunk);
@@ -472,8 +476,18 @@ export class ChangeSet {
     const text = afterText(next);
     if (found.before === null && text === '' && how === 'undo') return this.#undoAll([name], (one) => this.#undoFile(one));
     if (how === 'undo') await this.#write(file, text, present);
-    const state = await this.#refresh(name);
+    const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
+    const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
     await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
+  }
+
+  /** Text that is not saved yet was typed since the last look: it belongs to both sides. undefined when a side is not text. */
+  async #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
+    const before = await this.#textOf(found.before);
+    if (before === undefined) return undefined;
+    const after = this.#deps.effects.hasUnsaved(file) ? await this.#textOf(found.after) : present;
+    const segments = compareTexts(plain(before ?? ''), plain(after ?? ''));
+    return after === present ? segments : withUserText(segments, plain(present ?? ''));
   }
 
   /** Takes back one file after the other, goes on where that fails, and rejects with the first reason. Can be undone like a restore. */
@@ -526,7 +540,7 @@ export class ChangeSet {
 
   /** The file as it is now, with unsaved text. */
   async #replaced(name: string): Promise<Replaced> {
-    const file = path.join(this.#root, name);
+    const file = fileOf(this.#folders, name);
     const before = this.#state.tracked.get(name)?.before;
     const typed = this.#deps.effects.hasUnsaved(file) ? await this.#deps.effects.readText(file) : undefined;
     return {
@@ -553,7 +567,7 @@ export class ChangeSet {
 
   /** Takes a change out of the file as it is now; the content after it comes back. */
   async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after'>): Promise<Content> {
-    const file = path.join(this.#root, name);
+    const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
     if (!this.#deps.effects.hasUnsaved(file) && (present === null || present === change.after)) {
@@ -573,8 +587,9 @@ export class ChangeSet {
   }
 
   async #put(name: string, bytes: Uint8Array | null): Promise<void> {
-    await putFile(this.#root, name, bytes);
-    this.#writes.fire(path.join(this.#root, name));
+    const { root, below } = placeOf(this.#folders, name);
+    await putFile(root, below, bytes);
+    this.#writes.fire(fileOf(this.#folders, name));
   }
 
   async #write(file: string, text: string, from: string): Promise<void> {
@@ -588,13 +603,13 @@ export class ChangeSet {
 
   /** Reads the file again; its content comes back. */
   async #refresh(name: string): Promise<Content> {
-    const state = await stateOf(path.join(this.#root, name), this.#deps.store, this.#scan.files.get(name));
+    const state = await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name));
     this.#setScanned(name, state);
     return state?.content ?? null;
   }
 
   async #present(name: string): Promise<Content> {
-    return (await stateOf(path.join(this.#root, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
+    return (await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
   }
 
   async #restoreList(turnId: TurnId) {
@@ -613,9 +628,10 @@ export class ChangeSet {
   async #putAll(targets: readonly { readonly name: string; readonly target: Content }[]): Promise<void> {
     const contents: { readonly name: string; readonly bytes: Uint8Array | null }[] = [];
     for (const { name, target } of targets) {
-      if (this.#deps.effects.hasUnsaved(path.join(this.#root, name)))
+      if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name)))
         throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
-      await checkPlace(this.#root, name);
+      const { root, below } = placeOf(this.#folders, name);
+      await checkPlace(root, below);
       contents.push({ name, bytes: await this.#bytesOf(target, name) });
     }
     const queue = contents.values();
@@ -645,13 +661,6 @@ export class ChangeSet {
     if (content === null) return null;
     const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
     return bytes && isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
-  }
-
-  /** undefined for what lies outside the folder. A folder on the way may be a link. */
-  #nameOf(file: string): string | undefined {
-    const below = (root: string, target: string) =>
-      pathBelow(root, target) ? path.relative(root, target).replaceAll(path.sep, '/') : undefined;
-    return below(this.#root, file) ?? below(realPathNow(this.#root), path.join(realPathNow(path.dirname(file)), path.basename(file)));
   }
 
   async #changed(): Promise<void> {

@@ -4,24 +4,29 @@ import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { messageOf } from '../../base/log.ts';
 import type { ContentStore } from './contentStore.ts';
+import { type Folders, prefixOf } from './folders.ts';
 
 export interface FileState {
   readonly content: string;
   /** Changes whenever the file is written. */
   readonly stamp: string;
 }
-/** Paths relative to the folder, with slashes. */
+/** By their names (`nameOf`). */
 export type Files = ReadonlyMap<string, FileState>;
 export interface Scan {
+  readonly folders: Folders;
   readonly files: Files;
   /** Not all of the folder was read: it holds more files or bytes than are kept. */
   readonly partial: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
-  /** Folders that are left out, and when their entries last changed. */
+  /** Folders that are left out by their names, and when their entries last changed. */
   readonly leftOut: ReadonlyMap<string, number>;
 }
-export const emptyScan: Scan = { files: new Map(), partial: false, leftOut: new Map() };
+/** Before anything was read. */
+export function emptyScan(folders: Folders): Scan {
+  return { folders, files: new Map(), partial: false, leftOut: new Map() };
+}
 export interface ScanLimits {
   readonly files: number;
   readonly fileBytes: number;
@@ -45,10 +50,29 @@ export function isKept(content: string): boolean {
 }
 
 /**
- * The files of a folder as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not followed,
+ * The files of the folders as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not followed,
  * and files that .gitignore names are left out.
  */
-export async function scanFolder(root: string, store: ContentStore, before: Files, limits: ScanLimits = usualLimits): Promise<Scan> {
+export async function scanFolders(folders: Folders, store: ContentStore, before: Files, limits: ScanLimits = usualLimits): Promise<Scan> {
+  const scans: Omit<Scan, 'folders'>[] = [];
+  for (const root of [folders.root, ...folders.others]) scans.push(await scanFolder(root, prefixOf(folders, root), store, before, limits));
+  const trouble = scans.find((scan) => scan.trouble !== undefined)?.trouble;
+  return {
+    folders,
+    files: new Map(scans.flatMap(({ files }) => [...files])),
+    partial: scans.some(({ partial }) => partial),
+    leftOut: new Map(scans.flatMap(({ leftOut }) => [...leftOut])),
+    ...(trouble === undefined ? {} : { trouble }),
+  };
+}
+
+async function scanFolder(
+  root: string,
+  prefix: string,
+  store: ContentStore,
+  before: Files,
+  limits: ScanLimits,
+): Promise<Omit<Scan, 'folders'>> {
   const walked: Walked = { root, found: [], leftOut: new Map(), most: limits.files };
   const complete = await walk(walked, '', []);
   const files = new Map<string, FileState>();
@@ -56,8 +80,9 @@ export async function scanFolder(root: string, store: ContentStore, before: File
   let trouble: string | undefined;
   const queue = walked.found.values();
   const work = async () => {
-    for (const name of queue) {
-      const state = await stateOf(path.join(root, name), store, before.get(name), Math.min(limits.fileBytes, left));
+    for (const below of queue) {
+      const name = prefix + below;
+      const state = await stateOf(path.join(root, below), store, before.get(name), Math.min(limits.fileBytes, left));
       if (!state) continue;
       if (state.stamp !== before.get(name)?.stamp) left -= state.size;
       trouble ??= state.trouble;
@@ -65,7 +90,8 @@ export async function scanFolder(root: string, store: ContentStore, before: File
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { files, partial: !complete || left <= 0, leftOut: walked.leftOut, ...(trouble === undefined ? {} : { trouble }) };
+  const leftOut = new Map([...walked.leftOut].map(([below, at]) => [prefix + below, at]));
+  return { files, partial: !complete || left <= 0, leftOut, ...(trouble === undefined ? {} : { trouble }) };
 }
 
 interface StateNow extends FileState {

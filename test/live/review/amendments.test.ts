@@ -19,6 +19,7 @@ async function allowed(
     readText: async (file) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
     writeText: async (file, text, from) => writeFileSync(file, mergedInto(plain(readFileSync(file, 'utf8')), from, text) ?? 'conflict'),
     hasUnsaved: () => false,
+    folders: () => [],
   };
   const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, effects, publish, silentLog), 'a');
   const amendments = new Amendments(desk, desk.sets, effects, (id, event) => desk.say(id, event), silentLog);

@@ -16,6 +16,8 @@ class Scene {
   readonly root = mkdtempSync(path.join(tmpdir(), 'review-'));
   readonly state = mkdtempSync(path.join(tmpdir(), 'review-state-'));
   readonly unsaved = new Map<string, string>();
+  /** Further folders of the workspace. */
+  others: readonly string[] = [];
   readonly store = new ContentStore(path.join(this.state, 'objects'));
   readonly effects: FileEffects = {
     readText: async (file) => this.unsaved.get(file) ?? (existsSync(file) ? readFileSync(file, 'utf8') : null),
@@ -26,6 +28,7 @@ class Scene {
       this.unsaved.delete(file);
     },
     hasUnsaved: (file) => this.unsaved.has(file),
+    folders: () => this.others,
   };
   changes = this.reload();
 
@@ -162,6 +165,39 @@ test(
     await scene.changes.settle(scene.path('b.txt'), 'undo');
     const mine = numbered(30, (at) => (at === 10 ? 'mine' : undefined));
     assert.deepEqual([scene.read('a.txt'), scene.read('b.txt')], [mine, mine]);
+  }),
+);
+
+test(
+  'what the user types is no hunk while it is not saved, and a decision about a hunk leaves it',
+  inScene(async (scene) => {
+    for (const how of ['keep', 'undo'] as const) {
+      const file = scene.path(how);
+      scene.write({ [how]: numbered(30) });
+      await scene.turn(how, () => scene.write({ [how]: numbered(30, (at) => (at === 3 || at === 20 ? `agent ${at}` : undefined)) }));
+      const typed = (agent: number) => (at: number) => (at === 10 ? 'mine' : at === 3 || at === agent ? `agent ${at}` : undefined);
+      scene.unsaved.set(file, numbered(30, typed(20)));
+      const hunks = await scene.hunks(how);
+      assert.deepEqual(
+        hunks.map(({ hunk }) => hunk.after),
+        [['agent 3'], ['agent 20']],
+      );
+      await scene.changes.settle(file, how, hunks.slice(1));
+      const left = await scene.hunks(how);
+      assert.deepEqual(
+        left.map(({ hunk }) => hunk.after),
+        [['agent 3']],
+      );
+      scene.write({ [how]: scene.unsaved.get(file) ?? scene.read(how) });
+      scene.unsaved.delete(file);
+      await scene.changes.userSaved(file);
+      assert.equal((await scene.hunks(how)).length, 1);
+      await scene.changes.settle(file, 'undo');
+      assert.equal(
+        scene.read(how),
+        numbered(30, (at) => (at === 10 ? 'mine' : at === 20 && how === 'keep' ? 'agent 20' : undefined)),
+      );
+    }
   }),
 );
 
@@ -394,6 +430,37 @@ test(
     await scene.changes.undoRestore();
     assert.deepEqual([scene.read('a'), scene.read('b'), scene.names], ['two\n', 'two\n', ['changed a', 'changed b']]);
     assert.deepEqual(review(scene, 't'), ['a changed open +1 -1', 'b changed open +1 -1']);
+  }),
+);
+
+test(
+  'files of the other folders of the workspace are reviewed and restored like those of the session’s own',
+  inScene(async (scene) => {
+    const other = mkdtempSync(path.join(tmpdir(), 'review-other-'));
+    scene.others = [scene.path('inside'), other];
+    writeFileSync(path.join(other, 'b.txt'), 'one\ntwo\n');
+    scene.write({ 'inside/a.txt': 'one\n' });
+    await scene.turn('t', () => {
+      scene.write({ 'inside/a.txt': 'two\n' });
+      writeFileSync(path.join(other, 'b.txt'), 'one\nTWO\n');
+      mkdirSync(path.join(other, 'node_modules'));
+      writeFileSync(path.join(other, 'new.txt'), 'new\n');
+    });
+    const name = path.basename(other);
+    assert.deepEqual(scene.names.toSorted(), ['changed inside/a.txt', `changed ${name}/b.txt`, `created ${name}/new.txt`]);
+    assert.deepEqual(scene.changes.turnFiles('t')?.unlisted?.folders, [`${name}/node_modules`]);
+    assert.equal(hunksOfSegments((await scene.changes.segments(path.join(other, 'b.txt'))) ?? []).length, 1);
+    // It is not in the workspace any more: what is there can be read, and nothing is written there.
+    scene.others = [];
+    await scene.reload().load();
+    await assert.rejects(scene.changes.settle(path.join(other, 'b.txt'), 'undo'), /no changes to review/);
+    scene.others = [other];
+    await scene.reload().load();
+    await scene.changes.restore('t');
+    assert.deepEqual(readdirSync(other).toSorted(), ['b.txt', 'node_modules']);
+    assert.deepEqual([readFileSync(path.join(other, 'b.txt'), 'utf8'), scene.read('inside/a.txt')], ['one\ntwo\n', 'one\n']);
+    assert.deepEqual(scene.names, []);
+    rmSync(other, { recursive: true });
   }),
 );
 

@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
 import { Desk } from './desk.ts';
 
-const effects = { readText: async () => null, writeText: async () => {}, hasUnsaved: () => false };
+const effects = { readText: async () => null, writeText: async () => {}, hasUnsaved: () => false, folders: () => [] };
 
 function withDesk(ids: readonly string[], run: (desk: Desk) => Promise<void>): () => Promise<void> {
   return async () => {

@@ -1,0 +1,61 @@
+import path from 'node:path';
+import { t } from '../../base/l10n.ts';
+import { pathBelow, realPathNow } from '../../protocols/paths.ts';
+
+/** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
+export interface Folders {
+  readonly root: string;
+  readonly others: readonly string[];
+}
+
+export function foldersOf(root: string, others: readonly string[]): Folders {
+  const chosen: string[] = [];
+  for (const folder of others) {
+    const overlaps = [root, ...chosen].some((one) => pathBelow(one, folder) !== undefined || pathBelow(folder, one) !== undefined);
+    if (!overlaps) chosen.push(folder);
+  }
+  return { root, others: chosen };
+}
+
+/** What stands before the names of a folder's files: nothing in the session's own, elsewhere the whole path. */
+export function prefixOf({ root }: Folders, folder: string): string {
+  return folder === root ? '' : `${slashed(folder)}/`;
+}
+
+/**
+ * A file's name: its path with slashes, relative in the session's own folder and absolute in the others. undefined for what lies in none of them. A
+ * folder on the way may be a link.
+ */
+export function nameOf(folders: Folders, file: string): string | undefined {
+  const all = [folders.root, ...folders.others];
+  const below = (target: string, real: boolean) => {
+    for (const folder of all) {
+      const name = pathBelow(real ? realPathNow(folder) : folder, target);
+      if (name) return prefixOf(folders, folder) + path.relative(real ? realPathNow(folder) : folder, target).replaceAll(path.sep, '/');
+    }
+    return undefined;
+  };
+  return below(file, false) ?? below(path.join(realPathNow(path.dirname(file)), path.basename(file)), true);
+}
+
+export function fileOf({ root }: Folders, name: string): string {
+  return path.isAbsolute(name) ? path.normalize(name) : path.join(root, name);
+}
+
+/** The folder of a file, and its name there. Throws a message for the user when its folder is none of these any more. */
+export function placeOf(folders: Folders, name: string): { readonly root: string; readonly below: string } {
+  if (!path.isAbsolute(name)) return { root: folders.root, below: name };
+  const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
+  if (root === undefined) throw new Error(t('{0} leads outside the folder of the session.', name));
+  return { root, below: name.slice(prefixOf(folders, root).length) };
+}
+
+/** For the user: with the folder's own name before it, where it is not the session's. */
+export function shownName(folders: Folders, name: string): string {
+  const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
+  return root === undefined ? name : `${path.basename(root)}/${name.slice(prefixOf(folders, root).length)}`;
+}
+
+function slashed(folder: string): string {
+  return folder.replaceAll(path.sep, '/').replace(/\/$/, '');
+}
