@@ -1,14 +1,13 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Exit, Ports, VisibleProgram } from '../protocols/ports.ts';
-import type { protocolsIn } from '../protocols/registry.ts';
+import type { protocols } from '../protocols/registry.ts';
 import type { Lsp } from './tools/context.ts';
 import type { sessionTools } from './tools/index.ts';
 
-/** The parts of the host that are not needed to start up: bundles of their own beside the main one, each loaded once, at its first use. */
+/** The parts of the program that the first session needs: read from the disk at their first use (build/host.mjs). */
 interface Loaded {
-  /** All protocols with what they need. */
-  readonly protocols: { readonly protocolsIn: typeof protocolsIn };
+  readonly protocols: { readonly protocols: typeof protocols };
   /** The editor tools with their schemas. */
   readonly editorTools: { readonly sessionTools: typeof sessionTools };
   /** The converters of the editor tools into LSP shapes. */

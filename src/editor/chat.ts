@@ -14,6 +14,7 @@ export class Chat implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #log: Log;
   readonly #life = new Lifetime();
+  #deps: ChatLinkDeps | undefined;
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
   #waiting = { count: 0, approvals: true };
   /** Content for the composer from before the view was ever opened. */
@@ -25,11 +26,26 @@ export class Chat implements Disposable {
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.agentsChanged()));
   }
 
-  /** From now on the editor can open the view; `deps` answer its page. */
+  /** Before the view is shown: `deps` answer its page. */
   serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
-    const linkDeps = { ...deps, hello: helloMessage, log: this.#log };
-    const provider: vscode.WebviewViewProvider = { resolveWebviewView: (view) => this.#resolve(view, linkDeps) };
-    this.#life.own(vscode.window.registerWebviewViewProvider(CHAT_VIEW, provider));
+    this.#deps = { ...deps, hello: helloMessage, log: this.#log };
+  }
+
+  show(view: vscode.WebviewView): void {
+    const deps = this.#deps;
+    if (!deps) return;
+    const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
+    const open = { view, link };
+    this.#open = open;
+    for (const content of this.#early) link.insert(content);
+    this.#early = [];
+    view.onDidDispose(() => {
+      if (this.#open === open) this.#open = undefined;
+      this.#life.release(link);
+      link.dispose();
+    });
+    loadPage(view, this.#extensionUri);
+    this.#showWaiting();
   }
 
   /** The number on the view's icon: open asks, and whether all of them are approvals. */
@@ -76,21 +92,6 @@ export class Chat implements Disposable {
 
   dispose(): void {
     this.#life.dispose();
-  }
-
-  #resolve(view: vscode.WebviewView, deps: ChatLinkDeps): void {
-    const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
-    const open = { view, link };
-    this.#open = open;
-    for (const content of this.#early) link.insert(content);
-    this.#early = [];
-    view.onDidDispose(() => {
-      if (this.#open === open) this.#open = undefined;
-      this.#life.release(link);
-      link.dispose();
-    });
-    loadPage(view, this.#extensionUri);
-    this.#showWaiting();
   }
 
   #showWaiting(): void {

@@ -33,18 +33,16 @@ export class ChatPanels implements Disposable {
     this.#log = log;
   }
 
-  /** From now on tabs can be opened; `deps` answer their pages. `restored` settles when the sessions of this window are back. */
-  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>, restored: () => Promise<void>): void {
+  /** Before a tab is opened: `deps` answer its page. */
+  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
     this.#deps = { ...deps, hello: helloMessage, log: this.#log };
-    const serializer: vscode.WebviewPanelSerializer = {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
-        await restored();
-        const id = shownIn(state);
-        if (id !== undefined) await this.#sessions.bringBack(id);
-        this.#fill(panel, id);
-      },
-    };
-    this.#life.own(vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, serializer));
+  }
+
+  /** Fills a tab that comes back with the window. */
+  async restore(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const id = shownIn(state);
+    if (id !== undefined) await this.#sessions.bringBack(id);
+    this.#fill(panel, id);
   }
 
   /** Shows a session in a tab: in the one it has already, or in a new one beside the others. */

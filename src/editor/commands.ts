@@ -1,6 +1,4 @@
 import * as vscode from 'vscode';
-import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
@@ -162,6 +160,12 @@ function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
     if (count === 0) nothingWaits();
   };
   return {
+    'parley.setAside': () => approvals.setAside(),
+    // The links of notifications run it.
+    'parley.decide': async (sessionId?: unknown, askId?: unknown, how?: unknown) => {
+      if (typeof sessionId !== 'string' || typeof askId !== 'string' || (how !== 'accept' && how !== 'reject')) return;
+      await approvals.decide(sessionId, askId, how);
+    },
     // A notification names the ask it is about.
     'parley.showPending': async (sessionId?: unknown, askId?: unknown) => {
       if (typeof sessionId === 'string' && typeof askId === 'string' && approvals.show(sessionId, askId)) return;
@@ -247,21 +251,3 @@ function activeOf(sessions: Sessions): LiveSession | undefined {
 
 export type CommandTable = ReturnType<typeof commandTable>;
 export type CommandId = keyof CommandTable;
-
-/** Registers the table. What a command throws is shown once, with its message. */
-export function registerCommands(table: CommandTable, log: Log): Disposable {
-  const life = new Lifetime();
-  for (const [id, run] of Object.entries<(...args: unknown[]) => unknown>(table)) {
-    life.own(
-      vscode.commands.registerCommand(id, async (...args: unknown[]) => {
-        try {
-          await run(...args);
-        } catch (error) {
-          log.error(`The command ${id} failed`, error);
-          void vscode.window.showErrorMessage(messageOf(error));
-        }
-      }),
-    );
-  }
-  return life;
-}

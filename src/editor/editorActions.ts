@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
-import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
 import type { Content } from '../session/model.ts';
 import type { Chat } from './chat.ts';
 import { type GitRepository, repositories } from './git.ts';
 import type { QuickInputs } from './quickInputs.ts';
-import { editorActionsOn } from './settings.ts';
 import type { Starter } from './starter.ts';
 
 export interface EditorActionDeps {
@@ -48,46 +47,6 @@ export function editorCommands(deps: EditorActionDeps) {
     'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
     'parley.commitMessage': (source?: unknown) => writeCommitMessage(deps, source),
   } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
-}
-
-/** Lightbulbs on problems and on what is selected, as long as the setting is on. */
-export function offerCodeActions(): Disposable {
-  const life = new Lifetime();
-  life.own(
-    vscode.languages.registerCodeActionsProvider(
-      { scheme: 'file' },
-      { provideCodeActions: (document, range, { diagnostics }) => codeActions(document, range, diagnostics) },
-      { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix, vscode.CodeActionKind.Refactor] },
-    ),
-  );
-  return life;
-}
-
-/** For a problem to fix and explain it; otherwise for a selection or a word. None while the setting is off. */
-export function codeActions(
-  document: vscode.TextDocument,
-  range: vscode.Range,
-  diagnostics: readonly vscode.Diagnostic[],
-): vscode.CodeAction[] {
-  if (!editorActionsOn() || !vscode.workspace.isTrusted) return [];
-  const action = (title: string, command: string, kind: vscode.CodeActionKind, where: vscode.Range) => {
-    const made = new vscode.CodeAction(title, kind);
-    made.command = { title, command, arguments: [document.uri, where] };
-    return made;
-  };
-  const { QuickFix, Refactor } = vscode.CodeActionKind;
-  const [problem] = diagnostics;
-  const word = document.getWordRangeAtPosition(range.start);
-  if (problem) {
-    const fix = action(vscode.l10n.t('Fix with Parley'), 'parley.fix', QuickFix, problem.range);
-    fix.diagnostics = [...diagnostics];
-    return [fix, action(vscode.l10n.t('Explain with Parley'), 'parley.explain', QuickFix, problem.range)];
-  }
-  if (range.isEmpty && !word) return [];
-  return [
-    action(vscode.l10n.t('Explain with Parley'), 'parley.explain', Refactor, range),
-    action(vscode.l10n.t('Add Test with Parley'), 'parley.addTest', Refactor, range),
-  ];
 }
 
 /** Sends a prompt to the session in front, or to a new one. The id of its turn and session; undefined when there can be none. */

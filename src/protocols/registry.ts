@@ -1,5 +1,3 @@
-import { setGuardedFiles } from '../base/guardedFiles.ts';
-import { setTranslator, type Translate } from '../base/l10n.ts';
 import { a2a } from './a2a/index.ts';
 import { acp } from './acp/index.ts';
 import type { Protocol } from './adapter.ts';
@@ -15,10 +13,3 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   'ai-sdk': aiSdk,
   qwen,
 };
-
-/** The same list from a bundle of its own, which has to be told the user's language and the files the user guards. */
-export function protocolsIn(translate: Translate, guardedFiles: readonly string[]): Readonly<Record<string, Protocol>> {
-  setTranslator(translate);
-  setGuardedFiles(guardedFiles);
-  return protocols;
-}

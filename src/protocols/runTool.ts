@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Tool, ToolAnswer } from './ports.ts';
@@ -25,7 +25,7 @@ export async function runTool(tools: readonly Tool[], run: ToolRun): Promise<Too
   if (run.signal.aborted) return refuse('Cancelled before it began.');
   try {
     const input = typeof run.input === 'string' ? parse(run.input) : (run.input ?? {});
-    const wrong = problems(tool, input);
+    const wrong = await problems(tool, input);
     if (wrong) return refuse(`Wrong arguments for ${tool.name}: ${wrong}.`);
     return shorten(await raced(tool, input, run));
   } catch (error) {
@@ -52,9 +52,11 @@ const PROBLEMS = 3;
 const compiled = new WeakMap<object, ValidateFunction>();
 
 /** What is wrong with the input by the tool's own schema, or undefined. */
-function problems(tool: Tool, input: unknown): string | undefined {
+async function problems(tool: Tool, input: unknown): Promise<string | undefined> {
   let check = compiled.get(tool.parameters);
   if (!check) {
+    // Loaded at the first call of a tool.
+    const { Ajv } = await import('ajv');
     check = new Ajv({ strict: false, allErrors: true, logger: false }).compile(tool.parameters);
     compiled.set(tool.parameters, check);
   }

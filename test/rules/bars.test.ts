@@ -74,11 +74,12 @@ test('functions are short: the ninth decile at most 25 lines, none over 80', (t)
 
 // --- the conversation core and the machines are pure, with everything they import
 
-const statement = /(?:^|[;\n}])\s*(?:import|export)\s[^'";]*?\bfrom\s*['"]([^'"]+)['"]/g;
+const statement = /(?:^|[;\n}])\s*(?:import|export)\s[^'";]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\(['"]([^'"]+)['"]\)/g;
 const importsOf = (source: Source) =>
-  [...source.code.matchAll(statement)].map(([, target = '']) =>
-    target.startsWith('.') ? path.posix.join(path.posix.dirname(source.path), target) : target,
-  );
+  [...source.code.matchAll(statement)].map((match) => {
+    const target = match[1] ?? match[2] ?? '';
+    return target.startsWith('.') ? path.posix.join(path.posix.dirname(source.path), target) : target;
+  });
 const IMPURE =
   /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|AbortController|fetch)\s*\(|\bnew Promise\b|\bPromise\.\w+\(|\basync\s+(?:function|\(|\w+\s*(?:\(|=>))|\bDate\.now\(|\bMath\.random\(|\bprocess\.\w/;
 const PURE_PACKAGES = ['zod/mini', 'diff'];
@@ -133,6 +134,7 @@ const ROOTS = [
   'src/agent/toolbox.ts',
   'src/editor/chatAnswers.ts',
   'src/editor/commands.ts',
+  'src/editor/program.ts',
   'webview/main.ts',
   'webview/bundles/',
 ];

@@ -17,7 +17,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/live/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'node', 'npm'],
   'src/bridge/': ['src/session/'],
   'src/editor/': ['src/base/', 'src/session/', 'src/transport/', 'src/protocols/', 'src/live/', 'src/bridge/', 'node', 'npm', 'vscode'],
-  'src/extension.ts': ['src/base/', 'src/live/', 'src/protocols/', 'src/editor/', 'vscode', 'node'],
+  'src/extension.ts': ['src/base/', 'src/editor/', 'vscode'],
   'src/headless/': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'node', 'npm'],
   'src/headless.ts': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'src/headless/', 'node'],
   'src/serve/': ['src/base/', 'src/session/', 'src/transport/', 'src/live/', 'node', 'npm'],

@@ -1,0 +1,54 @@
+// npm run build:host. What runs inside the editor is built as one program in parts that share their code: an entry, or what `import()` names, is read
+// from the disk at its first use, and a module is there once, whichever part uses it. What runs as a process of its own is one file each.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { build } from 'esbuild';
+
+const ESM = 'out/host';
+const common = { bundle: true, platform: 'node', target: 'node20', minify: true, sourcemap: true, metafile: true, logLevel: 'warning' };
+
+rmSync(ESM, { recursive: true, force: true });
+const parts = await build({
+  ...common,
+  entryPoints: {
+    extension: 'src/extension.ts',
+    protocols: 'src/protocols/registry.ts',
+    editorTools: 'src/editor/tools/index.ts',
+    languageTools: 'src/editor/tools/languageTools.ts',
+  },
+  external: ['vscode'],
+  // Only ES modules can be split; the editor's oldest supported version takes none.
+  format: 'esm',
+  splitting: true,
+  chunkNames: 'part-[hash]',
+  outdir: ESM,
+});
+const scripts = readdirSync(ESM).filter((name) => name.endsWith('.js'));
+mkdirSync('dist', { recursive: true });
+for (const name of readdirSync('dist')) if (/^part-/.test(name)) rmSync(path.join('dist', name));
+await build({
+  entryPoints: scripts.map((name) => path.join(ESM, name)),
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  supported: { 'dynamic-import': false },
+  minify: true,
+  sourcemap: true,
+  outdir: 'dist',
+  logLevel: 'warning',
+});
+const processes = await build({
+  ...common,
+  entryPoints: {
+    headless: 'src/headless.ts',
+    parley: 'src/serve.ts',
+    mcpServer: 'src/protocols/mcpServer.ts',
+    mcpBridge: 'src/protocols/mcpBridge.ts',
+  },
+  define: { 'process.env.WS_NO_BUFFER_UTIL': '1', 'process.env.WS_NO_UTF_8_VALIDATE': '1' },
+  format: 'cjs',
+  outdir: 'dist',
+});
+const split = JSON.parse(JSON.stringify(parts.metafile.outputs).replaceAll(`"${ESM}/`, '"dist/'));
+mkdirSync('out/meta', { recursive: true });
+writeFileSync('out/meta/host.json', JSON.stringify({ outputs: { ...split, ...processes.metafile.outputs } }));

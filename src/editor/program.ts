@@ -1,0 +1,261 @@
+import { createHash, randomUUID } from 'node:crypto';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { setGuardedFiles } from '../base/guardedFiles.ts';
+import { setTranslator } from '../base/l10n.ts';
+import type { Lifetime } from '../base/lifetime.ts';
+import { messageOf } from '../base/log.ts';
+import { childTerminals } from '../live/childTerminals.ts';
+import { Journal } from '../live/journal/journal.ts';
+import { Amendments } from '../live/review/amendments.ts';
+import { ChangeSets, type PublishEvent } from '../live/review/changeSets.ts';
+import { Sessions } from '../live/sessions.ts';
+import { Agents } from './agents.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { RuleStore, Rules } from './approvals/rules.ts';
+import { Attention } from './attention.ts';
+import { bundlesIn, outsidePorts } from './bundles.ts';
+import { Chat } from './chat.ts';
+import { chatAnswers } from './chatAnswers.ts';
+import { ChatPanels } from './chatPanels.ts';
+import { offerCodeActions } from './codeActions.ts';
+import type { CommandTable } from './commands.ts';
+import { keepContextKeys } from './contextKeys.ts';
+import { editorFiles, unsavedText } from './files.ts';
+import { follow } from './follow.ts';
+import { Inspector } from './inspector.ts';
+import { Output } from './output.ts';
+import { QuickInputs } from './quickInputs.ts';
+import { RecentCommands } from './recentCommands.ts';
+import { Changes, fileEffects } from './review/changes.ts';
+import type { ReviewDocuments } from './review/documents.ts';
+import { showProposalLenses } from './review/proposalLenses.ts';
+import { Review } from './review/review.ts';
+import { Secrets } from './secrets.ts';
+import { SessionList } from './sessionList.ts';
+import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, notifies, onSettings } from './settings.ts';
+import { Starter } from './starter.ts';
+import { showStatus } from './status.ts';
+import { TerminalPanel } from './terminalPanel.ts';
+import { Traffic } from './traffic.ts';
+import { Typing } from './typing.ts';
+import { warnOfUnsaved } from './unsaved.ts';
+
+/** Milliseconds that settings which are written one after another are gathered. */
+const SETTINGS_REST = 400;
+
+/** What the editor opens or runs, done by the whole program. */
+export interface Program {
+  showChat(view: vscode.WebviewView): void;
+  /** Fills a tab that comes back with the window. */
+  restorePanel(panel: vscode.WebviewPanel, state: unknown): Promise<void>;
+  /** Runs a command of the manifest. Never rejects: errors are logged and shown. */
+  run(command: string, args: readonly unknown[]): Promise<void>;
+  /** Settles when the agents have ended; they begin to when `life` ends. */
+  gone(): Promise<void>;
+}
+
+/** Builds everything once, in order, into one Lifetime: what a part needs is built above it. */
+export function startProgram(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments): Program {
+  const core = buildSessions(context, life, documents);
+  const surfaces = buildSurfaces(context, life, core);
+  const commands = serveChat(context, life, core, surfaces);
+  applySettings(life, core, surfaces);
+  return {
+    showChat: (view) => surfaces.chat.show(view),
+    restorePanel: async (panel, state) => {
+      await surfaces.starter.restore();
+      await surfaces.panels.restore(panel, state);
+    },
+    run: async (command, args) => {
+      try {
+        const table: Readonly<Record<string, (...args: unknown[]) => unknown>> = await commands();
+        await table[command]?.(...args);
+      } catch (error) {
+        core.log.error(`The command ${command} failed`, error);
+        void vscode.window.showErrorMessage(messageOf(error));
+      }
+    },
+    gone: () => core.sessions.gone(),
+  };
+}
+
+type Core = ReturnType<typeof buildSessions>;
+type Surfaces = ReturnType<typeof buildSurfaces>;
+
+/** The sessions, with all that their agents may use of the editor. */
+function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments) {
+  const translate = vscode.l10n.t;
+  setTranslator((english, ...args) => translate(english, ...args));
+  setGuardedFiles(guardedFiles());
+  const output = life.own(new Output());
+  const traffic = new Traffic(Date.now);
+  const { log } = output;
+  const secrets = new Secrets(context.secrets);
+  const rules = new RuleStore(context.workspaceState);
+  const bundles = bundlesIn(context.extensionPath);
+  const protocols = () => bundles.protocols().protocols;
+  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
+  const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
+  const sessions = life.own(
+    new Sessions({
+      protocols,
+      profile: (id) => agents.find(id),
+      launch: (profile, session) => agents.launch(profile, session),
+      ports: ({ cwd, profile }) => {
+        const terminals = childTerminals({ cwd });
+        const tools = { cwd, lsp: bundles.languageTools, documents, files: editorFiles, terminals };
+        return {
+          ...outsidePorts,
+          secrets: secrets.forAgent(profile),
+          ...bundles.editorTools().sessionTools(tools),
+          files: editorFiles,
+          terminals,
+        };
+      },
+      rules: (id, profile) => rules.of(profile, id),
+      client: { name: 'Parley', version },
+      log,
+      trace: (id, way, message) => {
+        output.trace(id, way, message);
+        traffic.message(id, way, message);
+      },
+      now: Date.now,
+      newId: randomUUID,
+      journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
+      windowKey: windowKey(),
+    }),
+  );
+  const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
+  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, publish, log));
+  life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
+  sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
+  void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
+  return { output, traffic, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
+}
+
+/** What shows the sessions and sends what the user wants of them. */
+function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, log, ...core }: Core) {
+  const failed = (what: string) => (error: unknown) => log.error(what, error);
+  const inputs = life.own(new QuickInputs());
+  const rules = life.own(new Rules(core.rules, sessions, inputs));
+  const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
+  const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
+  const starter = new Starter(sessions, agents, inputs, log);
+  const typing = new Typing(Date.now);
+  life.own(
+    vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
+  );
+  const chat = life.own(new Chat(context.extensionUri, log));
+  const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
+  const list = new SessionList(sessions, context.globalState, Date.now);
+  const approvals = life.own(
+    new Approvals({
+      host: sessions,
+      inputs,
+      popUp: approvalsPopUp,
+      openDiffToo: approvalsOpenDiff,
+      idleIn: () => typing.idleIn(),
+      openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
+      openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
+      edited: (sessionId, askId) => review.edited(sessionId, askId),
+      addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
+      makeRule: (sessionId, ask) => rules.make(sessionId, ask),
+      manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
+      restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
+      shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
+    }),
+  );
+  life.own(
+    new Attention({
+      host: sessions,
+      focused: () => vscode.window.state.focused,
+      onFocus: (listener) => vscode.window.onDidChangeWindowState(({ focused }) => focused && listener()),
+      notifies,
+    }),
+  );
+  const inspector = life.own(new Inspector(context.extensionUri, core.traffic, sessions));
+  life.own(keepContextKeys(sessions, review));
+  life.own(showProposalLenses(sessions, review));
+  life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
+  life.own(warnOfUnsaved(sessions));
+  life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
+  return { inputs, rules, review, changes, starter, typing, chat, panels, list, approvals, inspector };
+}
+
+/** What the pages of the chat may ask, and the commands, which are loaded when the first one runs. */
+function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): () => Promise<CommandTable> {
+  const { sessions, agents, log } = core;
+  const { approvals, chat, panels, starter, typing } = surfaces;
+  let commands: Promise<CommandTable> | undefined;
+  const commandsLoaded = (): Promise<CommandTable> => {
+    commands ??= import('./commands.ts').then(({ commandTable }) =>
+      commandTable({
+        ...core,
+        ...surfaces,
+        extensionId: context.extension.id,
+        hostPlaces: { data: path.join(context.globalStorageUri.fsPath, 'host'), extensionPath: context.extensionPath },
+        newId: randomUUID,
+      }),
+    );
+    return commands;
+  };
+  life.own(offerCodeActions());
+  const terminals = life.own(new TerminalPanel(sessions));
+  const link: Parameters<typeof chat.serve>[0] = {
+    desk: sessions,
+    answers: chatAnswers({
+      ...core,
+      ...surfaces,
+      terminals,
+      recent: life.own(new RecentCommands()),
+      newId: randomUUID,
+      run: async (id) => (await commandsLoaded())[id](),
+    }),
+    profiles: () => agents.lines(),
+    typing: {
+      noted: () => {
+        typing.noted();
+        starter.typed();
+      },
+      over: () => typing.over(),
+    },
+    unsaved: unsavedText,
+    answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
+    ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
+  };
+  chat.serve(link);
+  panels.serve(link);
+  return commandsLoaded;
+}
+
+/** Settings, the model's key and the trust of the workspace take effect as they change. */
+function applySettings(life: Lifetime, { log, output, secrets }: Core, { chat, panels, starter }: Surfaces): void {
+  const failed = (what: string) => (error: unknown) => log.error(what, error);
+  let rest: NodeJS.Timeout | undefined;
+  const modelChanged = () => {
+    chat.agentsChanged();
+    panels.agentsChanged();
+    clearTimeout(rest);
+    rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
+  };
+  life.onEnd(() => clearTimeout(rest));
+  life.own(onSettings('parley.model', modelChanged));
+  life.own(secrets.onModelKey(modelChanged));
+  life.own(onSettings('parley.approvals.guardedFiles', () => setGuardedFiles(guardedFiles())));
+  life.own(onSettings('parley.trace', () => output.settingsChanged()));
+  const agentsChanged = () => {
+    chat.agentsChanged();
+    panels.agentsChanged();
+    void starter.agentsChanged().catch(failed('The default agent could not be started'));
+  };
+  life.own(onSettings('parley.agents', agentsChanged));
+  life.own(onSettings('parley.defaultAgent', agentsChanged));
+  life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
+}
+
+/** The same window after a reload, whichever way it was opened: by the folders it shows. */
+function windowKey(): string {
+  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
+  return createHash('sha256').update(folders.sort().join('\n')).digest('hex').slice(0, 16);
+}
