@@ -16,9 +16,9 @@ import {
 } from 'vscode-jsonrpc/node';
 import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import { TemplateParser } from './alike.ts';
 import type { Channel } from './channel.ts';
 import { toLine } from './lines.ts';
+import { type TextPath, TextRuns } from './textRuns.ts';
 
 export interface RpcOptions {
   readonly log: Log;
@@ -36,8 +36,8 @@ export interface RpcOptions {
   readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
   /** A failure without an id that could not be laid at one request's door. */
   readonly onStray?: (failure: { readonly code: number; readonly message: string }) => void;
-  /** The members that lead to a text in which alone most messages differ from the one before: floods of these are read about twice as fast. */
-  readonly textAt?: readonly string[];
+  /** Where notifications carry one text in pieces. Those that arrive together are joined, and told and traced as one with the whole text. */
+  readonly textPath?: TextPath;
   /** How cancelling travels; by default it does not. */
   readonly cancellation?: CancellationStrategy;
 }
@@ -157,7 +157,8 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   readonly #channel: Channel;
   readonly #pending: Pending;
   readonly #options: RpcOptions;
-  readonly #alike: TemplateParser | undefined;
+  readonly #runs: TextRuns | undefined;
+  readonly #takeRun = () => this.#endRun();
   #callback: DataCallback = () => {};
   #queued = false;
   #behind: Message[] = [];
@@ -170,7 +171,9 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     this.#channel = channel;
     this.#pending = pending;
     this.#options = options;
-    this.#alike = options.textAt && new TemplateParser(options.textAt);
+    const { textPath } = options;
+    // Two requests are never one, and an answer is nobody's text.
+    this.#runs = textPath && new TextRuns((message) => ('id' in message ? undefined : textPath(message)));
   }
 
   listen(callback: DataCallback) {
@@ -194,6 +197,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
 
   /** Runs when everything that has arrived is dealt with. */
   finish(then: () => void): void {
+    this.#endRun();
     this.#finished = then;
     this.#finishWhenDone();
   }
@@ -205,19 +209,33 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   }
 
   #take(line: string): void {
+    const isFirst = this.#runs?.isEmpty;
+    if (this.#runs?.add(line)) {
+      if (isFirst) queueMicrotask(this.#takeRun);
+      return;
+    }
+    this.#endRun();
     const message = this.#parse(line);
+    if (message) this.#arrived(message);
+  }
+
+  /** Hands on the pieces of text that arrived together. */
+  #endRun(): void {
+    const message = this.#runs?.take();
     if (!message) return;
+    this.#options.trace?.('in', message);
+    this.#arrived(message as Message);
+  }
+
+  #arrived(message: Message): void {
     if (this.#queued || this.#behind.length > 0) this.#behind.push(message);
     else this.#pass(message);
   }
 
   #parse(line: string): Message | undefined {
-    let value: unknown = this.#alike?.read(line);
+    let value: unknown;
     try {
-      if (!value) {
-        value = parseJson(line, () => this.#options.log.warn('A message is nested too deeply; what is deeper was left out.'));
-        this.#alike?.note(line, value);
-      }
+      value = parseJson(line, () => this.#options.log.warn('A message is nested too deeply; what is deeper was left out.'));
     } catch {
       this.#options.onJunk?.(line, 'notJson');
       return undefined;
@@ -228,6 +246,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
       return undefined;
     }
     if (!('method' in value)) return this.#answer(value as ResponseMessage, line);
+    this.#runs?.note(line, value);
     return this.#isRepeated(value as RequestMessage) ? undefined : (value as RequestMessage);
   }
 

@@ -4,6 +4,7 @@ import type { Failure, LinkAnswer } from '../base/outcomes.ts';
 import type { Channel, Closed } from './channel.ts';
 import { failure, failureOf, openRpc, type Rpc, unanswered } from './jsonrpc.ts';
 import { type Link, LinkError, type LinkEvents } from './link.ts';
+import type { TextPath } from './textRuns.ts';
 
 export interface RpcLinkOptions {
   readonly log: Log;
@@ -12,7 +13,7 @@ export interface RpcLinkOptions {
   readonly wireId?: (number: string | number) => string | number;
   /** True of a notification that shows the agent working at our request: a failure without an id is not about that request then. */
   readonly showsWork?: (method: string, params: unknown) => boolean;
-  readonly textAt?: readonly string[];
+  readonly textPath?: TextPath;
   /** The notification that takes back a request of ours whose signal fires; without it nothing is sent. */
   readonly cancelMethod?: string;
 }
@@ -40,7 +41,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
   });
   const rpc: Rpc = openRpc(channel, {
     log: options.log,
-    ...(options.textAt ? { textAt: options.textAt } : {}),
+    ...(options.textPath ? { textPath: options.textPath } : {}),
     trace: (way, message) => {
       options.trace?.(way, message);
       if (way === 'in') return;
@@ -52,7 +53,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     first: (message) => {
       const { id, method, params } = message as { readonly id?: unknown; readonly method?: string; readonly params?: unknown };
       if (method === undefined) return false;
-      if (rpc.waiting > 0 && options.showsWork?.(method, params)) rpc.underWay();
+      if (options.showsWork?.(method, params) && rpc.waiting > 0) rpc.underWay();
       if (id !== undefined && id !== null) {
         // The handler for all methods is not told the id. One message is in the connection at a time.
         asked = keyOf(id);

@@ -10,7 +10,7 @@ import type { Adapter, AdapterContext, Launch, Past } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit } from '../ports.ts';
-import { type Codec, faultOf } from './codec.ts';
+import { type Codec, faultOf, textPath } from './codec.ts';
 import { type FileArgs, FilePort } from './files.ts';
 import type { LinkFacts } from './forms.ts';
 import { acpMachine } from './machine.ts';
@@ -56,7 +56,7 @@ export class AcpAdapter implements Adapter {
           return rpcLink(processChannel(spec, { log: context.log, patience: PATIENCE }), events, {
             log: context.log,
             trace: (way, message) => context.trace(way, way === 'out' ? withoutServers(message) : message),
-            textAt: ['params', 'update', 'content', 'text'],
+            textPath,
             cancelMethod: '$/cancel_request',
           });
         },

@@ -210,6 +210,15 @@ export function isReminder(text: string): boolean {
   return /^\[Function (?:Call|Response): [^\]\n]*\]$/.test(text);
 }
 
+const TEXT_PATH = ['params', 'update', 'content', 'text'] as const;
+/** Where a piece of what the agent says or thinks has its text. Its pieces of a prompt are not joined: only blanks tell whether they are one. */
+export function textPath(message: object): readonly string[] | undefined {
+  const { update } = ((message as { readonly params?: unknown }).params ?? {}) as { readonly update?: unknown };
+  const { sessionUpdate: kind, content } = (update ?? {}) as { readonly sessionUpdate?: unknown; readonly content?: unknown };
+  if (kind !== 'agent_message_chunk' && kind !== 'agent_thought_chunk') return undefined;
+  return (content as { readonly type?: unknown } | null)?.type === 'text' ? TEXT_PATH : undefined;
+}
+
 // --- errors
 
 /** An agent's error as a sentence for the user. Details stand in several places, and one agent puts JSON into the message. */

@@ -6,6 +6,7 @@ import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Launch, Past } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
+import { textPath } from './codec.ts';
 import { probe } from './discover.ts';
 import { pastSessions } from './history.ts';
 import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
@@ -49,6 +50,7 @@ export class WireAdapter implements Adapter {
             trace: context.trace,
             // A number would be refused, and without an id to match (wire.md §2).
             wireId: (number) => `p${number}`,
+            textPath,
             showsWork: (method, params) => method === 'event' && (params as { readonly type?: unknown } | undefined)?.type === 'TurnBegin',
           });
         },

@@ -479,6 +479,19 @@ export function eventMessage<K extends keyof EventPayload>(
   return { type, payload };
 }
 
+/** Where a piece of text, of a thought or of a call's arguments has its text: by the next one of the same kind it goes on. */
+export function textPath(message: object): readonly string[] | undefined {
+  const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
+  const { type, payload } = (params ?? {}) as { readonly type?: unknown; readonly payload?: unknown };
+  if (method !== 'event') return undefined;
+  if (type === 'ToolCallPart') return ARGUMENTS_PATH;
+  const kind = type === 'ContentPart' ? (payload as { readonly type?: unknown } | null)?.type : undefined;
+  return kind === 'text' ? TEXT_PATH : kind === 'think' ? THINK_PATH : undefined;
+}
+const TEXT_PATH = ['params', 'payload', 'text'] as const;
+const THINK_PATH = ['params', 'payload', 'think'] as const;
+const ARGUMENTS_PATH = ['params', 'payload', 'arguments_part'] as const;
+
 // --- modes and the handshake
 
 export function modeChoice(plan: boolean): ModeChoice {

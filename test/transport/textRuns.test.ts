@@ -1,39 +1,48 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { TemplateParser } from '../../src/transport/alike.ts';
 import { openRpc } from '../../src/transport/jsonrpc.ts';
+import { TextRuns } from '../../src/transport/textRuns.ts';
 import { ScriptedChannel, settled } from './scriptedChannel.ts';
 
 const PATH = ['params', 'piece', 'text'];
 const lineOf = (text: string, of = 'm1') =>
   JSON.stringify({ jsonrpc: '2.0', method: 'grew', params: { piece: { type: 'text', text }, of, meta: { a: [1] } } });
 
-/** Remembers the first line and reads the second. */
-function readAfter(first: string, second: string): object | undefined {
-  const alike = new TemplateParser(PATH);
-  alike.note(first, JSON.parse(first));
-  return alike.read(second);
+/** Remembers the first line and adds the others; what comes of them, or undefined when one of them is no such line. */
+function runOf(first: string, ...others: readonly string[]): object | undefined {
+  const runs = new TextRuns(() => PATH);
+  runs.note(first, JSON.parse(first));
+  return others.every((line) => runs.add(line)) ? runs.take() : undefined;
 }
 
 test('a line that differs in its text only is read without the rest, and means what parsing it gives', () => {
   for (const text of ['more', '', 'one\ntwo "three" \\ \u0001', '…你好🙂', '\ud83d', '"}', 'm1', 'x'.repeat(100_000)]) {
     const line = lineOf(text);
-    assert.deepEqual(readAfter(lineOf('some words'), line), JSON.parse(line));
+    assert.deepEqual(runOf(lineOf('some words'), line), JSON.parse(line));
   }
 });
 
-test('a message read is one of its own: the next one does not change it', () => {
-  const alike = new TemplateParser(PATH);
-  const line = lineOf('one');
-  const first = JSON.parse(line);
-  alike.note(line, first);
-  const second = alike.read(lineOf('two'));
-  const third = alike.read(lineOf('three'));
+test('lines that are alike are one message with all their texts, also where a character is cut in two', () => {
+  const texts = ['one ', '', 'two\n', '"three"', '\ud83d', '\ude42', ' end'];
+  assert.deepEqual(runOf(lineOf('first'), ...texts.map((text) => lineOf(text))), JSON.parse(lineOf(texts.join(''))));
+});
+
+test('a message is one of its own: the next one does not change it', () => {
+  const runs = new TextRuns(() => PATH);
+  const lines = [lineOf('one'), lineOf('two'), lineOf('three')] as const;
+  const first = JSON.parse(lines[0]);
+  runs.note(lines[0], first);
+  assert.equal(runs.take(), undefined);
+  runs.add(lines[1]);
+  const second = runs.take();
+  runs.add(lines[2]);
+  const third = runs.take();
   assert.deepEqual(
     [first, second, third],
-    [lineOf('one'), lineOf('two'), lineOf('three')].map((one) => JSON.parse(one)),
+    lines.map((line) => JSON.parse(line)),
   );
+  assert.equal(runs.take(), undefined);
 });
 
 test('a line that differs anywhere else is left to be parsed whole', () => {
@@ -47,14 +56,15 @@ test('a line that differs anywhere else is left to be parsed whole', () => {
     first.replace('"some words"', '"a'),
     first.replace('"some words"', '"a\u0001"'),
     first.replace('"some words"', '"\\x"'),
+    first.replace('"some words"', '"\\"'),
     first.replace('"some words"', ''),
     '"some words"',
     '',
   ];
-  for (const line of others) assert.equal(readAfter(first, line), undefined, line);
+  for (const line of others) assert.equal(runOf(first, line), undefined, line);
 });
 
-test('where the place of the text is in doubt, the line is not remembered', () => {
+test('where the place of the text is in doubt, or nothing goes on by texts, the line is not remembered', () => {
   const doubtful = [
     lineOf('text'),
     lineOf('m1'),
@@ -70,21 +80,24 @@ test('where the place of the text is in doubt, the line is not remembered', () =
     '"text"',
     lineOf('x'.repeat(600)),
   ];
-  for (const line of doubtful) assert.equal(readAfter(line, line), undefined, line.slice(0, 100));
+  for (const line of doubtful) assert.equal(runOf(line, line), undefined, line.slice(0, 100));
+  const runs = new TextRuns(() => undefined);
+  runs.note(lineOf('one'), JSON.parse(lineOf('one')));
+  assert.equal(runs.add(lineOf('two')), false);
 });
 
 test('of two members of one name the last one is the text, as in parsing', () => {
   const line = (first: string, last: string) => `{"params":{"piece":{"text":"${first}","text":"${last}"}}}`;
-  assert.deepEqual(readAfter(line('a', 'b'), line('a', 'c')), { params: { piece: { text: 'c' } } });
-  assert.equal(readAfter(line('a', 'b'), line('c', 'b')), undefined);
+  assert.deepEqual(runOf(line('a', 'b'), line('a', 'c')), { params: { piece: { text: 'c' } } });
+  assert.equal(runOf(line('a', 'b'), line('c', 'b')), undefined);
 });
 
-test('over a connection: all messages in their order with what lies between them, each in the trace, requests answered, junk reported', async () => {
+test('over a connection: pieces that arrive together are one, all else is in its order and in the trace, requests answered, junk reported', async () => {
   const channel = new ScriptedChannel();
   const [heard, traced, junk]: [unknown[], unknown[], string[]] = [[], [], []];
   const { connection } = openRpc(channel, {
     log: silentLog,
-    textAt: PATH,
+    textPath: () => PATH,
     trace: (way, message) => way === 'in' && traced.push(message),
     first: (message) => {
       if ('id' in message) return false;
@@ -112,12 +125,25 @@ test('over a connection: all messages in their order with what lies between them
   await settled();
   const grew = (text: string) => JSON.parse(lineOf(text));
   const took = (text: string) => ({ method: 'asked', params: { piece: { text } } });
-  assert.deepEqual(heard, [grew('one'), grew('two'), took('first'), took('first'), grew('three'), grew('four'), grew('five')]);
-  assert.equal(traced.length, 7);
-  assert.deepEqual(traced.at(-1), grew('five'));
+  assert.deepEqual(heard, [grew('one'), grew('two'), took('first'), took('first'), grew('three'), grew('fourfive')]);
+  assert.equal(traced.length, 6);
+  assert.deepEqual(traced.at(-1), grew('fourfive'));
   assert.deepEqual(junk, [broken]);
   assert.deepEqual(
     channel.out.map(({ id, result }) => [id, result]),
     ['a', 'a2'].map((id) => [id, { got: { piece: { text: 'first' } } }]),
   );
+});
+
+test('over a connection: pieces are told of before anything else happens, and before the connection closes', async () => {
+  const channel = new ScriptedChannel();
+  const heard: unknown[] = [];
+  openRpc(channel, { log: silentLog, textPath: () => PATH, first: (message) => heard.push(message) > 0 });
+  channel.say(lineOf('one'), lineOf('two'), lineOf('three'));
+  assert.equal(heard.length, 1);
+  await Promise.resolve();
+  assert.deepEqual(heard[1], JSON.parse(lineOf('twothree')));
+  channel.say(lineOf('four'));
+  channel.close({ reason: 'It ended.', failure: 'ended', code: 0, stderr: '' });
+  assert.deepEqual(heard[2], JSON.parse(lineOf('four')));
 });

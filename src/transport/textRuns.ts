@@ -1,0 +1,103 @@
+import { DEEPEST } from '../base/json.ts';
+
+/** Longer lines are not remembered: too few come, and they may be nested too deeply. */
+const LONGEST = 2 * DEEPEST;
+/** A text of JSON without escapes, with its quotes. */
+const PLAIN = /"[^"\\\u0000-\u001f]*"/y;
+
+type Members = Record<string, unknown>;
+
+/** The members that lead to the text of a message by which the next one of its kind goes on; undefined for all other messages. */
+export type TextPath = (message: object) => readonly string[] | undefined;
+
+/**
+ * Joins floods of lines of JSON that differ in one text and nothing else: such lines carry one text in pieces, so those that arrive together are
+ * one message with the whole text. Only the pieces are parsed. What comes out is what the last line says, with the texts of all of them.
+ */
+export class TextRuns {
+  readonly #pathOf: TextPath;
+  #path: readonly string[] = [];
+  #before = '';
+  #behind = '';
+  /** The message remembered. */
+  #message: Members | undefined;
+  /** The texts of the lines that were added and not taken yet. */
+  #text: string | undefined;
+
+  constructor(pathOf: TextPath) {
+    this.#pathOf = pathOf;
+  }
+
+  /** No line was added since the last `take`. */
+  get isEmpty(): boolean {
+    return this.#text === undefined;
+  }
+
+  /** Adds the text of a line that is like the one remembered. False for any other line, which nothing is done with. */
+  add(line: string): boolean {
+    if (!this.#message) return false;
+    const from = this.#before.length;
+    const to = line.length - this.#behind.length;
+    // Comparing slices is several times as fast as startsWith and endsWith.
+    if (to <= from || line.slice(0, from) !== this.#before || line.slice(to) !== this.#behind) return false;
+    const text = textAt(line, from, to);
+    if (text === undefined) return false;
+    this.#text = this.#text === undefined ? text : this.#text + text;
+    return true;
+  }
+
+  /** Remembers a line that was parsed whole, when there is no doubt where in it the text stands. Lines that were added are taken before. */
+  note(line: string, message: object): void {
+    if (line.length > LONGEST) return;
+    const path = this.#pathOf(message);
+    if (!path) return;
+    let text: unknown = message;
+    for (const name of path) text = memberOf(text, name);
+    // Without escapes a text stands in the line as it is; where it stands only once, that is the place.
+    if (typeof text !== 'string' || line.includes('\\')) return;
+    const quoted = `"${text}"`;
+    const at = line.indexOf(quoted);
+    if (at < 0 || at !== line.lastIndexOf(quoted)) return;
+    this.#before = line.slice(0, at);
+    this.#behind = line.slice(at + quoted.length);
+    this.#message = message as Members;
+    this.#path = path;
+  }
+
+  /** The lines that were added since the last call, as one message; undefined when there were none. */
+  take(): object | undefined {
+    if (this.#text === undefined || !this.#message) return undefined;
+    const copy = withText(this.#message, this.#path, this.#text);
+    this.#text = undefined;
+    return copy;
+  }
+}
+
+/** The text that stands in a line from its first quote to its last; undefined when that is no text of JSON. */
+function textAt(line: string, from: number, to: number): string | undefined {
+  PLAIN.lastIndex = from;
+  if (PLAIN.test(line) && PLAIN.lastIndex === to) return line.slice(from + 1, to - 1);
+  try {
+    const text: unknown = JSON.parse(line.slice(from, to));
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A copy with another text; what does not lead there is shared. */
+function withText(message: Members, path: readonly string[], text: string): object {
+  const copy = { ...message };
+  let holder = copy;
+  for (const name of path.slice(0, -1)) {
+    const inner = { ...(holder[name] as Members) };
+    holder[name] = inner;
+    holder = inner;
+  }
+  holder[path.at(-1) ?? ''] = text;
+  return copy;
+}
+
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Members)[name] : undefined;
+}
