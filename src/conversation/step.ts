@@ -18,8 +18,8 @@ import {
   type TurnState,
 } from './state.ts';
 
-/** `turn.ended` without what the step knows itself. */
-export type TurnEnd = Omit<Extract<SessionEvent, { type: 'turn.ended' }>, 'type' | 'turnId' | 'at' | 'status'>;
+/** `turn.ended` without what the step knows itself. `at`: where it ended at another time than now. */
+export type TurnEnd = Omit<Extract<SessionEvent, { type: 'turn.ended' }>, 'type' | 'turnId' | 'at' | 'status'> & { readonly at?: number };
 export type TurnStatus = Extract<SessionEvent, { type: 'turn.ended' }>['status'];
 /** A part without id and parent, which the lane it is added to gives it. */
 export type NewPart = Part extends infer P ? (P extends Part ? Omit<P, 'id' | 'parent'> : never) : never;
@@ -88,9 +88,10 @@ export abstract class Step<S extends Conversation> {
 
   // --- turns
 
-  startTurn<T extends NonNullable<S['turn']>>(turn: T, prompt: readonly Content[]): T {
+  /** `at`: when it began, where the agent tells of it later. */
+  startTurn<T extends NonNullable<S['turn']>>(turn: T, prompt: readonly Content[], at = this.now): T {
     this.state.turn = turn;
-    this.emit({ type: 'turn.started', turnId: turn.id, at: this.now, prompt });
+    this.emit({ type: 'turn.started', turnId: turn.id, at, prompt });
     return turn;
   }
   /** Ends the turn that runs, if one does. What was asked in it is settled without an answer: the agent has gone on. */

@@ -54,12 +54,6 @@ export function providerOf(profileId: string): string {
   return /^[a-z]/.test(plain) ? plain : `agent-${plain}`;
 }
 
-export const ROOT = 'ahp-root://';
-/** Clients write it in three ways. */
-export function isRoot(channel: string): boolean {
-  return /^ahp-root:\/{0,2}$/.test(channel);
-}
-
 export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
 }

@@ -1,4 +1,4 @@
-import { isRoot, ROOT } from './addresses.ts';
+import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 
 /** What one client may follow at once. */
 const MOST_SUBSCRIPTIONS = 1000;
@@ -8,7 +8,7 @@ const MOST_KEPT_TEXT = 16 * 1024 * 1024;
 
 /** The writing end of one connection. */
 export interface Peer {
-  send(text: string): void;
+  notify(method: string, params: object): void;
 }
 export interface Client {
   readonly peer: Peer;
@@ -64,20 +64,19 @@ export class Channels {
   publish(channel: string, action: object, origin?: Origin): void {
     this.#seq += 1;
     const params = { channel, action, serverSeq: this.#seq, ...(origin ? { origin } : {}) };
-    const text = JSON.stringify({ jsonrpc: '2.0', method: 'action', params });
-    this.#keep({ channel: keyOf(channel), serverSeq: this.#seq, text });
-    this.#send(channel, text);
+    this.#keep({ channel: keyOf(channel), serverSeq: this.#seq, text: JSON.stringify(params) });
+    this.#send(channel, 'action', params);
   }
 
   /** Tells the client alone that its action does not count. */
   refuse(client: Client, channel: string, action: object, origin: Origin, rejectionReason: string): void {
     const params = { channel, action, serverSeq: this.#seq, origin, rejectionReason };
-    client.peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'action', params }));
+    client.peer.notify('action', params);
   }
 
   /** For all who follow the root; not numbered and not told again. */
   notify(method: string, params: object): void {
-    this.#send(ROOT, JSON.stringify({ jsonrpc: '2.0', method, params: { channel: ROOT, ...params } }));
+    this.#send(ROOT, method, { channel: ROOT, ...params });
   }
 
   /** What was told on these channels after that number; undefined when not all of it is known any more. */
@@ -85,12 +84,12 @@ export class Channels {
     const first = this.#kept[0]?.serverSeq ?? this.#seq + 1;
     if (seq > this.#seq || seq < first - 1) return undefined;
     const wanted = new Set(channels.map(keyOf));
-    return this.#kept.filter((one) => one.serverSeq > seq && wanted.has(one.channel)).map((one) => JSON.parse(one.text).params);
+    return this.#kept.filter((one) => one.serverSeq > seq && wanted.has(one.channel)).map((one) => JSON.parse(one.text));
   }
 
-  #send(channel: string, text: string): void {
+  #send(channel: string, method: string, params: object): void {
     const key = keyOf(channel);
-    for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.send(text);
+    for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.notify(method, params);
   }
 
   #keep(one: Kept): void {

@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
+import { MODE } from '../protocols/ahp/codec.ts';
+import type { ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session } from '../session/model.ts';
 import { pathOfUri } from './addresses.ts';
-import type { ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from './state.ts';
-import { APPROVAL_QUESTION, MODE, sideOf } from './translate.ts';
+import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
 /*
  * What a client's action does. It counts only while it fits what the host holds: clients act on what they saw some time ago, and one that stops a turn

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
-import { parseJson } from '../base/json.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
+import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
+import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { contentPlace, isRoot, pathOfUri, ROOT } from './addresses.ts';
+import { contentPlace, pathOfUri } from './addresses.ts';
 import { Channels, type Client, type Peer } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
-import type { RootState } from './state.ts';
 import { diffsUnder } from './translate.ts';
 
 /** Milliseconds for which changes are gathered before clients are told. */
@@ -19,7 +19,6 @@ const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
 
 /** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
 const CODES = {
-  parse: -32700,
   request: -32600,
   method: -32601,
   params: -32602,
@@ -31,7 +30,7 @@ const CODES = {
 } as const;
 
 /** A request that is answered by an error. */
-class Refusal extends Error {
+export class Refusal extends Error {
   readonly code: number;
   readonly data: object | undefined;
 
@@ -46,12 +45,6 @@ export interface HostDeps extends Omit<HostedDeps, 'channels'> {
   readonly version: string;
 }
 
-const inbound = z.looseObject({
-  id: z.optional(z.union([z.number(), z.string()])),
-  method: z.string(),
-  params: z.optional(z.record(z.string(), z.unknown())),
-});
-type Inbound = z.infer<typeof inbound>;
 const shapes = {
   dispatch: z.looseObject({ channel: z.string(), clientSeq: z.number(), action: z.looseObject({ type: z.string() }) }),
   initialize: z.looseObject({
@@ -69,10 +62,12 @@ const shapes = {
   list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
 };
 
-/** One connection of a client, from its first message to its end. */
+/** One connection of a client, from its first message to its end. One message is dealt with at a time. */
 export interface Connection {
-  /** Resolves when the message has been dealt with. Never rejects. */
-  receive(text: string): Promise<void>;
+  /** Rejects with a `Refusal`, or with another error for a fault of ours. */
+  asked(method: string, params: unknown): Promise<unknown>;
+  /** Never rejects. */
+  notified(method: string, params: unknown): Promise<void>;
   closed(): void;
 }
 
@@ -104,7 +99,11 @@ export function agentHost(deps: HostDeps): AgentHost {
     connect: (peer) => {
       const client = channels.add(peer);
       const served = new Served(deps, channels, hosted, client);
-      return { receive: (text) => served.receive(text), closed: () => channels.remove(client) };
+      return {
+        asked: (method, params) => served.asked(method, params),
+        notified: (method, params) => served.notified(method, params),
+        closed: () => channels.remove(client),
+      };
     },
     restore: () => hosted.restore(),
     dispose: () => life.dispose(),
@@ -130,26 +129,19 @@ class Served {
     this.#client = client;
   }
 
-  async receive(text: string): Promise<void> {
-    let id: number | string | undefined;
+  async notified(method: string, params: unknown): Promise<void> {
     try {
-      const parsed = inbound.safeParse(parsedJson(text));
-      if (!parsed.success) throw new Refusal('request', 'This is no request.');
-      id = parsed.data.id;
-      const result = await this.#answer(parsed.data);
-      if (id !== undefined) this.#reply({ id, result: result ?? null });
+      await this.#answer(method, params, false);
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#deps.log.error('A request of a client failed', error);
-      const { code, data } = error instanceof Refusal ? error : { code: -32603, data: undefined };
-      this.#reply({ id: id ?? null, error: { code, message: messageOf(error), ...(data ? { data } : {}) } });
+      this.#deps.log.warn(`A client's "${method}" was not taken: ${messageOf(error)}`);
     }
   }
 
-  #reply(message: object): void {
-    this.#client.peer.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  async asked(method: string, params: unknown): Promise<unknown> {
+    return (await this.#answer(method, params, true)) ?? null;
   }
 
-  async #answer({ method, params = {}, id }: Inbound): Promise<unknown> {
+  async #answer(method: string, params: unknown, isAsked: boolean): Promise<unknown> {
     if (method === 'ping') return null;
     if (method === 'initialize') return this.#initialize(decoded(shapes.initialize, params));
     if (method === 'reconnect') return this.#reconnect(decoded(shapes.reconnect, params));
@@ -180,7 +172,7 @@ class Served {
       case 'fetchTurns':
         return {};
       default:
-        if (id === undefined) return null;
+        if (!isAsked) return null;
         throw new Refusal('method', `Parley does not serve "${method}".`);
     }
   }
@@ -206,8 +198,7 @@ class Served {
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#hosted.find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
     // Sessions in which nothing was said are not kept over a restart; their rows would stay.
-    for (const session of gone)
-      this.#client.peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'root/sessionRemoved', params: { channel: ROOT, session } }));
+    for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
     if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known) };
     for (const channel of known) this.#channels.follow(this.#client, channel);
     return { type: 'replay', actions, missing: gone };
@@ -312,14 +303,6 @@ function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T>
   if (found.success) return found.data;
   const [issue] = found.error.issues;
   throw new Refusal('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    throw new Refusal('parse', 'This is no JSON.');
-  }
 }
 
 /** The highest version that both speak. */

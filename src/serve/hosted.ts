@@ -2,13 +2,8 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Journal } from '../live/journal/journal.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
-import type { Intent } from '../session/intents.ts';
-import type { Session, SessionId } from '../session/model.ts';
-import { reduce } from '../session/reduce.ts';
-import { chatUri, fileUri, providerOf, ROOT } from './addresses.ts';
-import type { Channels, Origin } from './channels.ts';
-import type { Decision } from './decide.ts';
-import { needsInput, reduceChat, reduceSession } from './reduce.ts';
+import { ROOT } from '../protocols/ahp/codec.ts';
+import { needsInput, reduceChat, reduceSession } from '../protocols/ahp/reduce.ts';
 import {
   type AgentInfo,
   type ChatAction,
@@ -20,7 +15,13 @@ import {
   type SessionState,
   type SessionSummary,
   STATUS,
-} from './state.ts';
+} from '../protocols/ahp/state.ts';
+import type { Intent } from '../session/intents.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import { reduce } from '../session/reduce.ts';
+import { chatUri, fileUri, providerOf } from './addresses.ts';
+import type { Channels, Origin } from './channels.ts';
+import type { Decision } from './decide.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 
 /** A session as clients know it. Its agent is started by the first thing that is asked of it. */

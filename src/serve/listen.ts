@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
 import { isLocalHostHeader, isSameSecret } from '../transport/httpAccess.ts';
-import type { AgentHost } from './host.ts';
+import type { LinkEvents } from '../transport/link.ts';
+import { rpcLink } from '../transport/rpcLink.ts';
+import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
+import { type AgentHost, Refusal } from './host.ts';
 
-/** UTF-16 units of one message of a client. */
-const LONGEST_MESSAGE = 32 * 1024 * 1024;
 const MOST_CONNECTIONS = 64;
-/** Bytes that wait for a client that does not read. */
-const MOST_WAITING = 32 * 1024 * 1024;
-/** Why a connection is closed by us, as codes of the WebSocket protocol (RFC 6455 §7.4). */
+/** Why all connections are closed, as a code of the WebSocket protocol (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
-const TOO_SLOW = 1013;
+/** JSON-RPC's error for a fault of ours. */
+const INTERNAL_ERROR = -32603;
 
 export type Place =
   | { readonly kind: 'port'; readonly host: string; readonly port: number }
@@ -80,18 +80,32 @@ export function isLoopback(host: string): boolean {
 
 /** Messages of one client are dealt with one after the other. */
 function serve(host: AgentHost, socket: WebSocket, log: Log): void {
-  let last = Promise.resolve();
-  const connection = host.connect({
-    send: (text) => {
-      if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount > MOST_WAITING) return socket.close(TOO_SLOW, 'You do not read.');
-      socket.send(text);
+  let last: Promise<unknown> = Promise.resolve();
+  const events: LinkEvents = {
+    message: (method, params) => {
+      last = last.then(() => connection.notified(method, params));
     },
-  });
-  socket.on('message', (data, isBinary) => {
-    if (isBinary) return;
-    last = last.then(() => connection.receive(String(data)));
-  });
-  socket.on('error', (error) => log.warn(`A connection failed: ${error.message}`));
-  socket.on('close', () => connection.closed());
+    asked: (id, method, params) => {
+      last = last
+        .then(() => connection.asked(method, params))
+        .then(
+          (result) => link.answer(id, { result }),
+          (error: unknown) => link.answer(id, { error: refusalOf(error, log) }),
+        );
+    },
+    withdrawn: () => {},
+    junk: (text) => log.warn(`A client sent something that is no message: ${text.slice(0, 200)}`),
+    closed: () => connection.closed(),
+  };
+  const link = rpcLink(acceptedWebSocket(socket), events, { log });
+  const connection = host.connect(link);
+}
+
+function refusalOf(error: unknown, log: Log): { readonly code: number; readonly message: string; readonly data?: unknown } {
+  if (!(error instanceof Refusal)) {
+    log.error('A request of a client failed', error);
+    return { code: INTERNAL_ERROR, message: 'Internal error' };
+  }
+  const { code, message, data } = error;
+  return { code, message, ...(data ? { data } : {}) };
 }

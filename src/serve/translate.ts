@@ -1,9 +1,5 @@
-import { callWords } from '../session/callWords.ts';
-import { hunksOf } from '../session/hunks.ts';
-import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
-import { askTitle, findTerminal, titleOf } from '../session/select.ts';
-import { contentUri, fileUri } from './addresses.ts';
-import { reduceChat } from './reduce.ts';
+import { MODE, toEffectMeta, toMeta } from '../protocols/ahp/codec.ts';
+import { reduceChat } from '../protocols/ahp/reduce.ts';
 import type {
   CallResult,
   ChatAction,
@@ -21,7 +17,12 @@ import type {
   SessionConfig,
   ToolCallState,
   TurnUsage,
-} from './state.ts';
+} from '../protocols/ahp/state.ts';
+import { callWords } from '../session/callWords.ts';
+import { hunksOf } from '../session/hunks.ts';
+import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
+import { askTitle, findTerminal, titleOf } from '../session/select.ts';
+import { contentUri, fileUri } from './addresses.ts';
 
 /*
  * What a client is told so that its chat says what a session says. Only the difference between the two is told, whatever happened in between: the state
@@ -139,7 +140,8 @@ class Telling {
     const toolCallId = call.id;
     if (!known) {
       const displayName = call.title || call.name;
-      this.#tell({ type: 'chat/toolCallStart', turnId, toolCallId, toolName: call.name, displayName });
+      const _meta = toMeta({ kind: call.kind });
+      this.#tell({ type: 'chat/toolCallStart', turnId, toolCallId, toolName: call.name, displayName, _meta });
       known = this.#known(call.id);
     }
     if (!known || known.status === 'completed' || known.status === 'cancelled') return;
@@ -366,12 +368,20 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   const title = askTitle(ask, session, 'Run in terminal');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option);
-    return kind === undefined ? [] : [{ id: option.id, label: option.label || option.id, kind, group: kind === 'approve' ? 0 : 1 }];
+    return kind === undefined
+      ? []
+      : [{ id: option.id, label: option.label || option.id, kind, group: kind === 'approve' ? 0 : 1, _meta: toEffectMeta(option.effect) }];
   });
   const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
   const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));
   return {
     confirmationTitle: title,
+    _meta: toMeta({
+      kind: ask.toolKind ?? 'other',
+      ...(ask.detail.type === 'command' && ask.detail.cwd !== undefined ? { cwd: ask.detail.cwd } : {}),
+      ...(ask.detail.type === 'command' && ask.detail.unsure ? { unsure: true } : {}),
+      ...(ask.paths ? { paths: ask.paths } : {}),
+    }),
     ...(options.length > 0 ? { options } : {}),
     ...(items.length > 0 ? { edits: { items } } : {}),
   };
@@ -489,7 +499,6 @@ export function configOf({ mode, options = [] }: Session): SessionConfig {
     );
   return { schema: { type: 'object', properties }, values };
 }
-export const MODE = 'mode';
 
 /** A chat without a title is listed by a number that means nothing. */
 export function chatTitle(session: Session): string {

@@ -168,7 +168,7 @@ class ProcessChannel implements Channel {
   }
 }
 
-function closedChannel(closed: Closed): Channel {
+export function closedChannel(closed: Closed): Channel {
   const nothing = toDisposable(() => {});
   return {
     send: () => Promise.reject(new Error(closed.reason)),

@@ -106,7 +106,7 @@ function impurities(roots: readonly Source[], all: readonly Source[]): readonly 
   return found;
 }
 
-const PURE = [/^src\/conversation\//, /^src\/protocols\/(?:kimi-wire|a2a|acp|ai-sdk|qwen)\/machine\.ts$/];
+const PURE = [/^src\/conversation\//, /^src\/protocols\/(?:kimi-wire|a2a|acp|ahp|ai-sdk|qwen)\/machine\.ts$/];
 
 test('the conversation core and the machines have no clock, no promises and no I/O, with all that they import', () => {
   const roots = sources.filter(({ path: file }) => PURE.some((pattern) => pattern.test(file)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { reduceChat, reduceSession } from '../../src/protocols/ahp/reduce.ts';
+import type { ChatAction, ChatState, SessionAction, SessionState } from '../../src/protocols/ahp/state.ts';
 import type { AgentHost, Connection } from '../../src/serve/host.ts';
-import { reduceChat, reduceSession } from '../../src/serve/reduce.ts';
-import type { ChatAction, ChatState, SessionAction, SessionState } from '../../src/serve/state.ts';
 
 interface Envelope {
   readonly channel: string;
@@ -15,14 +15,6 @@ interface Snapshot {
   readonly state: unknown;
   readonly fromSeq: number;
 }
-type Message = {
-  readonly id?: number | null;
-  readonly method?: string;
-  readonly params?: unknown;
-  readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-};
-
 /** A client that holds what it was told: a snapshot, and the actions after it, in their order. */
 export class AhpClient {
   readonly chats = new Map<string, ChatState>();
@@ -31,9 +23,7 @@ export class AhpClient {
   readonly notified: { readonly method: string; readonly params: Record<string, unknown> }[] = [];
   readonly envelopes: Envelope[] = [];
   readonly #host: AgentHost;
-  readonly #replies = new Map<number, (message: Message) => void>();
   #connection: Connection | undefined;
-  #id = 0;
   #clientSeq = 0;
   seen = 0;
 
@@ -42,7 +32,7 @@ export class AhpClient {
   }
 
   connect(): void {
-    this.#connection = this.#host.connect({ send: (text) => this.#receive(JSON.parse(text) as Message) });
+    this.#connection = this.#host.connect({ notify: (method, params) => this.#receive(method, structuredClone(params)) });
   }
 
   disconnect(): void {
@@ -59,17 +49,16 @@ export class AhpClient {
 
   /** Rejects with the error's code and words. */
   async ask(method: string, params: object = {}): Promise<unknown> {
-    this.#id += 1;
-    const id = this.#id;
-    const reply = new Promise<Message>((resolve) => this.#replies.set(id, resolve));
-    await this.raw(JSON.stringify({ jsonrpc: '2.0', id, method, params: { channel: 'ahp-root://', ...params } }));
-    const { result, error } = await reply;
-    if (error) throw Object.assign(new Error(`${error.code} ${error.message}`), { data: error.data });
-    return result;
+    try {
+      return structuredClone(await this.#connection?.asked(method, { channel: 'ahp-root://', ...params }));
+    } catch (error) {
+      const { code, message, data } = error as { readonly code?: number; readonly message: string; readonly data?: unknown };
+      throw Object.assign(new Error(`${code} ${message}`), { data });
+    }
   }
 
-  async raw(text: string): Promise<void> {
-    await this.#connection?.receive(text);
+  async notify(method: string, params: unknown): Promise<void> {
+    await this.#connection?.notified(method, params);
   }
 
   async subscribe(channel: string): Promise<void> {
@@ -94,14 +83,12 @@ export class AhpClient {
   async dispatch(channel: string, action: object): Promise<void> {
     this.#clientSeq += 1;
     const params = { channel, clientSeq: this.#clientSeq, action };
-    await this.raw(JSON.stringify({ jsonrpc: '2.0', method: 'dispatchAction', params }));
+    await this.notify('dispatchAction', params);
   }
 
-  #receive(message: Message): void {
-    if (message.method === 'action') return this.#apply(message.params as Envelope);
-    if (message.method !== undefined)
-      return void this.notified.push({ method: message.method, params: message.params as Record<string, unknown> });
-    this.#replies.get(message.id ?? -1)?.(message);
+  #receive(method: string, params: unknown): void {
+    if (method === 'action') this.#apply(params as Envelope);
+    else this.notified.push({ method, params: params as Record<string, unknown> });
   }
 
   #take({ resource, state, fromSeq }: Snapshot): void {

@@ -7,8 +7,8 @@ import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { Sessions } from '../../src/live/sessions.ts';
+import { type ChatState, STATUS } from '../../src/protocols/ahp/state.ts';
 import { agentHost } from '../../src/serve/host.ts';
-import { type ChatState, STATUS } from '../../src/serve/state.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { AhpClient } from './ahpClient.ts';
@@ -356,7 +356,7 @@ test('attack: unknown versions, sessions and methods, broken messages and too ma
   await assert.rejects(client.ask('resourceRead', { uri: 'file:///etc/passwd' }), /-32008/);
   await assert.rejects(client.ask('resourceRead', { uri: 'parley-content:/%ZZ' }), /-32008/);
   await assert.rejects(client.ask('createTerminal'), /-32601/);
-  for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) await client.raw(text);
+  for (const params of [undefined, null, [], 'x', {}, { channel: 1 }]) await client.notify('dispatchAction', params);
   await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
   assert.equal(client.refusals.length, 1);
   for (let at = 0; at < 10_000; at += 1) await client.ask('subscribe', { channel: 'ahp-root://' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reduceChat, reduceSession } from '../../src/serve/reduce.ts';
-import { type ChatAction, type ChatState, type SessionState, STATUS, type ToolCallState } from '../../src/serve/state.ts';
+import { reduceChat, reduceSession } from '../../src/protocols/ahp/reduce.ts';
+import { type ChatAction, type ChatState, type SessionState, STATUS, type ToolCallState } from '../../src/protocols/ahp/state.ts';
 
 /* What the protocol's reducer does, as its published cases say (docs/protocols/ahp.md §5, §6). */
 

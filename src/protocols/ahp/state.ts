@@ -4,6 +4,8 @@
  */
 
 export type Text = string | { readonly markdown: string };
+/** What one end adds for those who know it. */
+export type Meta = Readonly<Record<string, unknown>>;
 
 export interface ErrorInfo {
   readonly errorType: string;
@@ -15,7 +17,7 @@ export interface Message {
   readonly origin: { readonly kind: string };
   readonly attachments?: readonly unknown[];
   readonly model?: { readonly id: string };
-  readonly _meta?: Readonly<Record<string, unknown>>;
+  readonly _meta?: Meta;
 }
 
 /** `edits` name contents that are read by `resourceRead`. */
@@ -38,6 +40,7 @@ export interface ConfirmationOption {
   readonly label: string;
   readonly kind: 'approve' | 'deny';
   readonly group?: number;
+  readonly _meta?: Meta;
 }
 export type Confirmed = 'not-needed' | 'user-action' | 'setting';
 
@@ -46,6 +49,7 @@ export interface Confirmation {
   readonly confirmationTitle: Text;
   readonly options?: readonly ConfirmationOption[];
   readonly edits?: { readonly items: readonly FileEdit[] };
+  readonly _meta?: Meta;
 }
 export interface CallResult {
   readonly success: boolean;
@@ -54,10 +58,11 @@ export interface CallResult {
   readonly error?: { readonly message: string };
 }
 
-interface CallName {
+export interface CallName {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly displayName: string;
+  readonly _meta?: Meta;
   /** The client that runs it. */
   readonly contributor?: { readonly kind: 'client'; readonly clientId: string };
 }
@@ -119,7 +124,7 @@ export type ResponsePart =
   | { readonly kind: 'markdown' | 'reasoning'; readonly id: string; readonly content: string }
   | { readonly kind: 'toolCall'; readonly toolCall: ToolCallState }
   | { readonly kind: 'inputRequest'; readonly request: InputRequest; readonly response?: InputResponse }
-  | { readonly kind: 'systemNotification'; readonly content: Text; readonly _meta?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'systemNotification'; readonly content: Text; readonly _meta?: Meta }
   | { readonly kind: 'error'; readonly error: ErrorInfo };
 
 /** Tokens of one turn. */
@@ -195,6 +200,8 @@ export type ChatAction =
       readonly confirmed?: Confirmed;
       readonly reason?: 'denied' | 'skipped';
       readonly selectedOptionId?: string;
+      /** Words for the agent with a rejection. */
+      readonly userSuggestion?: { readonly text: string };
     }
   | {
       readonly type: 'chat/toolCallContentChanged';

@@ -1,5 +1,6 @@
 import {
   type ActiveTurn,
+  type CallName,
   type ChatAction,
   type ChatState,
   type EndedTurn,
@@ -98,8 +99,7 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
 type CallAction = Extract<ChatAction, { readonly toolCallId: string }>;
 
 function changeCall(call: ToolCallState, action: CallAction): ToolCallState {
-  const { toolCallId, toolName, displayName, contributor } = call;
-  const name = { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}) };
+  const name = nameOf(call);
   switch (action.type) {
     case 'chat/toolCallStart':
       return call;
@@ -139,6 +139,10 @@ function changeCall(call: ToolCallState, action: CallAction): ToolCallState {
   }
 }
 
+function nameOf({ toolCallId, toolName, displayName, contributor, _meta }: ToolCallState): CallName {
+  return { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}), ...(_meta ? { _meta } : {}) };
+}
+
 /** Calls that are not over count as skipped. */
 function ended(state: ChatState, turnId: string, how: EndedTurn['state'], duration: number, last?: ResponsePart): ChatState {
   const { activeTurn: active, ...rest } = state;
@@ -147,10 +151,8 @@ function ended(state: ChatState, turnId: string, how: EndedTurn['state'], durati
     if (part.kind !== 'toolCall') return part;
     const { toolCall: call } = part;
     if (call.status === 'completed' || call.status === 'cancelled') return part;
-    const { toolCallId, toolName, displayName, contributor } = call;
     const said = call.status === 'streaming' ? { invocationMessage: '' } : inputOf(call);
-    const name = { toolCallId, toolName, displayName, ...(contributor ? { contributor } : {}) };
-    return { kind: 'toolCall', toolCall: { ...name, status: 'cancelled', ...said, reason: 'skipped' } };
+    return { kind: 'toolCall', toolCall: { ...nameOf(call), status: 'cancelled', ...said, reason: 'skipped' } };
   });
   const responseParts = last ? [...settled, last] : settled;
   return { ...rest, turns: [...state.turns, { ...active, responseParts, duration: Math.max(0, duration), state: how }] };

@@ -1,0 +1,838 @@
+import { t } from '../../base/l10n.ts';
+import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Input } from '../../conversation/machine.ts';
+import {
+  type Call,
+  type Conversation,
+  clear,
+  find,
+  laneOf,
+  newConversation,
+  newTurn,
+  type OpenAsk,
+  type Prompt,
+  put,
+  remove,
+  type Table,
+  type TurnState,
+} from '../../conversation/state.ts';
+import { machineOf, OFFER_RESTART, RESTART, Step, type StopLimits } from '../../conversation/step.ts';
+import type { Answer, Intent } from '../../session/intents.ts';
+import type { Content, Offers, ToolCall } from '../../session/model.ts';
+import {
+  approvalOf,
+  type Contents,
+  callsOfChat,
+  choicesOf,
+  completionOf,
+  confirmationOf,
+  contentsIn,
+  contentsOf,
+  fromMessage,
+  isRoot,
+  MODE,
+  type PendingCall,
+  plain,
+  questionOf,
+  ROOT,
+  toMessage,
+  toolCallOf,
+} from './codec.ts';
+import { reduceChat } from './reduce.ts';
+import {
+  answers,
+  type Envelope,
+  readAgents,
+  readChat,
+  readChatAction,
+  readEnvelope,
+  readSession,
+  readSessionAction,
+  type SessionFacts,
+  type Snapshot,
+} from './schema.ts';
+import type { ActiveTurn, AgentInfo, ChatAction, ChatState, EndedTurn, InputRequest, ResponsePart, ToolCallState } from './state.ts';
+
+/*
+ * A session of an agent host (docs/protocols/ahp.md §9): one WebSocket, JSON-RPC. The host owns the conversation; this holds its chat as the
+ * host's numbered actions make it, and tells what has changed. A turn goes on while nobody is connected.
+ */
+
+export interface AhpState extends Conversation {
+  readonly setup: Setup;
+  turn: AhpTurn | null;
+  /** The number of the last action that was heard. */
+  seen: number;
+  clientSeq: number;
+  /** The agent of the session, as the host lists it. */
+  agent: AgentInfo | null;
+  session: { readonly uri: string; facts: SessionFacts } | null;
+  chat: ChatState | null;
+  /** Texts of files by their addresses: `null` for one that cannot be read, `wanted` while it is read. */
+  readonly contents: Table<FileText>;
+  /** What has come and waits for such texts, in its order. */
+  readonly inbox: Update[];
+  /** What was dispatched and not heard of yet, by its number. */
+  readonly dispatched: Table<Dispatched>;
+  /** Chosen here for the prompts to come; null leaves it to the agent. */
+  model: string | null;
+  /** How often a lost connection was opened again in vain. */
+  attempts: number;
+}
+type FileText = { readonly text: string } | 'wanted' | null;
+type Update = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
+/** What is undone when the host does not take it. */
+type Dispatched =
+  | { readonly kind: 'turn'; readonly turnId: string }
+  | { readonly kind: 'answer'; readonly askId: string }
+  | { readonly kind: 'other' };
+
+export interface Setup {
+  /** Which of the host's agents; null for its first. */
+  readonly provider: string | null;
+  /** `file:` address of the folder. */
+  readonly folder: string;
+  /** The address of an earlier session. */
+  readonly resume: { readonly key: string; readonly history: boolean } | null;
+  /** Turns that the session shows already, in their order; `whole` when nothing can be missing in one. */
+  readonly shown: readonly { readonly id: string; readonly whole: boolean }[];
+  /** The last part of a new session's address. */
+  readonly newId: string;
+  readonly clientId: string;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly tools: readonly OfferedTool[];
+  readonly limits: Limits;
+}
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+/** What each timer waits for, in milliseconds. */
+export interface Limits extends StopLimits {
+  /** `silence`: no answer while the session is opened. */
+  readonly silence: number;
+  /** `contents`: texts of files that are read to be shown. */
+  readonly contents: number;
+  /** `reconnect`: before each further try with a lost connection. */
+  readonly reconnect: readonly number[];
+}
+interface AhpTurn extends TurnState<TurnState['lanes'][string], AhpCall> {
+  /** What of each text was told, in UTF-16 units. */
+  readonly texts: Table<number>;
+  readonly startedAt: number;
+}
+interface AhpCall extends Call<'none'> {
+  shown: Omit<ToolCall, 'id'>;
+  /** It is one of our tools, and was started. */
+  ran: boolean;
+}
+type About = { readonly sent?: 'answered' | 'cancelled' } & (
+  | { readonly kind: 'call'; readonly call: PendingCall }
+  | { readonly kind: 'input'; readonly request: InputRequest }
+);
+
+export function newAhp(seed: string, setup: Setup): AhpState {
+  return {
+    ...newConversation(seed),
+    setup,
+    turn: null,
+    seen: 0,
+    clientSeq: 0,
+    agent: null,
+    session: null,
+    chat: null,
+    contents: {},
+    inbox: [],
+    dispatched: {},
+    model: null,
+    attempts: 0,
+  };
+}
+
+const HOST = 'host';
+/** Ids of what can be chosen that is not the host's. */
+const MODEL = 'parley.model';
+const VERSIONS = ['1.1.0', '1.0.0', '0.9.0'];
+const OFFERS: Offers = { images: true, steer: true, hints: true, history: true, feedback: true };
+/** Texts that are read at once, the newest. */
+const MOST_CONTENTS = 200;
+const UNKNOWN_METHOD = -32601;
+
+class AhpStep extends Step<AhpState> {
+  take(input: Input): void {
+    switch (input.on) {
+      case 'start':
+        this.state.phase = 'opening';
+        this.emit({ type: 'link.opening' });
+        this.timer('silence', this.state.setup.limits.silence);
+        this.open(HOST, {});
+        return this.initialize();
+      case 'message':
+        return this.message(input.method, input.params);
+      case 'asked':
+        return this.refuse(HOST, input.id, UNKNOWN_METHOD, `Unknown method: ${input.method}`);
+      case 'withdrawn':
+        return;
+      case 'junk':
+        return this.log('warn', `The host sent something that is no message: ${input.text.slice(0, 200)}`);
+      case 'reply':
+        return this.reply(input.call, input.result, input.error);
+      case 'intent':
+        return this.intent(input.intent);
+      case 'timer':
+        return this.elapsed(input.timer);
+      case 'closed':
+        return this.closed(input.why);
+      case 'leave':
+        return this.leave();
+    }
+  }
+
+  request(call: string, method: string, params: object): void {
+    this.do({ do: 'request', link: HOST, call, method, params: { channel: ROOT, ...params } });
+  }
+  /** Has the host do something, whose echo or refusal follows. */
+  dispatch(channel: string, action: object, as: Dispatched = { kind: 'other' }): void {
+    const { state } = this;
+    const clientSeq = ++state.clientSeq;
+    put(state.dispatched, String(clientSeq), as);
+    this.do({ do: 'notify', link: HOST, method: 'dispatchAction', params: { channel, clientSeq, action } });
+  }
+
+  // --- opening: initialize · createSession · subscribe the session · subscribe its chat
+
+  initialize(): void {
+    const { clientId, client } = this.state.setup;
+    this.request('initialize', 'initialize', {
+      protocolVersions: VERSIONS,
+      clientId,
+      clientInfo: { name: client.name, version: client.version },
+      initialSubscriptions: [ROOT],
+    });
+  }
+  reply(call: string, result: unknown, error: Failure | undefined): void {
+    const [what = '', rest = ''] = split(call);
+    if (what === 'read') return this.contentRead(rest, result, error);
+    if (what === 'tool') return this.toolRan(rest, result, error);
+    if (what === 'commands') return this.commands(result);
+    if (what === 'dispose') return this.close(HOST);
+    if (error) return this.failed(error, what);
+    switch (what) {
+      case 'initialize':
+        return this.initialized(result);
+      case 'create':
+        return this.request('session', 'subscribe', { channel: rest });
+      case 'session':
+        return this.sessionShown(result);
+      case 'chat':
+        return this.chatShown(result);
+      case 'reconnect':
+        return this.reconnected(result);
+    }
+  }
+  failed({ kind, message, code }: Failure, what: string): void {
+    // A link that has closed tells its end itself.
+    if (kind !== 'refused') return;
+    if (what === 'reconnect') return this.over(t('The agent host does not know this conversation any more.'));
+    this.over(code === -32001 ? t('The agent host does not know this conversation any more.') : t('The agent refused: {0}', message));
+  }
+  initialized(result: unknown): void {
+    const { setup } = this.state;
+    const parsed = answers.initialize.safeParse(result);
+    if (!parsed.success) return this.over(t('This is no agent host, or one of another version.'));
+    this.state.seen = parsed.data.serverSeq;
+    const root = parsed.data.snapshots.find(({ resource }) => isRoot(resource));
+    const agents = readAgents(root?.state);
+    const agent = setup.provider === null ? agents[0] : agents.find(({ provider }) => provider === setup.provider);
+    this.state.agent = agent ?? null;
+    if (setup.resume) return this.request('session', 'subscribe', { channel: setup.resume.key });
+    if (!agent) return this.over(t('The agent host has no agent "{0}".', setup.provider ?? ''));
+    const uri = `${agent.provider}:/${setup.newId}`;
+    this.request(`create ${uri}`, 'createSession', {
+      channel: uri,
+      provider: agent.provider,
+      workingDirectories: [setup.folder],
+      config: {},
+    });
+  }
+  sessionShown(result: unknown): void {
+    const parsed = answers.subscribe.safeParse(result);
+    const facts = parsed.success ? readSession(parsed.data.snapshot.state) : undefined;
+    if (!parsed.success || !facts) return this.over(t('This is no agent host, or one of another version.'));
+    const { resource, fromSeq } = parsed.data.snapshot;
+    this.state.seen = Math.max(this.state.seen, fromSeq);
+    this.state.session = { uri: resource, facts };
+    if (facts.lifecycle === 'failed') return this.over(facts.creationError?.message ?? t('The agent reports an error.'));
+    if (facts.chat === null) return this.over(t('This is no agent host, or one of another version.'));
+    this.request('chat', 'subscribe', { channel: facts.chat });
+  }
+  chatShown(result: unknown): void {
+    const parsed = answers.subscribe.safeParse(result);
+    const chat = parsed.success ? readChat(parsed.data.snapshot.state) : undefined;
+    if (!parsed.success || !chat) return this.over(t('This is no agent host, or one of another version.'));
+    this.state.seen = Math.max(this.state.seen, parsed.data.snapshot.fromSeq);
+    this.state.inbox.push({ kind: 'chat', chat });
+    this.pump();
+  }
+  /** The chat is shown as it is now: the session can be used. */
+  ready(): void {
+    const { state } = this;
+    const { session, setup } = state;
+    if (!session || state.phase !== 'opening') return;
+    state.phase = 'ready';
+    this.timer('silence', null);
+    const { uri, facts } = session;
+    this.emit({ type: 'resume.set', key: uri });
+    this.showTitle(facts);
+    this.showChoices();
+    this.tellReady();
+    if (setup.tools.length > 0) this.offerTools(uri);
+    this.askCommands();
+    this.drain();
+  }
+  tellReady(): void {
+    const { agent, session } = this.state;
+    const name = agent?.displayName || session?.facts.provider || '';
+    this.emit({ type: 'link.ready', agent: { protocol: 'ahp', name }, offers: OFFERS });
+  }
+  offerTools(uri: string): void {
+    const { setup } = this.state;
+    const tools = setup.tools.map(({ name, description, parameters }) => ({ name, description, inputSchema: parameters }));
+    this.dispatch(uri, {
+      type: 'session/activeClientSet',
+      activeClient: { clientId: setup.clientId, displayName: setup.client.name, tools },
+    });
+  }
+  askCommands(): void {
+    const { session } = this.state;
+    if (session) this.request('commands', 'completions', { kind: 'userMessage', channel: session.uri, text: '/', offset: 1 });
+  }
+  /** A host tells the commands of its agent as completions of a slash, once the agent runs. */
+  commands(result: unknown): void {
+    const parsed = answers.completions.safeParse(result);
+    if (!parsed.success) return;
+    const commands = parsed.data.items.flatMap(({ insertText, attachment }) => {
+      const name = /^\/(\S+)/.exec(insertText)?.[1];
+      const description = attachment?._meta?.description;
+      return name === undefined ? [] : [{ name, description: typeof description === 'string' ? description : '', aliases: [] }];
+    });
+    this.emit({ type: 'commands.set', commands });
+  }
+
+  // --- what the host tells
+
+  message(method: string, params: unknown): void {
+    const { session } = this.state;
+    if (method === 'root/sessionRemoved' && session && (params as { readonly session?: unknown } | null)?.session === session.uri)
+      return this.over(t('The agent host does not know this conversation any more.'));
+    if (method !== 'action') return;
+    const envelope = readEnvelope(params);
+    if (!envelope) return this.log('warn', 'The host sent an action that cannot be read.');
+    this.heard(envelope);
+  }
+  heard({ channel, action, serverSeq, origin, rejectionReason }: Envelope): void {
+    const { state } = this;
+    state.seen = Math.max(state.seen, serverSeq);
+    const isOurs = origin?.clientId === state.setup.clientId;
+    const key = String(origin?.clientSeq);
+    const was = isOurs ? find(state.dispatched, key) : undefined;
+    if (isOurs) remove(state.dispatched, key);
+    if (rejectionReason !== undefined) return was ? this.refused(was, rejectionReason) : undefined;
+    if (isRoot(channel)) return;
+    if (channel === state.session?.uri) return this.sessionAction(action);
+    if (channel !== state.session?.facts.chat) return;
+    const known = readChatAction(action);
+    if (!known) return this.log('trace', 'The host sent an action that this version does not know.');
+    if (this.isPlainText(known)) return;
+    state.inbox.push({ kind: 'action', action: known });
+    this.pump();
+  }
+  /** Most actions are pieces of text: nothing has to be compared for them. */
+  isPlainText(action: ChatAction): boolean {
+    const { state } = this;
+    const { turn, chat } = state;
+    if ((action.type !== 'chat/delta' && action.type !== 'chat/reasoning') || !turn || !chat || state.inbox.length > 0) return false;
+    if (turn.id !== action.turnId) return false;
+    const next = reduceChat(chat, action);
+    if (next === chat) return true;
+    state.chat = next;
+    const kind = action.type === 'chat/delta' ? 'text' : 'thought';
+    put(turn.texts, action.partId, (find(turn.texts, action.partId) ?? 0) + action.content.length);
+    this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, action.partId), text: action.content });
+    return true;
+  }
+  /** What the host has not taken did not happen. */
+  refused(was: Dispatched, reason: string): void {
+    const { turn, asks } = this.state;
+    if (was.kind === 'turn' && turn?.id === was.turnId && this.state.chat?.activeTurn?.id !== was.turnId)
+      return this.endTurn('failed', { error: { message: reason, next: ['retry'] } });
+    const ask = was.kind === 'answer' ? find(asks, was.askId) : undefined;
+    if (ask) this.replaceAsk(ask, { ...ask.shown, id: this.newId() }, unsent(ask));
+    this.notice('warn', reason);
+  }
+  sessionAction(raw: unknown): void {
+    const { session } = this.state;
+    const action = readSessionAction(raw);
+    if (!session || !action) return;
+    if (action.type === 'session/creationFailed') return this.over(action.error.message);
+    const { config } = session.facts;
+    if (action.type === 'session/titleChanged') {
+      session.facts = { ...session.facts, title: action.title };
+      this.showTitle(session.facts);
+    } else if (action.type === 'session/configChanged' && config) {
+      const values = action.replace ? action.config : { ...config.values, ...action.config };
+      session.facts = { ...session.facts, config: { ...config, values } };
+      this.showChoices();
+    } else if (action.type === 'session/activityChanged') {
+      const { turn } = this.state;
+      if (turn && action.activity) this.showActivity(turn, action.activity);
+      else if (turn) this.clearActivity(turn);
+    }
+  }
+  showTitle({ title }: SessionFacts): void {
+    if (title !== '') this.emit({ type: 'title.set', title });
+  }
+  showChoices(): void {
+    const { agent, session, model } = this.state;
+    const models = agent?.models ?? [];
+    const { mode, options } = choicesOf(
+      session?.facts.config ?? { schema: { type: 'object', properties: {} }, values: {} },
+      models.map(({ id }) => id),
+    );
+    this.emit({ type: 'mode.set', mode });
+    const hasModel = options.some((one) => one.about === 'model') || models.length < 2;
+    const choices = models.map(({ id, name }) => ({ value: id, name: name || id }));
+    const own = {
+      id: MODEL,
+      name: t('Model'),
+      about: 'model',
+      kind: 'choice',
+      current: model ?? choices[0]?.value ?? '',
+      choices,
+    } as const;
+    this.emit({ type: 'options.set', options: hasModel ? options : [own, ...options] });
+  }
+
+  // --- texts of files: what comes behind them waits
+
+  pump(): void {
+    const { state } = this;
+    for (let update = state.inbox[0]; update; update = state.inbox[0]) {
+      const wanted = update.kind === 'chat' ? contentsOf(callsOfChat(update.chat)) : contentsIn(update.action);
+      const missing = wanted.slice(-MOST_CONTENTS).filter((uri) => find(state.contents, uri) === undefined);
+      for (const uri of missing) {
+        put(state.contents, uri, 'wanted');
+        this.request(`read ${uri}`, 'resourceRead', { uri, encoding: 'utf-8' });
+      }
+      if (missing.length > 0) this.timer('contents', state.setup.limits.contents);
+      if (wanted.some((uri) => find(state.contents, uri) === 'wanted')) return;
+      state.inbox.shift();
+      if (update.kind === 'chat') this.chatIs(update.chat);
+      else if (state.chat) this.advance(state.chat, reduceChat(state.chat, update.action));
+    }
+  }
+  contentRead(uri: string, result: unknown, error: Failure | undefined): void {
+    const { contents } = this.state;
+    if (find(contents, uri) !== 'wanted') return;
+    const parsed = error ? undefined : answers.resourceRead.safeParse(result);
+    // Only text was asked for.
+    put(contents, uri, parsed?.success && parsed.data.encoding === 'utf-8' ? { text: parsed.data.data } : null);
+    this.pump();
+  }
+  // --- the chat: what the host has, told as the difference to what was told
+
+  /** A whole chat: at the beginning, or after a connection was lost for too long. */
+  chatIs(chat: ChatState): void {
+    const { state } = this;
+    const { setup } = state;
+    if (state.chat) {
+      this.advance(state.chat, chat);
+      return this.ready();
+    }
+    // What the session shows already and nothing can be missing in is not told again.
+    const { shown } = setup;
+    let same = 0;
+    while (same < shown.length && shown[same]?.whole && shown[same]?.id === chat.turns[same]?.id) same += 1;
+    const changed = shown[same];
+    if (changed) this.emit({ type: 'turns.removed', from: changed.id });
+    const { activeTurn: _running, ...rest } = chat;
+    this.advance({ ...rest, turns: chat.turns.slice(0, same) }, chat);
+    this.ready();
+  }
+  advance(before: ChatState, after: ChatState): void {
+    const { state } = this;
+    state.chat = after;
+    if (after === before) return;
+    let at = 0;
+    while (at < before.turns.length && before.turns[at]?.id === after.turns[at]?.id) at += 1;
+    const gone = before.turns[at];
+    if (gone) this.emit({ type: 'turns.removed', from: gone.id });
+    for (const turn of after.turns.slice(at)) this.turnIs(turn, before);
+    if (after.activeTurn) this.turnIs(after.activeTurn, before);
+    else if (state.turn && before.activeTurn?.id === state.turn.id) this.endTurn('cancelled');
+    this.steeringIs(before, after);
+  }
+  turnIs(turn: ActiveTurn | EndedTurn, before: ChatState): void {
+    const { state } = this;
+    const startedAt = timeOf(turn.startedAt) ?? this.now;
+    if (state.turn?.id !== turn.id) {
+      if (state.turn) this.endTurn('cancelled');
+      this.beginTurn(turn.id, fromMessage(turn.message), 'agent', startedAt);
+    }
+    const ours = state.turn;
+    if (!ours) return;
+    const known = before.activeTurn?.id === turn.id ? before.activeTurn.responseParts : [];
+    turn.responseParts.forEach((part, at) => {
+      if (part !== known[at]) this.partIs(ours, part);
+    });
+    if (turn.usage && turn.usage !== before.activeTurn?.usage) this.usageIs(turn.usage);
+    if ('state' in turn) this.turnEnded(ours, turn, startedAt);
+  }
+  beginTurn(id: string, prompt: readonly Content[], by: AhpTurn['by'], at: number): void {
+    const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, startedAt: at };
+    this.startTurn(turn, prompt, at);
+  }
+  turnEnded(turn: AhpTurn, { state: how, duration, responseParts }: EndedTurn, startedAt: number): void {
+    const at = this.state.phase === 'opening' ? { at: startedAt + duration } : {};
+    const error = responseParts.findLast((part) => part.kind === 'error');
+    clear(this.state.contents);
+    if (how === 'complete') this.endTurn('done', at);
+    else if (how === 'cancelled' || turn.phase === 'stopping') this.endTurn('cancelled', at);
+    else this.endTurn('failed', { ...at, error: { message: error?.error.message || t('The agent reports an error.'), next: ['retry'] } });
+    if (this.state.phase !== 'ready') return;
+    this.askCommands();
+    this.drain();
+  }
+  partIs(turn: AhpTurn, part: ResponsePart): void {
+    switch (part.kind) {
+      case 'markdown':
+      case 'reasoning':
+        return this.textIs(turn, part.kind === 'markdown' ? 'text' : 'thought', part.id, part.content);
+      case 'toolCall':
+        return this.callIs(turn, part.toolCall);
+      case 'inputRequest':
+        return this.requestIs(turn, part.request, part.response !== undefined);
+      case 'systemNotification': {
+        const text = plain(part.content);
+        if (text !== '') this.notice('info', text, laneOf(turn));
+        return;
+      }
+      case 'error':
+        return;
+    }
+  }
+  textIs(turn: AhpTurn, kind: 'text' | 'thought', id: string, content: string): void {
+    const told = find(turn.texts, id) ?? 0;
+    if (content.length <= told) return;
+    put(turn.texts, id, content.length);
+    this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, id), text: content.slice(told) });
+  }
+  usageIs({ inputTokens, outputTokens }: NonNullable<ActiveTurn['usage']>): void {
+    const usage = {
+      ...(inputTokens === undefined ? {} : { input: inputTokens }),
+      ...(outputTokens === undefined ? {} : { output: outputTokens }),
+    };
+    if (Object.keys(usage).length > 0) this.emit({ type: 'usage.set', usage });
+  }
+  callIs(turn: AhpTurn, call: ToolCallState): void {
+    const id = call.toolCallId;
+    let known = find(turn.calls, id);
+    const shown = withKnown(toolCallOf(call, textsIn(this.state.contents)), known?.shown);
+    if (known) {
+      const change = differenceOf(known.shown, shown);
+      known.shown = shown;
+      if (Object.keys(change).length > 0) this.changeCall(turn, id, change);
+    } else {
+      known = { id, decision: 'none', ended: false, shown, ran: false };
+      this.addCall(turn, laneOf(turn), known, shown);
+    }
+    known.ended = call.status === 'completed' || call.status === 'cancelled';
+    this.approvalIs(turn, call);
+    const isOurTool = call.contributor !== undefined && call.contributor.clientId === this.state.setup.clientId;
+    if (isOurTool && call.status === 'running' && !known.ran && this.state.phase === 'ready') {
+      known.ran = true;
+      this.port(null, `tool ${id}`, 'tool', { name: call.toolName, input: call.toolInput ?? '' });
+    }
+  }
+  approvalIs(turn: AhpTurn, call: ToolCallState): void {
+    const ask = Object.values(this.state.asks).find(({ callId }) => callId === call.toolCallId);
+    if (call.status !== 'pending-confirmation' || turn.phase === 'stopping') {
+      if (ask) this.closeAsk(ask, sentFor(ask) ?? 'withdrawn');
+      return;
+    }
+    const shown = approvalOf(call, { id: ask?.id ?? this.newId(), turnId: turn.id }, textsIn(this.state.contents));
+    if (!ask) this.ask(shown, aboutCall(call));
+    else if (JSON.stringify(shown) !== JSON.stringify(ask.shown)) this.replaceAsk(ask, { ...shown, id: this.newId() }, aboutCall(call));
+  }
+  requestIs(turn: AhpTurn, request: InputRequest, isSettled: boolean): void {
+    const { answers: _drafts, ...asked } = request;
+    const ask = Object.values(this.state.asks).find(
+      ({ about }) => (about as About).kind === 'input' && requestOf(about)?.id === request.id,
+    );
+    if (isSettled || turn.phase === 'stopping') {
+      if (ask) this.closeAsk(ask, sentFor(ask) ?? 'withdrawn');
+      return;
+    }
+    const about: About = { kind: 'input', request: asked };
+    if (!ask) this.ask({ ...questionOf(asked, turn.id), id: this.newId() }, about);
+    else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
+      this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
+  }
+  /** What was said into the turn waits until the agent has taken it up. */
+  steeringIs({ steeringMessage: before }: ChatState, { steeringMessage: after }: ChatState): void {
+    const { turn } = this.state;
+    if (!before || before.id === after?.id || !turn) return;
+    this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
+    this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(before.message) });
+  }
+
+  // --- our tools, which an agent in the host uses
+
+  toolRan(callId: string, result: unknown, error: Failure | undefined): void {
+    const { turn, session } = this.state;
+    const chat = session?.facts.chat;
+    if (!turn || !chat) return;
+    const { ok = false, text = error?.message ?? '' } = (result ?? {}) as { readonly ok?: boolean; readonly text?: string };
+    this.dispatch(chat, {
+      type: 'chat/toolCallComplete',
+      turnId: turn.id,
+      toolCallId: callId,
+      result: {
+        success: ok,
+        pastTenseMessage: find(turn.calls, callId)?.shown.title ?? '',
+        content: [{ type: 'text', text }],
+        ...(ok ? {} : { error: { message: text } }),
+      },
+    });
+  }
+
+  // --- what the user wants
+
+  intent(intent: Intent): void {
+    const { state } = this;
+    const { session, turn } = state;
+    const chat = session?.facts.chat;
+    switch (intent.type) {
+      case 'prompt':
+        return this.prompt({ turnId: intent.turnId, content: intent.content });
+      case 'cancel':
+        return this.cancel();
+      case 'steer':
+        if (!turn || !chat || state.phase !== 'ready') return this.prompt(intent);
+        this.emit({
+          type: 'part.added',
+          turnId: turn.id,
+          part: { kind: 'prompt', id: intent.turnId, content: intent.content, pending: true },
+        });
+        return this.dispatch(chat, {
+          type: 'chat/pendingMessageSet',
+          kind: 'steering',
+          id: intent.turnId,
+          message: toMessage(intent.content, null),
+        });
+      case 'answer':
+        return this.answered(intent.askId, intent.answer);
+      case 'setMode':
+        if (session) this.dispatch(session.uri, { type: 'session/configChanged', config: { [MODE]: intent.modeId } });
+        return;
+      case 'setOption':
+        if (intent.optionId === MODEL) {
+          state.model = String(intent.value);
+          return this.showChoices();
+        }
+        if (session) this.dispatch(session.uri, { type: 'session/configChanged', config: { [intent.optionId]: intent.value } });
+        return;
+      default:
+        return;
+    }
+  }
+  prompt(prompt: Prompt): void {
+    const { state } = this;
+    const chat = state.session?.facts.chat;
+    if (state.phase !== 'ready' || !chat || state.turn || find(state.links, HOST) !== 'open' || state.attempts > 0)
+      return this.enqueue(prompt);
+    const { turnId, content } = prompt;
+    this.beginTurn(turnId, content, 'user', this.now);
+    const isQueued = state.chat?.queuedMessages?.some(({ id }) => id === turnId) ?? false;
+    const action = {
+      type: 'chat/turnStarted',
+      turnId,
+      startedAt: new Date(this.now).toISOString(),
+      message: toMessage(content, state.model),
+      ...(isQueued ? { queuedMessageId: turnId } : {}),
+    };
+    this.dispatch(chat, action, { kind: 'turn', turnId });
+  }
+  drain(): void {
+    if (this.state.turn) return;
+    const next = this.nextPrompt();
+    if (next) this.prompt(next);
+  }
+  cancel(): void {
+    const { turn, session, setup } = this.state;
+    const chat = session?.facts.chat;
+    if (!turn || !chat || !this.startStopping(turn, setup.limits)) return;
+    this.settle('turn', 'declined');
+    this.dispatch(chat, { type: 'chat/turnCancelled', turnId: turn.id, duration: Math.max(0, this.now - turn.startedAt) });
+  }
+  /** The ask stays until the host says that the answer counts. */
+  answered(askId: string, answer: Answer): void {
+    const { state } = this;
+    const ask = find(state.asks, askId);
+    const chat = state.session?.facts.chat;
+    if (!ask || !chat || sentFor(ask) !== undefined || !state.turn) return;
+    const about = ask.about as About;
+    const action = about.kind === 'call' ? confirmationOf(about.call, state.turn.id, answer) : completionOf(about.request, answer);
+    const sent = answer.kind === 'cancelled' ? 'cancelled' : 'answered';
+    put(state.asks, askId, { ...ask, about: { ...about, sent } });
+    this.dispatch(chat, action, { kind: 'answer', askId });
+  }
+  elapsed(timer: string): void {
+    const { state } = this;
+    const { turn, contents } = state;
+    if (timer === 'silence') return this.over(t('The agent does not answer.'));
+    if (timer === 'reconnect') return this.openAgain();
+    if (timer === OFFER_RESTART && turn) return this.showActivity(turn, t('The agent does not stop.'));
+    if (timer === RESTART && turn) return this.endTurn('cancelled', { stop: t('The agent did not stop and was ended.') });
+    if (timer !== 'contents') return;
+    for (const [key, text] of Object.entries(contents)) if (text === 'wanted') contents[key] = null;
+    this.pump();
+  }
+
+  // --- the connection
+
+  closed(why: Ending): void {
+    const { state } = this;
+    const { setup } = state;
+    if (state.phase === 'left') {
+      state.phase = 'over';
+      return;
+    }
+    const delay = setup.limits.reconnect[state.attempts];
+    if (state.phase !== 'ready' || delay === undefined) return this.over(why.reason);
+    state.attempts += 1;
+    this.emit({ type: 'link.opening', note: t('The connection was lost.') });
+    this.timer('reconnect', delay);
+  }
+  openAgain(): void {
+    const { state } = this;
+    const { session, setup } = state;
+    if (!session) return;
+    this.open(HOST, {});
+    const subscriptions = [ROOT, session.uri, ...(session.facts.chat === null ? [] : [session.facts.chat])];
+    this.request('reconnect', 'reconnect', { clientId: setup.clientId, lastSeenServerSeq: state.seen, subscriptions });
+  }
+  reconnected(result: unknown): void {
+    const { state } = this;
+    const { session, turn } = state;
+    const parsed = answers.reconnect.safeParse(result);
+    if (!parsed.success || !session) return this.over(t('This is no agent host, or one of another version.'));
+    state.attempts = 0;
+    clear(state.dispatched);
+    if (parsed.data.type === 'replay') {
+      if (parsed.data.missing.includes(session.uri)) return this.over(t('The agent host does not know this conversation any more.'));
+      for (const envelope of parsed.data.actions) this.heard(envelope);
+    } else this.snapshots(parsed.data.snapshots);
+    if (state.phase !== 'ready') return;
+    this.askAgain(turn?.id);
+    this.tellReady();
+    if (state.setup.tools.length > 0) this.offerTools(session.uri);
+    this.drain();
+  }
+  snapshots(all: readonly Snapshot[]): void {
+    const { state } = this;
+    const { session } = state;
+    const chat = readChat(all.find(({ resource }) => resource === session?.facts.chat)?.state);
+    const facts = readSession(all.find(({ resource }) => resource === session?.uri)?.state);
+    if (!chat || !facts || !session) return this.over(t('The agent host does not know this conversation any more.'));
+    // The numbers may be those of another run of the host.
+    state.seen = Math.max(0, ...all.map(({ fromSeq }) => fromSeq));
+    session.facts = facts;
+    this.showTitle(facts);
+    this.showChoices();
+    state.inbox.length = 0;
+    state.inbox.push({ kind: 'chat', chat });
+    this.pump();
+  }
+  /** What the host may never have heard of: an answer is asked for again, the prompt of the turn that ran here has failed. */
+  askAgain(turnId: string | undefined): void {
+    const { asks, turn, chat, inbox } = this.state;
+    for (const ask of Object.values(asks))
+      if (sentFor(ask) !== undefined) this.replaceAsk(ask, { ...ask.shown, id: this.newId() }, unsent(ask));
+    if (!turn || turn.id !== turnId || chat?.activeTurn?.id === turn.id || inbox.length > 0) return;
+    const message = t('The connection was lost.');
+    this.endTurn('failed', { error: { message, next: ['retry'] } });
+  }
+  /** A conversation in which nothing was said is not left behind. */
+  leave(): void {
+    const { state } = this;
+    const { session, chat, phase, turn } = state;
+    this.settle('everything', 'withdrawn');
+    const isEmpty = turn === null && chat !== null && chat.turns.length === 0 && !chat.activeTurn && state.setup.resume === null;
+    state.phase = 'left';
+    if (find(state.links, HOST) === undefined) {
+      state.phase = 'over';
+      return;
+    }
+    if (phase === 'ready' && isEmpty && session) return this.request('dispose', 'disposeSession', { channel: session.uri });
+    this.close(HOST);
+  }
+  over(reason: string): void {
+    const { state } = this;
+    this.timer('silence', null);
+    if (state.turn) this.endTurn('failed', { error: { message: reason, next: ['retry'] } });
+    this.settle('everything', 'withdrawn');
+    this.emit({ type: 'link.closed', reason, next: ['restart', 'showLog'], at: this.now });
+    state.phase = find(state.links, HOST) === undefined ? 'over' : 'left';
+    this.close(HOST);
+  }
+}
+
+export const ahpMachine = machineOf(AhpStep);
+
+function split(call: string): readonly [string, string] {
+  const at = call.indexOf(' ');
+  return at < 0 ? [call, ''] : [call.slice(0, at), call.slice(at + 1)];
+}
+function textsIn(contents: Table<FileText>): Contents {
+  return (uri) => {
+    const found = find(contents, uri);
+    return found === null || found === undefined || found === 'wanted' ? null : found.text;
+  };
+}
+function timeOf(text: string): number | undefined {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : at;
+}
+/** A host's names of parts need be different within a turn only. */
+function partIdOf(turnId: string, partId: string): string {
+  return partId.startsWith(turnId) ? partId : `${turnId}/${partId}`;
+}
+function aboutCall(call: PendingCall): About {
+  return { kind: 'call', call };
+}
+function requestOf(about: unknown): InputRequest | undefined {
+  return (about as About).kind === 'input' ? (about as Extract<About, { kind: 'input' }>).request : undefined;
+}
+/** What was answered, as long as the host has not taken it. */
+function sentFor({ about }: OpenAsk): About['sent'] {
+  return (about as About).sent;
+}
+function unsent({ about }: OpenAsk): unknown {
+  const { sent: _lost, ...rest } = about as About;
+  return rest;
+}
+/** What a call asked about, it still is about when the host no longer says so. */
+function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | undefined): Omit<ToolCall, 'id'> {
+  if (!known) return shown;
+  const kind = shown.kind === 'other' ? known.kind : shown.kind;
+  return { ...shown, kind, locations: shown.locations.length > 0 ? shown.locations : known.locations };
+}
+/** The members that are different. */
+function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall, 'id'>): Partial<Omit<ToolCall, 'id'>> {
+  const changed = Object.entries(after).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof typeof before]),
+  );
+  return Object.fromEntries(changed);
+}

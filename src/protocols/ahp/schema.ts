@@ -1,0 +1,335 @@
+import * as z from 'zod/mini';
+import type {
+  AgentInfo,
+  ChatAction,
+  ChatState,
+  InputRequest,
+  ResponsePart,
+  ResultContent,
+  SessionAction,
+  SessionConfig,
+  SessionState,
+  ToolCallState,
+} from './state.ts';
+
+/*
+ * What a host sends, read (docs/protocols/ahp.md §4 to §7). What this build does not know is left out: actions, kinds of parts and of results
+ * come with newer versions.
+ */
+
+const text = z.string();
+const may = z.exactOptional;
+const list = <T extends z.ZodMiniType>(one: T) => z.array(one).check(z.maxLength(100_000));
+const words = z.union([text, z.object({ markdown: text })]);
+const meta = may(z.record(text, z.unknown()));
+const error = z.object({ errorType: z.catch(text, 'error'), message: z.catch(text, '') });
+const message = z.object({
+  text: z.catch(text, ''),
+  origin: z.catch(z.object({ kind: text }), { kind: 'user' }),
+  attachments: may(list(z.unknown())),
+  model: may(z.object({ id: text })),
+  _meta: meta,
+});
+
+const side = z.object({ uri: text, content: z.object({ uri: text }) });
+const edit = {
+  before: may(side),
+  after: may(side),
+  diff: z.catch(z.object({ added: z.number(), removed: z.number() }), { added: 0, removed: 0 }),
+};
+const EMPTY = { type: 'text', text: '' } as const;
+const content: z.ZodMiniType<ResultContent> = z.catch(
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text }),
+    z.object({ type: z.literal('embeddedResource'), data: text, contentType: text }),
+    z.object({ type: z.literal('fileEdit'), ...edit }),
+  ]),
+  EMPTY,
+);
+const option = z.object({ id: text, label: text, kind: z.enum(['approve', 'deny']), group: may(z.number()), _meta: meta });
+const confirmation = {
+  confirmationTitle: z.catch(words, ''),
+  options: may(list(option)),
+  edits: may(z.object({ items: list(z.object(edit)) })),
+};
+const result = {
+  success: z.boolean(),
+  pastTenseMessage: z.catch(words, ''),
+  content: may(list(content)),
+  error: may(z.object({ message: z.catch(text, '') })),
+};
+const name = {
+  toolCallId: text,
+  toolName: z.catch(text, ''),
+  displayName: z.catch(text, ''),
+  contributor: may(z.catch(z.object({ kind: z.literal('client'), clientId: text }), { kind: 'client', clientId: '' })),
+  _meta: meta,
+};
+const input = { invocationMessage: z.catch(words, ''), toolInput: may(text) };
+const confirmed = z.catch(z.enum(['not-needed', 'user-action', 'setting']), 'not-needed');
+const selected = { selectedOption: may(option) };
+const call: z.ZodMiniType<ToolCallState> = z.discriminatedUnion('status', [
+  z.object({ ...name, status: z.literal('streaming'), partialInput: may(text) }),
+  z.object({ ...name, ...input, ...confirmation, status: z.literal('pending-confirmation') }),
+  z.object({ ...name, ...input, status: z.literal('running'), confirmed, ...selected, content: may(list(content)) }),
+  z.object({ ...name, ...input, ...result, status: z.literal('completed'), confirmed, ...selected }),
+  z.object({
+    ...name,
+    invocationMessage: may(words),
+    toolInput: may(text),
+    status: z.literal('cancelled'),
+    reason: z.catch(z.enum(['denied', 'skipped']), 'skipped'),
+    ...selected,
+  }),
+]);
+
+const base = { id: text, title: may(text), message: z.catch(text, ''), required: may(z.boolean()) };
+const bounds = { min: may(z.number()), max: may(z.number()) };
+const question = z.discriminatedUnion('kind', [
+  z.object({ ...base, kind: z.literal('text'), format: may(text), ...bounds, defaultValue: may(text) }),
+  z.object({ ...base, kind: z.enum(['number', 'integer']), ...bounds, defaultValue: may(z.number()) }),
+  z.object({ ...base, kind: z.literal('boolean'), defaultValue: may(z.boolean()) }),
+  z.object({
+    ...base,
+    kind: z.enum(['single-select', 'multi-select']),
+    options: list(z.object({ id: text, label: text, description: may(text), recommended: may(z.boolean()) })),
+    allowFreeformInput: may(z.boolean()),
+    ...bounds,
+  }),
+]);
+const request: z.ZodMiniType<InputRequest> = z.object({
+  id: text,
+  message: z.catch(text, ''),
+  questions: z.catch(list(question), []),
+  answers: may(z.record(text, z.unknown())),
+});
+const response = z.enum(['accept', 'decline', 'cancel']);
+const UNKNOWN_PART = { kind: 'systemNotification', content: '' } as const;
+const part: z.ZodMiniType<ResponsePart> = z.catch(
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.enum(['markdown', 'reasoning']), id: text, content: text }),
+    z.object({ kind: z.literal('toolCall'), toolCall: call }),
+    z.object({ kind: z.literal('inputRequest'), request, response: may(response) }),
+    z.object({ kind: z.literal('systemNotification'), content: words, _meta: meta }),
+    z.object({ kind: z.literal('error'), error }),
+  ]),
+  UNKNOWN_PART,
+);
+const usage = z.object({ inputTokens: may(z.number()), outputTokens: may(z.number()), model: may(text) });
+const turn = { id: text, startedAt: z.catch(text, ''), message, responseParts: list(part), usage: may(usage) };
+const summary = {
+  resource: text,
+  title: z.catch(text, ''),
+  status: z.catch(z.number(), 1),
+  modifiedAt: z.catch(text, ''),
+  origin: z.catch(z.object({ kind: z.literal('user') }), { kind: 'user' }),
+};
+const pending = z.object({ id: text, message });
+const chat: z.ZodMiniType<ChatState> = z.object({
+  ...summary,
+  turns: list(z.object({ ...turn, duration: z.catch(z.number(), 0), state: z.enum(['complete', 'cancelled', 'error']) })),
+  activeTurn: may(z.object(turn)),
+  steeringMessage: may(pending),
+  queuedMessages: may(list(pending)),
+});
+
+const inTurn = { turnId: text };
+const inCall = { turnId: text, toolCallId: text };
+const kind = z.enum(['queued', 'steering']);
+const chatAction: z.ZodMiniType<ChatAction> = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('chat/turnStarted'), ...inTurn, startedAt: z.catch(text, ''), message, queuedMessageId: may(text) }),
+  z.object({ type: z.literal('chat/responsePart'), ...inTurn, part }),
+  z.object({ type: z.enum(['chat/delta', 'chat/reasoning']), ...inTurn, partId: text, content: text }),
+  z.object({ type: z.literal('chat/usage'), ...inTurn, usage }),
+  z.object({ type: z.enum(['chat/turnComplete', 'chat/turnCancelled']), ...inTurn, duration: z.catch(z.number(), 0) }),
+  z.object({
+    type: z.literal('chat/error'),
+    ...inTurn,
+    duration: z.catch(z.number(), 0),
+    part: z.catch(z.object({ kind: z.literal('error'), error }), { kind: 'error', error: { errorType: 'error', message: '' } }),
+    error: z.catch(error, { errorType: 'error', message: '' }),
+  }),
+  z.object({ type: z.literal('chat/truncated'), turnId: may(text) }),
+  z.object({ type: z.literal('chat/toolCallStart'), ...inTurn, ...name }),
+  z.object({ type: z.literal('chat/toolCallDelta'), ...inCall, content: z.catch(text, '') }),
+  z.object({ type: z.literal('chat/toolCallContentChanged'), ...inCall, content: list(content) }),
+  z.object({ type: z.literal('chat/toolCallComplete'), ...inCall, result: z.object(result) }),
+  z.object({ type: z.literal('chat/inputRequested'), ...inTurn, request }),
+  z.object({ type: z.literal('chat/inputCompleted'), requestId: text, response, answers: may(z.record(text, z.unknown())) }),
+  z.object({ type: z.literal('chat/pendingMessageSet'), kind, id: text, message }),
+  z.object({ type: z.literal('chat/pendingMessageRemoved'), kind, id: text }),
+  z.object({
+    type: z.literal('chat/toolCallConfirmed'),
+    ...inCall,
+    approved: z.boolean(),
+    confirmed: may(confirmed),
+    reason: may(z.enum(['denied', 'skipped'])),
+    selectedOptionId: may(text),
+  }),
+]);
+/** A call that is ready either asks or runs: with `confirmed` nobody is asked. */
+const readyAction = z.object({
+  type: z.literal('chat/toolCallReady'),
+  ...inCall,
+  ...input,
+  ...confirmation,
+  confirmed: may(z.enum(['not-needed', 'user-action', 'setting'])),
+  _meta: meta,
+});
+
+const configured = z.union([text, z.boolean()]);
+const property = z.object({
+  type: z.enum(['string', 'boolean']),
+  title: z.catch(text, ''),
+  description: may(text),
+  enum: may(list(text)),
+  enumLabels: may(list(text)),
+  enumDescriptions: may(list(text)),
+  sessionMutable: z.literal(true),
+});
+/** A property that cannot be chosen here is left out by `optionsOf`. */
+const config: z.ZodMiniType<SessionConfig> = z.object({
+  schema: z.object({ type: z.literal('object'), properties: z.record(text, z.catch(property, UNUSABLE())) }),
+  values: z.record(text, z.catch(configured, '')),
+});
+const session = z.object({
+  provider: z.catch(text, ''),
+  title: z.catch(text, ''),
+  lifecycle: z.catch(z.enum(['creating', 'ready', 'failed']), 'ready'),
+  creationError: may(error),
+  defaultChat: may(text),
+  chats: z.catch(list(z.object(summary)), []),
+  config: may(z.catch(config, { schema: { type: 'object', properties: {} }, values: {} })),
+});
+export type SessionFacts = Pick<SessionState, 'provider' | 'title' | 'lifecycle' | 'creationError' | 'config'> & {
+  readonly chat: string | null;
+};
+
+const sessionAction: z.ZodMiniType<SessionAction> = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('session/ready') }),
+  z.object({ type: z.literal('session/creationFailed'), error }),
+  z.object({ type: z.literal('session/titleChanged'), title: text }),
+  z.object({ type: z.literal('session/activityChanged'), activity: may(text) }),
+  z.object({
+    type: z.literal('session/configChanged'),
+    config: z.record(text, z.catch(configured, '')),
+    replace: may(z.literal(true)),
+  }),
+]);
+
+const agent: z.ZodMiniType<AgentInfo> = z.object({
+  provider: text,
+  displayName: z.catch(text, ''),
+  description: z.catch(text, ''),
+  models: z.catch(list(z.object({ id: text, provider: z.catch(text, ''), name: z.catch(text, '') })), []),
+  capabilities: z.catch(z.object({}), {}),
+});
+
+/** One snapshot of a channel. */
+export interface Snapshot {
+  readonly resource: string;
+  readonly state: unknown;
+  readonly fromSeq: number;
+}
+const snapshot: z.ZodMiniType<Snapshot> = z.object({ resource: text, state: z.unknown(), fromSeq: z.number() });
+
+/** One numbered action, or the refusal of one of ours. */
+export interface Envelope {
+  readonly channel: string;
+  readonly action: unknown;
+  readonly serverSeq: number;
+  readonly origin?: { readonly clientId: string; readonly clientSeq: number };
+  readonly rejectionReason?: string;
+}
+const envelope: z.ZodMiniType<Envelope> = z.object({
+  channel: text,
+  action: z.unknown(),
+  serverSeq: z.number(),
+  origin: may(z.object({ clientId: text, clientSeq: z.number() })),
+  rejectionReason: may(text),
+});
+
+const sessionSummary = z.object({
+  resource: text,
+  provider: z.catch(text, ''),
+  title: z.catch(text, ''),
+  status: z.catch(z.number(), 1),
+  modifiedAt: z.catch(text, ''),
+  workingDirectories: z.catch(list(text), []),
+});
+export type ListedSession = z.infer<typeof sessionSummary>;
+
+function UNUSABLE(): z.infer<typeof property> {
+  return { type: 'string', title: '', sessionMutable: true };
+}
+
+/** The answers of a host, by what was asked. */
+export const answers = {
+  initialize: z.object({
+    protocolVersion: text,
+    serverSeq: z.catch(z.number(), 0),
+    serverInfo: may(z.object({ name: may(text), version: may(text) })),
+    snapshots: z.catch(list(snapshot), []),
+  }),
+  subscribe: z.object({ snapshot }),
+  reconnect: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('replay'), actions: list(envelope), missing: z.catch(list(text), []) }),
+    z.object({ type: z.literal('snapshot'), snapshots: list(snapshot) }),
+  ]),
+  resourceRead: z.object({ data: text, encoding: z.catch(text, 'utf-8') }),
+  listSessions: z.object({ items: list(sessionSummary), nextCursor: may(text) }),
+  completions: z.object({
+    items: list(
+      z.object({
+        insertText: text,
+        rangeStart: may(z.number()),
+        rangeEnd: may(z.number()),
+        attachment: may(z.object({ label: may(text), _meta: meta })),
+      }),
+    ),
+  }),
+};
+
+export function readEnvelope(raw: unknown): Envelope | undefined {
+  const parsed = envelope.safeParse(raw);
+  return parsed.success ? parsed.data : undefined;
+}
+export function readSummary(raw: unknown): ListedSession | undefined {
+  const parsed = sessionSummary.safeParse(raw);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** An action on a chat; undefined for one that this build does not know. */
+export function readChatAction(raw: unknown): ChatAction | undefined {
+  if (typeof raw !== 'object' || raw === null || !('type' in raw)) return undefined;
+  if (raw.type === 'chat/toolCallReady') {
+    const ready = readyAction.safeParse(raw);
+    if (!ready.success) return undefined;
+    const { confirmed: how, confirmationTitle, options, edits, ...rest } = ready.data;
+    if (how !== undefined) return { ...rest, confirmed: how };
+    return { ...rest, confirmationTitle, ...(options ? { options } : {}), ...(edits ? { edits } : {}) };
+  }
+  const parsed = chatAction.safeParse(raw);
+  return parsed.success ? parsed.data : undefined;
+}
+export function readSessionAction(raw: unknown): SessionAction | undefined {
+  const parsed = sessionAction.safeParse(raw);
+  return parsed.success ? parsed.data : undefined;
+}
+export function readChat(raw: unknown): ChatState | undefined {
+  const parsed = chat.safeParse(raw);
+  return parsed.success ? parsed.data : undefined;
+}
+export function readSession(raw: unknown): SessionFacts | undefined {
+  const parsed = session.safeParse(raw);
+  if (!parsed.success) return undefined;
+  const { defaultChat, chats, ...facts } = parsed.data;
+  return { ...facts, chat: defaultChat ?? chats[0]?.resource ?? null };
+}
+/** The agents of a root state. */
+export function readAgents(raw: unknown): readonly AgentInfo[] {
+  const parsed = z
+    .object({ agents: list(z.catch(agent, { provider: '', displayName: '', description: '', models: [], capabilities: {} })) })
+    .safeParse(raw);
+  return parsed.success ? parsed.data.agents.filter((one) => one.provider !== '') : [];
+}

@@ -1,0 +1,81 @@
+import { WebSocket } from 'ws';
+import { Once } from '../base/emitter.ts';
+import { t } from '../base/l10n.ts';
+import { type Disposable, toDisposable } from '../base/lifetime.ts';
+import { messageOf } from '../base/log.ts';
+import type { Channel, Closed } from './channel.ts';
+
+/** Bytes of one message of the other end. */
+export const LONGEST_MESSAGE = 32 * 1024 * 1024;
+/** Bytes that wait for an other end that does not read. */
+const MOST_WAITING = 32 * 1024 * 1024;
+/** Milliseconds until a server must have taken the connection. */
+const CONNECT_WITHIN = 10_000;
+/** Why we close a connection, as a code of the WebSocket protocol (RFC 6455 §7.4). */
+const TOO_SLOW = 1013;
+
+/** Opens a WebSocket, one message a line. Failing is a channel that closes. `name` is what the user calls the other end. */
+export function connectWebSocket(url: string, headers: Readonly<Record<string, string>>, name: string): Channel {
+  const options = { headers: { ...headers }, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false, handshakeTimeout: CONNECT_WITHIN };
+  return new SocketChannel(new WebSocket(url, options), name);
+}
+
+/** A connection that a client has opened. */
+export function acceptedWebSocket(socket: WebSocket): Channel {
+  return new SocketChannel(socket, 'The client');
+}
+
+class SocketChannel implements Channel {
+  readonly #socket: WebSocket;
+  readonly #name: string;
+  readonly #closed = new Once<Closed>();
+  readonly #listeners = new Set<(line: string) => void>();
+  #unsent: string[] = [];
+  #why: string | undefined;
+
+  constructor(socket: WebSocket, name: string) {
+    this.#socket = socket;
+    this.#name = name;
+    socket.on('open', () => {
+      for (const line of this.#unsent) socket.send(line);
+      this.#unsent = [];
+    });
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) return;
+      const line = String(data);
+      for (const listener of this.#listeners) listener(line);
+    });
+    socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
+      this.#why = t('{0} could not be reached ({1}).', name, `HTTP ${statusCode}`);
+      socket.terminate();
+    });
+    socket.on('error', (error) => {
+      this.#why ??= t('{0} could not be reached ({1}).', name, messageOf(error));
+    });
+    socket.on('close', (code, reason) => {
+      const said = String(reason) || this.#why || t('The connection to {0} was closed.', name);
+      this.#closed.fire({ reason: said, failure: 'broken', code, stderr: '' });
+    });
+  }
+
+  async send(line: string): Promise<void> {
+    const { readyState, bufferedAmount } = this.#socket;
+    if (readyState === WebSocket.CONNECTING) return void this.#unsent.push(line);
+    if (readyState !== WebSocket.OPEN) throw new Error(t('The connection to {0} was closed.', this.#name));
+    if (bufferedAmount > MOST_WAITING) return this.#socket.close(TOO_SLOW, 'You do not read.');
+    this.#socket.send(line);
+  }
+
+  onMessage(listener: (line: string) => void): Disposable {
+    this.#listeners.add(listener);
+    return toDisposable(() => this.#listeners.delete(listener));
+  }
+
+  onClosed(listener: (closed: Closed) => void): Disposable {
+    return this.#closed.listen(listener);
+  }
+
+  dispose(): void {
+    this.#socket.close();
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Input } from '../../../src/conversation/machine.ts';
+import { type AhpState, ahpMachine, newAhp, type Setup } from '../../../src/protocols/ahp/machine.ts';
+import { testTranscripts } from '../../conversation/transcripts.ts';
+
+const SESSION = 'gpt:/n';
+const CHAT = 'ahp-chat:/n';
+const LIMITS: Setup['limits'] = { silence: 30_000, contents: 5_000, reconnect: [300, 1_000], offerRestart: 10_000, restart: 30_000 };
+const AGENT = { provider: 'gpt', displayName: 'GPT', models: [{ id: 'default', provider: 'gpt', name: 'Default' }] };
+const reply = (call: string, result: unknown): Input => ({ on: 'reply', call, result });
+const snapshot = (resource: string, state: unknown, fromSeq = 0) => ({ snapshot: { resource, state, fromSeq } });
+
+/** A session that was opened and has said nothing yet. `setup` may also give what the host holds: `agent`, `session`, `chat`. */
+function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpState; readonly inputs: readonly (string | Input)[] } {
+  const { agent = {}, session = {}, chat = {}, ...rest } = setup as Readonly<Record<string, object>>;
+  const given: Setup = {
+    provider: 'gpt',
+    folder: 'file:///w',
+    resume: null,
+    shown: [],
+    newId: 'n',
+    clientId: 'me',
+    client: { name: 'Parley', version: '1' },
+    tools: [],
+    limits: LIMITS,
+    ...rest,
+  };
+  const root = { agents: [{ ...AGENT, ...agent }] };
+  const facts = { provider: 'gpt', title: '', lifecycle: 'ready', defaultChat: CHAT, chats: [], ...session };
+  const held = { resource: CHAT, title: '', status: 1, modifiedAt: '', origin: { kind: 'user' }, turns: [], ...chat };
+  return {
+    state: newAhp('i', given),
+    inputs: [
+      'start',
+      reply('initialize', { protocolVersion: '1.0.0', serverSeq: 0, snapshots: [{ resource: 'ahp-root:/', state: root, fromSeq: 0 }] }),
+      ...(given.resume ? [] : [reply(`create ${SESSION}`, null)]),
+      reply('session', snapshot(SESSION, facts)),
+      reply('chat', snapshot(CHAT, held)),
+      reply('commands', { items: [] }),
+    ],
+  };
+}
+
+let seq = 0;
+testTranscripts<AhpState>({
+  folder: 'test/protocols/ahp/cases',
+  machine: ahpMachine,
+  start: (setup) => {
+    seq = 0;
+    return start(setup);
+  },
+  link: 'host',
+  inputs: {
+    /** `chat TYPE {…}`: an action on the chat; `mine` and `refusal` stand beside its fields. */
+    chat: (type, value) => action(CHAT, `chat/${type}`, value),
+    session: (type, value) => action(SESSION, `session/${type}`, value),
+  },
+  describe: (effect) => {
+    if (effect.do !== 'notify' || effect.method !== 'dispatchAction') return undefined;
+    const {
+      channel,
+      clientSeq,
+      action: sent,
+    } = effect.params as {
+      readonly channel: string;
+      readonly clientSeq: number;
+      readonly action: { readonly type: string };
+    };
+    const { type, ...fields } = sent;
+    return `dispatch ${clientSeq} ${channel === CHAT ? '' : `${channel} `}${type} ${JSON.stringify(fields)}`;
+  },
+});
+
+function action(channel: string, type: string, value: unknown): Input {
+  const { mine, refusal, ...fields } = value as Readonly<Record<string, unknown>>;
+  seq += 1;
+  const params = {
+    channel,
+    action: { type, ...fields },
+    serverSeq: seq,
+    ...(mine === undefined ? {} : { origin: { clientId: 'me', clientSeq: mine } }),
+    ...(refusal === undefined ? {} : { rejectionReason: refusal }),
+  };
+  return { on: 'message', link: 'host', method: 'action', params };
+}
+
+test('attack: whatever a host says, nothing throws, and what was asked is settled when it is gone', () => {
+  let random = 7;
+  const chance = (most: number) => {
+    random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
+    return random % most;
+  };
+  const junk: readonly unknown[] = [null, undefined, 0, -1, 1e308, '', 'x', '__proto__', [], {}, [null], { markdown: 'm' }, true];
+  const one = (): unknown => junk[chance(junk.length)];
+  const types = [
+    'turnStarted',
+    'responsePart',
+    'delta',
+    'reasoning',
+    'toolCallStart',
+    'toolCallReady',
+    'toolCallConfirmed',
+    'toolCallComplete',
+  ];
+  types.push('toolCallContentChanged', 'inputRequested', 'inputCompleted', 'turnComplete', 'turnCancelled', 'error', 'truncated', 'usage');
+  const ids = ['t', 'u', 'c', '__proto__'];
+  const id = (): unknown => (chance(4) === 0 ? one() : ids[chance(ids.length)]);
+  const question = { id: 'q', kind: 'single-select', message: 'Which?', options: [{ id: '1', label: 'A' }] };
+  const fields = (): Readonly<Record<string, unknown>> => ({
+    turnId: id(),
+    toolCallId: id(),
+    partId: id(),
+    message: chance(3) === 0 ? one() : { text: 'go' },
+    part: chance(2) === 0 ? one() : { kind: 'markdown', id: id(), content: 'x' },
+    content: chance(2) === 0 ? 'x' : one(),
+    request: chance(3) === 0 ? one() : { id: id(), message: one(), questions: [question, one()].slice(chance(2)) },
+    invocationMessage: one(),
+    toolInput: chance(2) === 0 ? one() : 'ls',
+    options: chance(2) === 0 ? one() : [{ id: 'y', label: 'Y', kind: 'approve' }],
+    approved: one(),
+    response: chance(2) === 0 ? one() : 'accept',
+    result: chance(2) === 0 ? one() : { success: one(), content: [one()] },
+    duration: one(),
+  });
+  for (let run = 0; run < 300; run += 1) {
+    const { state, inputs } = start({});
+    const open = new Set<string>();
+    const step = (input: Input) => {
+      for (const effect of ahpMachine(state, input, 0)) {
+        if (effect.do !== 'emit') continue;
+        if (effect.event.type === 'ask.opened') open.add(effect.event.ask.id);
+        if (effect.event.type === 'ask.closed') open.delete(effect.event.askId);
+      }
+    };
+    for (const input of inputs) step(typeof input === 'string' ? { on: 'start' } : input);
+    for (let at = 0; at < 40; at += 1) step(action(CHAT, `chat/${types[chance(types.length)]}`, fields()));
+    step({ on: 'closed', link: 'host', why: { reason: 'gone' } });
+    for (let tries = 0; tries < LIMITS.reconnect.length; tries += 1) {
+      step({ on: 'timer', timer: 'reconnect' });
+      step({ on: 'closed', link: 'host', why: { reason: 'gone' } });
+    }
+    assert.deepEqual([state.phase, open.size], ['over', 0]);
+  }
+});
