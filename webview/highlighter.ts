@@ -1,5 +1,6 @@
 import { loaded, onDemand } from './onDemand.ts';
 import type { Styled } from './sgr.ts';
+import { isDrawnNow } from './sight.ts';
 
 /** Longer code stays plain, in UTF-16 units. */
 const LONGEST = 60_000;
@@ -11,10 +12,13 @@ interface Job {
 }
 const jobs: Job[] = [];
 
-/** Colours a finished piece of code when the view has nothing else to do. Unknown languages stay plain. */
+/** Colours a finished piece of code when it is in sight and the view has nothing else to do. Unknown languages stay plain. */
 export function highlightLater(code: HTMLElement, text: string, language: string): void {
-  if (text.length > LONGEST) return;
-  jobs.push({ code, text, language });
+  if (text.length <= LONGEST) begin({ code, text, language });
+}
+
+function begin(job: Job): void {
+  jobs.push(job);
   if (jobs.length > 1) return;
   void onDemand('highlight').then(
     () => whenIdle(work),
@@ -31,7 +35,7 @@ export function highlightedLines(text: string, language: string): readonly (read
 function work(deadline?: IdleDeadline): void {
   do {
     const job = jobs.shift();
-    if (job?.code.isConnected) colour(job);
+    if (job?.code.isConnected && isDrawnNow(job.code, () => begin(job))) colour(job);
   } while (jobs.length > 0 && deadline && deadline.timeRemaining() > 4);
   if (jobs.length > 0) whenIdle(work);
 }

@@ -22,6 +22,8 @@ const LONG_BLOCK = 16 * 1024;
 const CATCH_UP_MS = 200;
 /** So many blocks share a box that the browser leaves alone while it is out of sight. */
 const BLOCKS_TOGETHER = 40;
+/** Text that piled up is drawn so many UTF-16 units a frame. */
+const A_FRAME = 4_000;
 /** A label in brackets that nothing in round ones follows: it may be defined later. */
 const MAY_LINK = /\[[^\]]+\](?!\()/;
 
@@ -31,34 +33,89 @@ const MAY_LINK = /\[[^\]]+\](?!\()/;
  */
 export class MarkdownView {
   readonly #root: HTMLElement;
+  #drawing: Drawing;
   #text = '';
+  #done = false;
+  /** What has come and is not drawn yet. */
+  #waiting = '';
+  #frame = 0;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#drawing = new Drawing(root);
+  }
+
+  /** `done`: no more is expected, so draw everything and colour an open fence. `added`: the end of the text that is new, where it is known. */
+  show(text: string, done: boolean, added?: string): void {
+    if (text.length === this.#text.length && text === this.#text && (this.#done || !done)) return;
+    const grown = this.#grownBy(text, added);
+    if (grown === undefined) this.#restart();
+    this.#done ||= done;
+    this.#waiting += grown ?? text;
+    this.#text = text;
+    // While a frame is waited for, it draws what has come meanwhile too.
+    if (this.#frame === 0 || this.#done) this.#work();
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#drawing.stop();
+  }
+
+  /** Undefined when the text is another one. */
+  #grownBy(text: string, added: string | undefined): string | undefined {
+    if (!this.#done && added !== undefined && text.length === this.#text.length + added.length) return added;
+    return text.startsWith(this.#text) && (!this.#done || text === this.#text) ? text.slice(this.#text.length) : undefined;
+  }
+
+  #restart(): void {
+    this.stop();
+    this.#root.replaceChildren();
+    this.#drawing = new Drawing(this.#root);
+    this.#done = false;
+    this.#waiting = '';
+  }
+
+  /** Draws what has come, of much only a beginning for now. */
+  #work(): void {
+    const whole = this.#done || this.#waiting.length <= A_FRAME;
+    const now = whole ? this.#waiting : this.#waiting.slice(0, A_FRAME);
+    this.#waiting = this.#waiting.slice(now.length);
+    this.#drawing.append(now, this.#done);
+    if (!whole && this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    this.#frame = 0;
+    this.#work();
+  }
+}
+
+/** One text as it is drawn, from its beginning. */
+class Drawing {
+  readonly #chunks: Chunks;
+  readonly #links = new LateLinks();
+  /** What is not finished: blocks that may still change, or what the open fence has not got yet. */
   #tail = '';
-  #definitions: Definitions = {};
-  /** Finished blocks that a later link definition may change. */
-  #open: Box[] = [];
+  /** The first half of what may be one end of a line. */
+  #heldBack = '';
   #growing: (Box | undefined)[] = [];
-  /** How many blocks are finished, and the last of them. */
-  #count = 0;
-  #last: Element | undefined;
-  #chunks: HTMLElement[] = [];
   #fence: OpenFence | undefined;
+  /** How much of the tail has been read. */
   #read = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
   #done = false;
 
   constructor(root: HTMLElement) {
-    this.#root = root;
+    this.#chunks = new Chunks(root);
   }
 
-  /** `done`: no more is expected, so draw everything and colour an open fence. */
-  show(text: string, done: boolean): void {
-    if (text.length === this.#text.length && text === this.#text && (this.#done || !done)) return;
-    if (!text.startsWith(this.#text) || (this.#done && text !== this.#text)) this.#restart();
-    this.#done ||= done;
-    const heldBack = this.#text.endsWith('\r') ? '\r' : '';
-    const grown = heldBack + text.slice(this.#text.length);
-    this.#text = text;
-    const usable = grown.endsWith('\r') && !done ? grown.slice(0, -1) : grown;
+  append(text: string, done: boolean): void {
+    this.#done = done;
+    const whole = this.#heldBack + text;
+    this.#heldBack = whole.endsWith('\r') && !done ? '\r' : '';
+    const usable = whole.slice(0, whole.length - this.#heldBack.length);
     this.#tail += usable.includes('\r') ? usable.replace(/\r\n?/g, '\n') : usable;
     this.#draw();
   }
@@ -68,37 +125,20 @@ export class MarkdownView {
     this.#late = undefined;
   }
 
-  #restart(): void {
-    this.stop();
-    this.#root.replaceChildren();
-    this.#text = '';
-    this.#tail = '';
-    this.#definitions = {};
-    this.#count = 0;
-    this.#last = undefined;
-    this.#chunks = [];
-    this.#done = false;
-    this.#open = [];
-    this.#growing = [];
-    this.#fence = undefined;
-    this.#read = 0;
-  }
-
   #draw(): void {
     for (;;) {
       if (this.#fence && !this.#fill(this.#fence)) return;
       if (!this.#done && this.#waits()) return;
       this.stop();
       this.#read = this.#tail.length;
-      const blocks = blocksOf(this.#tail, this.#definitions);
+      const blocks = blocksOf(this.#tail, this.#links.definitions);
       const opening = openFence(blocks.at(-1));
       const drawn = opening ? blocks.slice(0, -1) : blocks;
       this.#paint(drawn, opening || this.#done ? drawn.length : finishedCount(drawn));
       if (!opening) return;
       const code = new CodeBlock(opening.info);
-      this.#place(code.box, this.#count, this.#last);
-      this.#last = code.box;
-      this.#count += 1;
+      this.#chunks.show([code.box]);
+      this.#chunks.finish(1);
       this.#fence = { mark: opening.mark, code, drawn: 0 };
       this.#tail = opening.body;
       this.#read = 0;
@@ -118,85 +158,19 @@ export class MarkdownView {
 
   /** Draws what is new; the first `keep` blocks are finished and leave the tail. */
   #paint(blocks: readonly Token[], keep: number): void {
-    const growing = blocks.map((block, index) => (isDrawn(block) ? this.#box(block, this.#growing[index]) : undefined));
-    for (const old of this.#growing) if (old && !growing.some((box) => box?.element === old.element)) old.element.remove();
-    let last = this.#last;
-    let index = this.#count;
-    for (const box of growing) {
+    const boxes = blocks.map((block, index) => (isDrawn(block) ? boxOf(block, this.#growing[index]) : undefined));
+    this.#chunks.show(boxes.flatMap((box) => box?.element ?? []));
+    const finished = boxes.splice(0, keep);
+    this.#chunks.finish(finished.filter(Boolean).length);
+    for (const box of finished) {
       if (!box) continue;
-      this.#place(box.element, index, last);
-      last = box.element;
-      index += 1;
+      this.#links.watch(box);
+      finishBox(box);
     }
-    while (this.#chunks.length * BLOCKS_TOGETHER >= index + BLOCKS_TOGETHER) this.#chunks.pop()?.remove();
-    this.#finish(blocks.slice(0, keep), growing.splice(0, keep));
-    this.#growing = growing;
+    this.#growing = boxes;
+    this.#tail = this.#tail.slice(blocks.slice(0, keep).reduce((sum, block) => sum + block.raw.length, 0));
     this.#read = this.#tail.length;
-  }
-
-  /** Puts the block with this number where it belongs, after the one before it. */
-  #place(element: HTMLElement, index: number, before: Element | undefined): void {
-    const number = Math.floor(index / BLOCKS_TOGETHER);
-    let chunk = this.#chunks[number];
-    if (!chunk) {
-      chunk = document.createElement('div');
-      chunk.className = 'chunk';
-      this.#chunks[number] = chunk;
-      this.#root.append(chunk);
-      this.#chunks[number - 1]?.classList.add('full');
-    }
-    if (before?.parentElement === chunk) {
-      if (before.nextSibling !== element) before.after(element);
-    } else if (chunk.firstChild !== element) chunk.prepend(element);
-  }
-
-  #box(block: Token, old: Box | undefined): Box {
-    if (old?.raw === block.raw) return old;
-    const { raw } = block;
-    if (block.type === 'code') {
-      const code = new CodeBlock(block.lang ?? '');
-      code.append(block.text === '' || block.text.endsWith('\n') ? block.text : `${block.text}\n`);
-      return { raw, element: code.box, codes: [code] };
-    }
-    const element = old?.element.className === 'block' ? old.element : document.createElement('div');
-    element.className = 'block';
-    const drawn = drawBlocks([block]);
-    const codes = dressCode(drawn);
-    element.replaceChildren(drawn);
-    return { raw, element, codes };
-  }
-
-  #finish(blocks: readonly Token[], boxes: readonly (Box | undefined)[]): void {
-    const defined: string[] = [];
-    for (const block of blocks) {
-      if (block.type !== 'def' || block.tag in this.#definitions) continue;
-      this.#definitions[block.tag] = { href: block.href, title: block.title };
-      defined.push(`[${block.tag}]`);
-    }
-    for (const box of boxes) {
-      if (!box) continue;
-      if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
-      this.#last = box.element;
-      this.#count += 1;
-      box.element.classList.add('finished');
-      for (const code of box.codes) code.finish();
-      drawMath(box.element);
-      linkPathsLater(box.element);
-    }
-    this.#tail = this.#tail.slice(blocks.reduce((sum, block) => sum + block.raw.length, 0));
-    if (defined.length > 0) this.#link(defined);
-  }
-
-  /** Definitions may come after the links that use them. */
-  #link(defined: readonly string[]): void {
-    for (const box of this.#open) {
-      const raw = box.raw.toLowerCase();
-      if (!defined.some((label) => raw.includes(label))) continue;
-      const drawn = drawBlocks(blocksOf(box.raw, this.#definitions));
-      for (const code of dressCode(drawn)) code.finish();
-      drawMath(drawn);
-      box.element.replaceChildren(drawn);
-    }
+    this.#links.define(blocks.slice(0, keep));
   }
 
   /** Gives the fence what has come of it. True when it has closed and the tail goes on after it. */
@@ -224,6 +198,110 @@ export class MarkdownView {
     this.#tail = this.#tail.slice(end);
     return true;
   }
+}
+
+/** Drawn blocks in their order, forty to a box. */
+class Chunks {
+  readonly #root: HTMLElement;
+  readonly #chunks: HTMLElement[] = [];
+  /** How many blocks are finished, and the last of them. */
+  #count = 0;
+  #last: Element | undefined;
+  /** What stands after them. */
+  #growing: readonly HTMLElement[] = [];
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+  }
+
+  /** Puts these, and nothing else, after the finished blocks. */
+  show(blocks: readonly HTMLElement[]): void {
+    for (const old of this.#growing) if (!blocks.includes(old)) old.remove();
+    let last = this.#last;
+    for (const [at, block] of blocks.entries()) {
+      this.#place(block, this.#count + at, last);
+      last = block;
+    }
+    this.#growing = blocks;
+    while ((this.#chunks.length - 1) * BLOCKS_TOGETHER >= this.#count + blocks.length) this.#chunks.pop()?.remove();
+  }
+
+  /** The first so many of those shown stay as they are. */
+  finish(count: number): void {
+    this.#last = this.#growing[count - 1] ?? this.#last;
+    this.#count += count;
+    this.#growing = this.#growing.slice(count);
+  }
+
+  #place(block: HTMLElement, index: number, before: Element | undefined): void {
+    const number = Math.floor(index / BLOCKS_TOGETHER);
+    const chunk = this.#chunks[number] ?? this.#begin();
+    if (before?.parentElement === chunk) {
+      if (before.nextSibling !== block) before.after(block);
+    } else if (chunk.firstChild !== block) chunk.prepend(block);
+  }
+
+  #begin(): HTMLElement {
+    const chunk = document.createElement('div');
+    chunk.className = 'chunk';
+    this.#chunks.at(-1)?.classList.add('full');
+    this.#chunks.push(chunk);
+    this.#root.append(chunk);
+    return chunk;
+  }
+}
+
+/** Link definitions, and the finished blocks that a later one may change. */
+class LateLinks {
+  readonly definitions: Definitions = {};
+  readonly #open: Box[] = [];
+
+  watch(box: Box): void {
+    if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
+  }
+
+  /** Takes the definitions among the blocks, and draws the links that waited for them. */
+  define(blocks: readonly Token[]): void {
+    const defined: string[] = [];
+    for (const block of blocks) {
+      if (block.type !== 'def' || block.tag in this.definitions) continue;
+      this.definitions[block.tag] = { href: block.href, title: block.title };
+      defined.push(`[${block.tag}]`);
+    }
+    if (defined.length === 0) return;
+    for (const box of this.#open) {
+      const raw = box.raw.toLowerCase();
+      if (!defined.some((label) => raw.includes(label))) continue;
+      const drawn = drawBlocks(blocksOf(box.raw, this.definitions));
+      for (const code of dressCode(drawn)) code.finish();
+      drawMath(drawn);
+      box.element.replaceChildren(drawn);
+    }
+  }
+}
+
+/** A block as it is drawn, in the box it has already where that fits. */
+function boxOf(block: Token, old: Box | undefined): Box {
+  if (old?.raw === block.raw) return old;
+  const { raw } = block;
+  if (block.type === 'code') {
+    const code = new CodeBlock(block.lang ?? '');
+    code.append(block.text === '' || block.text.endsWith('\n') ? block.text : `${block.text}\n`);
+    return { raw, element: code.box, codes: [code] };
+  }
+  const element = old?.element.className === 'block' ? old.element : document.createElement('div');
+  element.className = 'block';
+  const drawn = drawBlocks([block]);
+  const codes = dressCode(drawn);
+  element.replaceChildren(drawn);
+  return { raw, element, codes };
+}
+
+function finishBox({ element, codes }: Box): void {
+  element.classList.add('finished');
+  for (const code of codes) code.finish();
+  drawMath(element);
+  linkPathsLater(element);
 }
 
 /** The last two blocks may still change, and all of a formula that has begun. */

@@ -3,6 +3,7 @@ import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Content, SessionId } from '../src/session/model.ts';
 import { announcement } from './announcer.ts';
+import { Growth } from './growth.ts';
 import type { Host } from './host.ts';
 import { setStrings } from './strings.ts';
 import { Ui } from './ui.ts';
@@ -32,6 +33,7 @@ export class Page {
   readonly host: Host;
   readonly mirror: Mirror;
   readonly ui: Ui;
+  readonly growth = new Growth();
   readonly #listeners = new Set<(when: 'now' | 'later') => void>();
   #state: PageState = {
     trusted: undefined,
@@ -106,6 +108,7 @@ export class Page {
   }
 
   #mirrored(events: readonly SessionEvent[] | undefined): void {
+    this.growth.take(events);
     const { session } = this.mirror;
     const text = events && session && announcement(events, session);
     this.update({ heardAt: Date.now(), ...(text ? { announced: text } : {}) });

@@ -2,6 +2,7 @@ import type { Mirror } from '../src/bridge/mirror.ts';
 import type { Host } from './host.ts';
 import { absolute, pathInCode, type Target } from './links.ts';
 import { linkTo } from './markdown.ts';
+import { isDrawnNow } from './sight.ts';
 
 /** Paths in one question to the host. */
 const AT_ONCE = 100;
@@ -51,7 +52,7 @@ function nextWords(): readonly Word[] {
   const end = performance.now() + STRETCH;
   while (waiting.length > 0 && words.length < AT_ONCE && performance.now() < end) {
     const block = waiting.shift();
-    if (block?.isConnected) words.push(...wordsIn(block));
+    if (block?.isConnected && isDrawnNow(block, () => linkPathsLater(block))) words.push(...wordsIn(block));
   }
   return words.slice(0, AT_ONCE);
 }

@@ -13,6 +13,7 @@ import { iconOf } from './icons.ts';
 import { Page } from './page.ts';
 import { stripView } from './parts/plan.ts';
 import { answerPaths } from './plainPaths.ts';
+import { resized } from './resized.ts';
 import { Scroller } from './scroller.ts';
 import { sessionsView } from './sessions.ts';
 import { t } from './strings.ts';
@@ -53,6 +54,8 @@ export class Chat {
   #scroller: Scroller | undefined;
   #shown: Shown = { sessionId: '', turns: TURNS_AT_ONCE, commands: [], sent: 0 };
   #frame = 0;
+  readonly #onScroll = () => void (this.#scroller?.scrolled() && this.#moved());
+  readonly #onResize = () => this.#scroller?.resized();
   /** Something in the page was pressed since the keys last went elsewhere: they are where the user wants them. */
   #pressed = false;
 
@@ -96,6 +99,7 @@ export class Chat {
       profile: page.profileOf(session.id),
       setups: page.now.setups,
       act: this.#act,
+      grown: (turnId, partId) => page.growth.of(turnId, partId),
     };
     const focused = document.activeElement;
     render(this.#template(view), this.#root);
@@ -104,7 +108,7 @@ export class Chat {
     const { commands, sent } = this.#shown;
     this.#shown = { ...this.#shown, commands: session.commands, sent: page.now.sent };
     if (session.commands !== commands) this.#composer.commandsChanged();
-    if (page.now.sent !== sent) this.#scroller?.pin();
+    if (page.now.sent !== sent) this.#toEnd();
   }
 
   #template(view: View): TemplateResult {
@@ -113,14 +117,14 @@ export class Chat {
     return html`${headerView(mirror, this.#act)} ${sessionsView(mirror, this.#act, view.popup)} ${linkView(view)}
       ${keyed(
         session.id,
-        html`<main class="scroller">
-          <div class="content">${this.#contentOf(view)}</div>
+        html`<main class="scroller" @scroll=${this.#onScroll} ${resized(this.#onResize)}>
+          <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}
       <section class="dock" aria-label=${t('Message to the agent')}>
         ${
           this.#scroller && !this.#scroller.pinned
-            ? html`<button class="jump" type="button" @click=${() => this.#scroller?.pin()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
+            ? html`<button class="jump" type="button" @click=${() => this.#toEnd()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
             : nothing
         }
         ${noticesView(view)} ${asksView(view)} ${stripView(view, now.heardAt)}
@@ -164,7 +168,6 @@ export class Chat {
     if (isFirst) ui.adopt(session.id);
     this.#shown = { ...this.#shown, sessionId: session.id, turns: TURNS_AT_ONCE };
     ui.show(session.id);
-    this.#scroller?.stop();
     this.#scroller = undefined;
     const { unsent } = now;
     // What was announced last was said of another session.
@@ -178,13 +181,12 @@ export class Chat {
     // The welcome begins at its top.
     if (this.#scroller || turns.length === 0) return;
     const box = this.#root.querySelector<HTMLElement>('.scroller');
-    const content = box?.querySelector<HTMLElement>('.content');
-    if (!box || !content) return;
-    const scroller = new Scroller(box, content, () => this.#scrolled());
+    if (!box) return;
+    const scroller = new Scroller(box);
     this.#scroller = scroller;
     const { scroll } = this.#page.ui.memory(this.#shown.sessionId);
     const at = scroll ? turns.findIndex((turn) => turn.id === scroll.turnId) : -1;
-    if (!scroll || at < 0) return scroller.pin();
+    if (!scroll || at < 0) return this.#toEnd();
     if (turns.length - at > this.#shown.turns) {
       this.#shown = { ...this.#shown, turns: turns.length - at + TURNS_AT_ONCE };
       this.draw();
@@ -193,7 +195,13 @@ export class Chat {
     this.#schedule();
   }
 
-  #scrolled(): void {
+  #toEnd(): void {
+    this.#scroller?.pin();
+    this.#moved();
+  }
+
+  /** The place in the transcript, or whether it is its end, may have changed. */
+  #moved(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
     const place = scroller.pinned ? undefined : scroller.place;

@@ -6,29 +6,14 @@ export interface Place {
   readonly offset: number;
 }
 
-/**
- * Keeps a scroller at its end while things grow, until the user scrolls up; scrolls at most once a frame, whatever grew.
- */
+/** Where the user is in a box that grows: at its end, and then it stays there, or at a turn that was scrolled up to. */
 export class Scroller {
   readonly #box: HTMLElement;
-  readonly #changed: () => void;
   #pinned = true;
   #top = 0;
-  #watch: ResizeObserver | undefined;
 
-  /** `content` is the one child of `box`; `changed` hears when the place or the pin may have changed. */
-  constructor(box: HTMLElement, content: HTMLElement, changed: () => void) {
+  constructor(box: HTMLElement) {
     this.#box = box;
-    this.#changed = changed;
-    box.addEventListener('scroll', () => this.#scrolled(), { passive: true });
-    if (typeof ResizeObserver !== 'function') return;
-    this.#watch = new ResizeObserver(() => this.#pinned && this.#toEnd());
-    this.#watch.observe(content);
-    this.#watch.observe(box);
-  }
-
-  stop(): void {
-    this.#watch?.disconnect();
   }
 
   get pinned(): boolean {
@@ -42,8 +27,25 @@ export class Scroller {
   /** Goes to the end and stays there. */
   pin(): void {
     this.#pinned = true;
-    this.#toEnd();
-    this.#changed();
+    this.resized();
+  }
+
+  /** The box or what is in it has another size. */
+  resized(): void {
+    if (!this.#pinned) return;
+    this.#box.scrollTop = this.#box.scrollHeight;
+    this.#top = this.#box.scrollTop;
+  }
+
+  /** True when that may have changed the place or the pin. */
+  scrolled(): boolean {
+    const { scrollTop, scrollHeight, clientHeight } = this.#box;
+    const was = this.#pinned;
+    // Growth moves the end away without scrolling; only going up is the user's wish.
+    if (scrollHeight - scrollTop - clientHeight <= NEAR) this.#pinned = true;
+    else if (scrollTop < this.#top - 1) this.#pinned = false;
+    this.#top = scrollTop;
+    return was !== this.#pinned || !this.#pinned;
   }
 
   /** The turn at the upper edge. */
@@ -63,20 +65,5 @@ export class Scroller {
     const edge = this.#box.getBoundingClientRect().top;
     this.#box.scrollTop += turn.getBoundingClientRect().top - edge + offset;
     this.#top = this.#box.scrollTop;
-  }
-
-  #toEnd(): void {
-    this.#box.scrollTop = this.#box.scrollHeight;
-    this.#top = this.#box.scrollTop;
-  }
-
-  #scrolled(): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.#box;
-    const was = this.#pinned;
-    // Growth moves the end away without scrolling; only going up is the user's wish.
-    if (scrollHeight - scrollTop - clientHeight <= NEAR) this.#pinned = true;
-    else if (scrollTop < this.#top - 1) this.#pinned = false;
-    this.#top = scrollTop;
-    if (was !== this.#pinned || !this.#pinned) this.#changed();
   }
 }

@@ -23,6 +23,8 @@ export interface View {
   readonly popup: Popup | undefined;
   readonly setups: readonly SetupLine[];
   readonly act: Act;
+  /** What was added to a text since it was drawn last; undefined when that is not known. */
+  grown(turnId: string, partId: string): string | undefined;
 }
 
 /** What the user can set going. Stays the same object for as long as the page lives, so that templates may keep it. */

@@ -473,17 +473,28 @@ test('the line above the composer has a clock, tells silence from work, and offe
 test('paths in running words become links once the host has said that the file exists', async () => {
   const text = 'It is in src/a.ts:12, not in src/gone.ts. Nor in `x y` or https://host.test/a/b.ts.\n\n- see (test/b.test.ts)\n\nEnd.';
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text }] })] }));
-  const asked = await stage.call('existing');
-  assert.deepEqual(asked.params, { paths: ['/code/sample/src/a.ts', '/code/sample/src/gone.ts', '/code/sample/test/b.test.ts'] });
-  stage.reply(asked.id, ['/code/sample/src/a.ts', '/code/sample/test/b.test.ts']);
-  await stage.settle();
-  const links = stage.all('.markdown a').filter((link) => link.getAttribute('href') === '#');
+  const links = () => stage.all('.markdown a').filter((link) => link.getAttribute('href') === '#');
+  const asked: string[] = [];
+  // On a busy machine the view asks in several rounds.
+  for (let answered = 0; links().length < 2; ) {
+    const calls = stage.sent.flatMap((message) => (message.type === 'call' && message.method === 'existing' ? [message] : []));
+    for (const { id, params } of calls.slice(answered)) {
+      asked.push(...params.paths);
+      stage.reply(
+        id,
+        params.paths.filter((path) => !path.includes('gone')),
+      );
+    }
+    answered = calls.length;
+    await stage.settle();
+  }
+  assert.deepEqual(asked, ['/code/sample/src/a.ts', '/code/sample/src/gone.ts', '/code/sample/test/b.test.ts']);
   assert.deepEqual(
-    links.map((link) => link.textContent),
+    links().map((link) => link.textContent),
     ['src/a.ts:12', 'test/b.test.ts'],
   );
   assert.match(stage.text('.markdown'), /^It is in src\/a\.ts:12, not in src\/gone\.ts\. Nor/);
-  links[0]?.dispatchEvent(click());
+  links()[0]?.dispatchEvent(click());
   assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/a.ts', line: 12 }]);
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
+import { frame } from './dom.ts';
 import { MARKDOWN } from './page/sessions.ts';
 
 function oneShot(text: string): string {
@@ -193,4 +194,27 @@ test('a formula becomes MathML that leads nowhere', () => {
   for (const tex of ['\\href{javascript:alert(1)}{x}', '\\includegraphics{https://host.test/a.png}', '\\class{a}{x}'])
     assert.doesNotMatch(math(tex, false), /href=|src=|<mglyph|class="a"/);
   assert.ok(math('\\def\\a{\\a\\a}\\a', false).length < 10_000, 'what expands without end is cut');
+});
+
+test('text that piled up is drawn over several frames, and all of it', async () => {
+  const text = Array.from({ length: 2_000 }, (_, at) => `Paragraph ${at}.\n\n`).join('');
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  view.show('Begin.\n\n', false);
+  view.show(`Begin.\n\n${text}`, false, text);
+  const first = root.childNodes.length;
+  while (!root.textContent?.includes('Paragraph 1999.')) await frame();
+  assert.ok(first < root.childNodes.length);
+  view.show(`Begin.\n\n${text}end`, true, 'end');
+  assert.equal(root.innerHTML, oneShot(`Begin.\n\n${text}end`));
+});
+
+test('what is said to be new counts only when the lengths agree', () => {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  view.show('one', false);
+  view.show('one two', false, ' two and more');
+  assert.equal(root.textContent?.trim(), 'one two');
+  view.show('another', false, undefined);
+  assert.equal(root.textContent?.trim(), 'another');
 });

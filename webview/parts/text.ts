@@ -12,13 +12,13 @@ class Markdown extends AsyncDirective {
     if (info.type !== PartType.ELEMENT) throw new Error('markdown() belongs on an element');
   }
 
-  override update(part: ElementPart, [text, done]: [text: string, done: boolean]): typeof noChange {
+  override update(part: ElementPart, [text, done, added]: [text: string, done: boolean, added?: string]): typeof noChange {
     this.#view ??= new MarkdownView(part.element as HTMLElement);
-    this.#view.show(text, done);
+    this.#view.show(text, done, added);
     return noChange;
   }
 
-  render(_text: string, _done: boolean): typeof noChange {
+  render(_text: string, _done: boolean, _added?: string): typeof noChange {
     return noChange;
   }
 
@@ -30,7 +30,7 @@ class Markdown extends AsyncDirective {
 /** Draws markdown into the element it stands on. The element's content belongs to it. */
 const markdown = directive(Markdown);
 
-/** Markdown from an agent; `done` once no more of it is expected. */
-export function textView(text: string, done: boolean): TemplateResult {
-  return html`<div class="markdown" dir="auto" ${markdown(text, done)}></div>`;
+/** Markdown from an agent; `done` once no more of it is expected, `added` what is new at its end where that is known. */
+export function textView(text: string, done: boolean, added?: string): TemplateResult {
+  return html`<div class="markdown" dir="auto" ${markdown(text, done, added)}></div>`;
 }

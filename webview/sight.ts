@@ -1,0 +1,23 @@
+/** Elements the browser leaves out as they are out of sight, and what is to be done to each once it draws them. */
+const unseen = new Map<Element, () => void>();
+
+/**
+ * True when the element is being drawn. Otherwise `later` runs once it may be: a change to what is left out costs the browser time in every frame
+ * from then on.
+ */
+export function isDrawnNow(element: Element, later: () => void): boolean {
+  if (typeof element.checkVisibility !== 'function' || element.checkVisibility({ contentVisibilityAuto: true })) return true;
+  if (unseen.size === 0) document.addEventListener('contentvisibilityautostatechange', wake, true);
+  unseen.set(element, later);
+  return false;
+}
+
+function wake(event: Event): void {
+  if ((event as ContentVisibilityAutoStateChangeEvent).skipped) return;
+  for (const [element, later] of unseen) {
+    if (element.isConnected && !(event.target as Element).contains(element)) continue;
+    unseen.delete(element);
+    if (element.isConnected) later();
+  }
+  if (unseen.size === 0) document.removeEventListener('contentvisibilityautostatechange', wake, true);
+}
