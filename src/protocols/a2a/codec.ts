@@ -122,12 +122,16 @@ export function stateOf(value: string | null | undefined): TaskState {
 }
 
 /** The task takes no more messages, or says so. */
-export function isOver(state: TaskState | undefined): boolean {
+export function isOver(state: TaskState | null | undefined): boolean {
   return state === 'completed' || state === 'canceled' || state === 'failed' || state === 'rejected';
 }
 
+export function isFailed({ state }: Incoming): boolean {
+  return state === 'failed' || state === 'rejected';
+}
+
 /** Nothing more comes until somebody says something. */
-export function isAtRest(state: TaskState | undefined): boolean {
+export function isAtRest(state: TaskState | null | undefined): boolean {
   return isOver(state) || state === 'input-required' || state === 'auth-required';
 }
 

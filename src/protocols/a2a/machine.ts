@@ -1,10 +1,10 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import { clear, count, find, keys, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { clear, count, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Ask, Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
+import type { Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
 import { namedPaths } from '../namedPaths.ts';
 import {
   allowanceKey,
@@ -32,6 +32,7 @@ import {
   eventOf,
   type Incoming,
   isAtRest,
+  isFailed,
   isOver,
   meaningOf,
   messageParams,
@@ -61,7 +62,7 @@ import {
   workShown,
 } from './delivered.ts';
 import { hasQuirk, type QuirkId } from './quirks.ts';
-import { type Checkpoint, checkpoint, type Fields, isRecord, type Part as WirePart } from './schema.ts';
+import { type Checkpoint, type Fields, isRecord, type Part as WirePart } from './schema.ts';
 import {
   type A2aCall,
   type A2aState,
@@ -71,19 +72,32 @@ import {
   addLine,
   advised,
   type CommandRun,
-  continued,
+  callOf,
+  commandRuns,
+  decisionAbout,
   type FileOfCall,
   hasBecomeAnother,
+  heldBecause,
   isCovered,
   isDecided,
+  isKnown,
+  isNotFound,
   isOffline,
+  isRejected,
   isStreaming,
   isTerminal,
+  isUndecided,
+  isWaiting,
   joinWords,
   type LeftTurn,
+  leftTurn,
   mayBeFollowed,
+  NOT_FOUND,
   newA2aTurn,
   newCall,
+  newRecovery,
+  newStream,
+  newSubscription,
   noteTime,
   notReached,
   type OurQuestion,
@@ -91,10 +105,16 @@ import {
   problemIn,
   problemOf,
   type Recovery,
+  renamed,
+  restorePast,
+  type SentPrompt,
   type Stop,
   type Stream,
   type Subscription,
-  wordsOf,
+  sentSince,
+  streamOf,
+  UNSUPPORTED,
+  undelivered,
 } from './state.ts';
 
 /*
@@ -120,29 +140,54 @@ const SUMMARY_LENGTH = 8000;
 const HISTORY = 200;
 
 const AGENT = 'agent';
-const NOT_FOUND = -32001;
 const NOT_CANCELABLE = -32002;
-const UNSUPPORTED = -32004;
 const UNKNOWN_METHOD = -32601;
-const INTERNAL = -32603;
 /** It was refused, or no server was reached: a decision was certainly not read. */
 const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
+/** An agent that answers so offers no subscription, or none to a task that is over. */
+const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
 /** A time that tells two records apart. */
 const PRECISE = /\.\d{3,}/;
+/** The option that turns the editor's tools on. */
+const EDITOR_TOOLS = 'editorTools';
+/** Requests that read the task. */
+const TASK_READS = [
+  'take up',
+  'news',
+  'look behind',
+  'doubt',
+  'look',
+  'subscribed task',
+  'retried task',
+  'stopped task',
+  'stop task',
+] as const;
+type TaskRead = (typeof TASK_READS)[number];
+/** Requests that end with their turn. */
+const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'connection', 'cancel', 'hang up', 'checkpoints'];
+
+interface Message {
+  readonly of: 'prompt' | 'text' | 'decision';
+  /** The agent's id of the call that is decided. */
+  readonly callId: string | null;
+  readonly part: Fields;
+  readonly text: string;
+  /** The task that this one follows. */
+  readonly reference: string | null;
+}
 
 class A2aStep extends Step<A2aState> {
   take(input: Input): void {
     switch (input.on) {
       case 'message':
-        return input.link === AGENT
-          ? this.agentMessage(input.method, input.params)
-          : this.streamMessage(input.link, input.method, input.params);
+        if (input.link !== AGENT) return this.streamMessage(input.link, input.method, input.params);
+        return input.method === 'news' && this.state.phase === 'ready' ? this.news(input.params) : undefined;
       case 'reply':
-        return this.reply(input.call, input.result, input.error);
+        return this.state.phase === 'left' ? undefined : this.reply(input.call, input.result, input.error);
       case 'intent':
         return this.state.phase === 'left' ? undefined : this.intent(input.intent);
       case 'timer':
-        return this.elapsed(input.timer);
+        return this.state.turn ? this.elapsed(this.state.turn, input.timer) : undefined;
       case 'closed':
         return input.link === AGENT ? this.agentClosed(input.why) : this.streamClosed(input.link, input.why);
       case 'start':
@@ -163,55 +208,48 @@ class A2aStep extends Step<A2aState> {
     this.state.phase = 'opening';
     this.open(AGENT, {});
     if (this.state.setup.starts) this.emit({ type: 'link.opening', note: t('Starting the agent') });
-    this.do({ do: 'request', link: AGENT, call: 'connect', method: 'connect' });
+    this.request('connect', 'connect');
   }
   connected(agent: Agent): void {
     const { state } = this;
-    state.agent = agent;
     const { peer } = agent;
+    state.agent = agent;
     state.newer = peer.dialect === 'gemini' && Object.keys(peer.schemes).length > 0;
-    const left = this.restorePast();
+    if (this.has('losesHistory')) state.past = [];
+    restorePast(state.delivered, state.past);
     const key = parseOrUndefined(state.setup.resumeKey);
     const { contextId, taskId } = isRecord(key) ? key : {};
     if (typeof contextId === 'string') state.task.contextId = contextId;
     if (typeof taskId === 'string') Object.assign(state.task, { id: taskId, settled: true });
     // A turn that was left is looked for in its own task, which for a command is another than the conversation's.
+    const left = leftTurn(state.past);
     if (left?.kept.taskId !== undefined && left.kept.taskId !== taskId) {
       this.setAside();
       state.task.id = left.kept.taskId;
     }
-    if (state.task.id === null) this.becomeReady(null, null);
+    if (state.task.id === null) this.becomeReady(null);
     else this.readTask('take up');
   }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
   takenUp(now: Incoming | null, problem: Problem | null): void {
     const { state } = this;
-    if (problem) {
-      // It may well go on with the next message; only the agent itself can say that the task is gone.
-      this.log('info', `Reading the task failed: ${problem.message}`);
-      this.comeBack();
-      return this.becomeReady(null, null);
-    }
-    if (now && (this.leftTurn() || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now, null);
-    if (state.aside) {
-      this.comeBack();
-      return this.becomeReady(null, null);
-    }
-    const told = this.leaveTask();
-    this.becomeReady(null, state.summary.length === 0 ? null : told);
+    if (now && (leftTurn(state.past) || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now);
+    // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
+    const isGone = problem === null && state.aside === null;
+    this.comeBack();
+    const told = isGone ? this.leaveTask() : '';
+    this.becomeReady(null, state.summary.length === 0 ? '' : told);
   }
-  becomeReady(now: Incoming | null, note: string | null): void {
+  becomeReady(now: Incoming | null, note = ''): void {
     const { state } = this;
-    const { agent } = state;
-    if (!agent) return;
-    const left = this.leftTurn();
+    const { peer, commands, notices } = this.agent;
+    const left = leftTurn(state.past);
     state.past = [];
     state.phase = 'ready';
-    if (note !== null) this.notice('info', note);
+    if (note !== '') this.notice('info', note);
     // Before anything that waits for the link is sent.
     if (now && left) this.reopen(left, now);
-    const { peer, commands } = agent;
-    for (const { level, text } of agent.notices) this.notice(level, text);
+    for (const { level, text } of notices) this.notice(level, text);
     if (commands) this.emit({ type: 'commands.set', commands: commands.commands });
     this.emit({
       type: 'link.ready',
@@ -222,59 +260,86 @@ class A2aStep extends Step<A2aState> {
     if (now) this.registerPush();
     if (now && !left) this.catchUp(now);
   }
-  connectFailed({ message, data }: Failure): void {
-    const { next, detail } = (data ?? {}) as { readonly next?: readonly Remedy[]; readonly detail?: string };
-    this.emit({ type: 'link.closed', reason: message, ...(detail ? { detail } : {}), next: next ?? ['restart', 'showLog'], at: this.now });
-    this.leave();
-  }
   agentClosed({ reason, stderr, data }: Ending): void {
-    const { state } = this;
+    this.tellClosed(reason, stderr, data);
+    this.state.phase = 'over';
+  }
+  tellClosed(reason: string, detail: string | undefined, data: unknown): void {
     const next = (data as { readonly next?: readonly Remedy[] } | undefined)?.next ?? ['restart', 'showLog'];
-    this.emit({ type: 'link.closed', reason, ...(stderr ? { detail: stderr } : {}), next, at: this.now });
-    state.phase = 'over';
+    this.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.now });
   }
   leave(): void {
     const { state } = this;
     if (state.phase === 'left') return;
     const opened = state.phase !== 'new';
-    state.phase = 'left';
+    state.phase = opened ? 'left' : 'over';
     state.turn = null;
     const { task, sent, refused } = state.push;
     const registered = task ?? (sent ? state.task.id : null);
-    if (registered !== null && !refused) this.do({ do: 'notify', link: AGENT, method: 'forgetPush', params: { taskId: registered } });
+    if (registered !== null && !refused) this.tell('forgetPush', { taskId: registered });
     if (opened) this.close(AGENT);
-    else state.phase = 'over';
-  }
-  agentMessage(method: string, params: unknown): void {
-    if (method !== 'news' || this.state.phase !== 'ready') return;
-    const record = toIncoming(params);
-    if (record) this.news(record);
   }
 
+  get agent(): Agent {
+    const { agent } = this.state;
+    if (!agent) throw new Error('There is no agent yet.');
+    return agent;
+  }
+  /** A request to the agent; its reply comes under the name of the call. */
+  request(call: string, method: string, params?: unknown): void {
+    this.do({ do: 'request', link: AGENT, call, method, params });
+  }
+  tell(method: string, params?: unknown): void {
+    this.do({ do: 'notify', link: AGENT, method, params });
+  }
+  readTask(call: TaskRead, method = 'tasks/get'): void {
+    this.request(call, method, { id: this.state.task.id, historyLength: HISTORY });
+  }
+  /** The driver gives no reply to a call that was dropped, so those of a turn find it. */
   reply(call: string, result: unknown, error: Failure | undefined): void {
     const { state } = this;
-    const isGone = error?.kind === 'refused' && error.code === NOT_FOUND && READS.has(call);
-    const problem = error && !isGone ? problemOf(error) : null;
-    if (state.phase === 'left') return;
-    if (call === 'connect') return error ? this.connectFailed(error) : this.connected(result as Agent);
-    const now = error || result === null ? null : (toIncoming(result) ?? null);
-    if (call === 'take up') return this.takenUp(now, problem);
-    if (call === 'register push') {
-      if (!error) return;
-      state.push.refused = true;
-      return this.log('info', `No notifications from this agent: ${error.message}`);
-    }
-    if (call === 'news') return this.newsRead(now);
-    if (call === 'editor tools') return this.toolsTurned(result, error);
-    if (call.startsWith('write ')) return this.editWritten(call.slice('write '.length), error);
     const { turn } = state;
+    if (TASK_READS.includes(call as TaskRead)) return this.taskRead(call as TaskRead, result, error);
+    if (call.startsWith('write ')) return this.editWritten(call.slice('write '.length), error);
+    switch (call) {
+      case 'connect':
+        if (!error) return this.connected(result as Agent);
+        this.tellClosed(error.message, (error.data as { readonly detail?: string } | undefined)?.detail, error.data);
+        return this.leave();
+      case 'register push':
+        if (!error) return;
+        state.push.refused = true;
+        return this.log('info', `No notifications from this agent: ${error.message}`);
+      case 'editor tools':
+        return this.toolsTurned(result === true, error);
+    }
     if (!turn) return;
-    if (problem && READS.has(call)) this.log('info', `Looking at the task failed: ${problem.message}`);
     switch (call) {
       case 'make task':
         return this.taskMade(turn, result);
       case 'change version':
         return this.versionChanged(turn, result);
+      case 'connection':
+        return this.stopBegun(turn, result === true);
+      case 'cancel':
+        return this.cancelled(turn, error ? problemOf(error) : null);
+      case 'hang up':
+        return this.hungUp(turn, result === true);
+      case 'checkpoints':
+        return error ? this.fail(error.message, ['retry']) : this.checkpointsListed(turn, result);
+    }
+  }
+  /** The task as the agent keeps it: null when it is gone, or when reading it failed. */
+  taskRead(call: TaskRead, result: unknown, error: Failure | undefined): void {
+    const isGone = error?.kind === 'refused' && error.code === NOT_FOUND;
+    const problem = error && !isGone ? problemOf(error) : null;
+    if (problem) this.log('info', `Reading the task failed: ${problem.message}`);
+    const now = error ? null : (toIncoming(result) ?? null);
+    const { turn } = this.state;
+    if (call === 'take up') return this.takenUp(now, problem);
+    if (call === 'news') return this.newsRead(now);
+    if (!turn) return;
+    switch (call) {
       case 'look behind':
         return this.lookedBehind(turn, now);
       case 'doubt':
@@ -286,25 +351,15 @@ class A2aStep extends Step<A2aState> {
       case 'retried task':
         return this.retriedTaskRead(turn, now, problem);
       case 'stopped task':
-        return this.stoppedTaskRead(turn, now);
-      case 'connection':
-        return this.stopBegun(turn, result === true);
-      case 'cancel':
-        return this.cancelled(turn, problem);
-      case 'hang up':
-        return this.hungUp(turn, result === true);
+        return this.stoppedTaskRead(now);
       case 'stop task':
         return this.stopTaskRead(turn, now);
-      case 'checkpoints':
-        return this.checkpointsListed(turn, result, problem);
     }
   }
-  elapsed(timer: string): void {
-    const { turn } = this.state;
-    if (!turn || this.state.phase === 'left') return;
+  elapsed(turn: A2aTurn, timer: string): void {
     if (timer === 'tick') return this.tick(turn);
     if (timer === 'keep') return this.keep(turn);
-    if (timer === 'retry') return this.subscribe(turn, false);
+    if (timer === 'retry') return turn.recovery ? this.subscribe(turn, turn.recovery, false) : undefined;
     if (timer === 'stop') return this.stopElapsed(turn);
     const stream = turn.streams.find(({ link }) => timer === `rest ${link}`);
     if (stream) this.restElapsed(turn, stream);
@@ -313,16 +368,16 @@ class A2aStep extends Step<A2aState> {
   // --- what the user wants
 
   intent(intent: Intent): void {
-    const { state } = this;
+    const { turn, phase } = this.state;
     switch (intent.type) {
       case 'prompt':
-        return this.prompt(intent.turnId, intent.content);
       case 'command':
-        return this.command(intent);
+        if (phase !== 'ready' || turn) return this.log('warn', 'A prompt came while a turn was running; it is left out.');
+        return intent.type === 'prompt' ? this.prompt(intent.turnId, intent.content) : this.command(intent);
       case 'cancel':
-        return state.turn ? this.stop(state.turn) : undefined;
+        return turn ? this.stop(turn) : undefined;
       case 'answer':
-        return this.answered(intent.askId, intent.answer);
+        return turn ? this.answered(turn, intent.askId, intent.answer) : undefined;
       case 'setOption':
         return this.setOption(intent.optionId, intent.value);
       default:
@@ -331,58 +386,44 @@ class A2aStep extends Step<A2aState> {
   }
   prompt(turnId: string, content: readonly Content[]): void {
     const { state } = this;
-    if (state.phase !== 'ready') return;
     const turn = this.newTurn(turnId, content);
-    if (!turn) return;
-    const before = state.notes.splice(0);
-    if (state.task.tellPast) before.unshift(this.pastText());
-    state.task.tellPast = false;
-    const text = [...before, promptText(content)].filter(Boolean).join('\n\n');
+    const before = [...state.notes.splice(0), promptText(content)];
+    const text = [this.tellPast(), ...before].filter(Boolean).join('\n\n');
     for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
     turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
-    if (!this.has('untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn);
+    if (!this.has('untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
     const agentSettings = { kind: 'agent-settings', workspacePath: state.setup.cwd, isTrusted: true };
     const { contextId } = state.task;
-    const body = { agentSettings, ...(contextId ? { contextId } : {}) };
-    this.do({ do: 'request', link: AGENT, call: 'make task', method: 'POST /tasks', params: body });
+    this.request('make task', 'POST /tasks', { agentSettings, ...(contextId ? { contextId } : {}) });
   }
-  /** A server that knows no such address makes its own task with the first message. */
-  taskMade(turn: A2aTurn, id: unknown): void {
+  newTurn(turnId: string, content: readonly Content[], goesOn?: { readonly at: number }): A2aTurn {
     const { state } = this;
-    if (typeof id === 'string' && id !== '') {
-      Object.assign(state.task, { id, settled: true });
-      // A later window finds it from now on: the server may end before it has said a word.
-      this.tellKey();
-    }
-    if (turn.phase === 'stopping') return this.finish('cancelled');
-    this.sendPrompt(turn);
-  }
-  sendPrompt(turn: A2aTurn): void {
-    const { state } = this;
-    if (!turn.prompt) return;
-    const { settled, id } = state.task;
-    turn.prompt = { ...turn.prompt, task: id, settled };
-    this.sendText(turn, 'prompt', turn.prompt.text);
-  }
-  newTurn(turnId: string, content: readonly Content[], goesOn?: { readonly at: number }): A2aTurn | undefined {
-    const { state } = this;
-    if (state.turn || state.phase === 'left') {
-      this.log('warn', 'A prompt came while a turn was running; it is left out.');
-      return undefined;
-    }
     const turn = newA2aTurn(turnId, state.task.id, this.now);
     state.turn = turn;
     this.emit({ type: 'turn.started', turnId, at: goesOn?.at ?? this.now, prompt: content });
     if (!goesOn) beginTurn(state.delivered);
-    this.do({ do: 'notify', link: AGENT, method: 'freshen' });
+    this.tell('freshen');
     this.timer('tick', state.setup.timing.ping);
     return turn;
   }
-  answered(askId: string, answer: Answer): void {
-    const { state } = this;
-    const { turn } = state;
-    const ask = find(state.asks, askId);
-    if (!turn || !ask) return;
+  /** A server that knows no such address makes its own task with the first message. */
+  taskMade(turn: A2aTurn, id: unknown): void {
+    if (typeof id === 'string' && id !== '') {
+      Object.assign(this.state.task, { id, settled: true });
+      // A later window finds it from now on: the server may end before it has said a word.
+      this.tellKey();
+    }
+    if (turn.phase === 'stopping') return this.finish('cancelled');
+    if (turn.prompt) this.sendPrompt(turn, turn.prompt);
+  }
+  sendPrompt(turn: A2aTurn, prompt: SentPrompt): void {
+    const { settled, id } = this.state.task;
+    turn.prompt = { ...prompt, task: id, settled };
+    this.sendText(turn, 'prompt', prompt.text);
+  }
+  answered(turn: A2aTurn, askId: string, answer: Answer): void {
+    const ask = find(this.state.asks, askId);
+    if (!ask) return;
     const about = ask.about as About;
     if (about.on !== 'call') return this.ourAskAnswered(turn, ask, about.on, answer);
     const call = find(turn.calls, ask.callId ?? '');
@@ -391,10 +432,10 @@ class A2aStep extends Step<A2aState> {
     const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : rejectionOf(request);
     if (answer.kind === 'option' && !chosen) return;
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
-    const isRejected = chosen === undefined || chosen.effect.startsWith('reject');
-    call.decision = isRejected ? 'rejected' : 'allowed';
-    if (!isRejected) this.changeCall(turn, call.id, { status: 'pending' });
-    const mayEdit = answer.kind === 'option' && !isRejected && request.proposed !== undefined;
+    const isAllowed = chosen !== undefined && !chosen.effect.startsWith('reject');
+    call.decision = isAllowed ? 'allowed' : 'rejected';
+    if (isAllowed) this.changeCall(turn, call.id, { status: 'pending' });
+    const mayEdit = answer.kind === 'option' && isAllowed && request.proposed !== undefined;
     call.edited = mayEdit ? (answer.edited ?? call.edited) : null;
     // The agent offers no way to say no.
     if (!chosen) return this.stop(turn);
@@ -402,52 +443,47 @@ class A2aStep extends Step<A2aState> {
       answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOfAnswers(request.questions ?? [], answer.values) : '';
     if (words) put(turn.followUps, call.key, words);
     else remove(turn.followUps, call.key);
-    if (chosen.remembered) {
-      state.allowed += 1;
-      const key = allowanceKey(call.last);
-      const at = state.allowances.findIndex((one) => one.key === key);
-      const allowance = { key, id: `allowed:${state.allowed}`, title: call.last.title };
-      if (at >= 0) state.allowances[at] = allowance;
-      else state.allowances.push(allowance);
-      this.showOptions();
-    }
+    if (chosen.remembered) this.remember(call.last);
     this.sendDecision(turn, call, chosen);
   }
-  setOption(optionId: string, value: string | boolean): void {
+  remember(call: Snapshot): void {
     const { state } = this;
-    if (optionId === EDITOR_TOOLS) {
-      this.do({ do: 'request', link: AGENT, call: 'editor tools', method: 'editorTools', params: { on: value === true } });
-    } else if (value === false) {
-      const at = state.allowances.findIndex(({ id }) => id === optionId);
-      if (at < 0) return;
-      state.allowances.splice(at, 1);
-      this.showOptions();
-    }
+    const key = allowanceKey(call);
+    if (state.allowances.some((one) => one.key === key)) return;
+    state.allowed += 1;
+    state.allowances.push({ key, id: `allowed:${state.allowed}`, title: call.title });
+    this.showOptions();
   }
-  toolsTurned(result: unknown, error: Failure | undefined): void {
-    const { agent } = this.state;
-    if (!agent?.folder) return;
-    const on = result === true;
-    if (error) this.notice('warn', t('{0} could not be written: {1}', agent.folder.path, error.message));
-    else {
-      this.state.agent = { ...agent, folder: { ...agent.folder, on } };
-    }
+  setOption(optionId: string, value: string | boolean): void {
+    if (optionId === EDITOR_TOOLS) return this.request('editor tools', 'editorTools', { on: value === true });
+    const { allowances } = this.state;
+    const at = allowances.findIndex(({ id }) => id === optionId);
+    if (value !== false || at < 0) return;
+    allowances.splice(at, 1);
+    this.showOptions();
+  }
+  toolsTurned(on: boolean, error: Failure | undefined): void {
+    const { folder } = this.agent;
+    if (!folder) return;
+    if (error) this.notice('warn', t('{0} could not be written: {1}', folder.path, error.message));
+    else folder.on = on;
     this.showOptions();
   }
   showOptions(): void {
-    const { model, agent, allowances } = this.state;
+    const { model, allowances } = this.state;
+    const { folder } = this.agent;
     const options: SessionOption[] = [];
     // Seen, not chosen: the agent offers no other.
     if (model !== '') {
       const choices = [{ value: model, name: model }];
       options.push({ id: 'model', name: t('Model'), about: 'model', kind: 'choice', current: model, choices });
     }
-    if (agent?.folder) {
+    if (folder) {
       const text = t(
         'Lets this agent open files and read problems here, by the folder {0}. Turning it off removes the folder.',
-        agent.folder.path,
+        folder.path,
       );
-      options.push({ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: agent.folder.on });
+      options.push({ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: folder.on });
     }
     for (const { id, title } of allowances) {
       options.push({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true });
@@ -457,22 +493,10 @@ class A2aStep extends Step<A2aState> {
 
   // --- streams
 
-  get agent(): Agent {
-    const { agent } = this.state;
-    if (!agent) throw new Error('There is no agent yet.');
-    return agent;
-  }
   sendText(turn: A2aTurn, of: 'prompt' | 'text', text: string, reference: string | null = null): void {
-    this.sendMessage(turn, of, null, textPart(this.agent.peer, text), text, reference);
+    this.sendMessage(turn, { of, callId: null, part: textPart(this.agent.peer, text), text, reference });
   }
-  sendMessage(
-    turn: A2aTurn,
-    of: 'prompt' | 'text' | 'decision',
-    callId: string | null,
-    part: Fields,
-    text: string,
-    reference: string | null,
-  ): void {
+  sendMessage(turn: A2aTurn, { of, callId, part, text, reference }: Message): void {
     const { state } = this;
     const { peer, push } = this.agent;
     const { task } = state;
@@ -481,49 +505,37 @@ class A2aStep extends Step<A2aState> {
     const workspace = isFirst ? state.setup.cwd : null;
     const params = messageParams(peer, { messageId, part, taskId: task.id, contextId: task.contextId, workspace, reference });
     task.settled = true;
-    if (isFirst && push) state.push.sent = true;
+    const withPush = isFirst && push;
+    if (withPush) state.push.sent = true;
     promptSent(state.delivered, messageId, text);
     this.keep(turn);
     const method = peer.streaming ? 'message/stream' : 'message/send';
-    this.openStream(turn, of, callId, { method, params, ...(isFirst && push ? { push: true } : {}) });
+    this.openStream(turn, of, callId, { method, params, ...(withPush ? { push: true } : {}) });
   }
-  openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): void {
+  openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): string {
     this.state.streams += 1;
     const link = `stream ${this.state.streams}`;
     turn.taskState = null;
     turn.stray = null;
-    turn.streams.push({
-      link,
-      of,
-      callId,
-      stage: 'open',
-      way: 'new',
-      held: null,
-      sentAt: null,
-      isDoubtful: false,
-      isRecalled: false,
-      arrived: false,
-      records: 0,
-      began: null,
-      rest: 'no',
-      heard: {},
-    });
+    turn.streams.push(newStream(link, of, callId));
     this.open(link, params);
+    return link;
   }
   streamMessage(link: string, method: string, params: unknown): void {
     const { turn } = this.state;
-    const stream = turn?.streams.findLast((one) => one.link === link);
+    const stream = turn ? streamOf(turn, link) : undefined;
     if (!turn || !stream) {
       // A message that was not sent by the end of its turn never is.
       if (method === 'held') this.close(link);
       return;
     }
+    const isDecision = stream.of === 'decision';
     switch (method) {
       case 'record':
         return this.streamRecord(turn, stream, params);
       case 'sent':
         stream.way = 'sent';
-        if (stream.of !== 'decision') return;
+        if (!isDecision) return;
         if (!stream.isRecalled) stream.isDoubtful = true;
         stream.sentAt = this.now;
         return this.changeHeld(turn, stream, null);
@@ -531,16 +543,15 @@ class A2aStep extends Step<A2aState> {
         stream.way = 'held';
         stream.isDoubtful = false;
         stream.sentAt = null;
-        if (turn.phase === 'stopping' && !(turn.stop === null && stream.of === 'decision')) return this.close(link);
-        if (stream.of === 'decision') this.changeHeld(turn, stream, String(params));
-        return;
+        if (turn.phase === 'stopping' && !(turn.stop === null && isDecision)) return this.close(link);
+        return isDecision ? this.changeHeld(turn, stream, String(params)) : undefined;
       case 'answered':
         stream.way = 'answered';
-        if (stream.of === 'decision') stream.isDoubtful = true;
+        if (isDecision) stream.isDoubtful = true;
         return this.changeHeld(turn, stream, null);
       case 'opened':
         if (turn.command && stream.of === 'command') turn.command.isStream = true;
-        return turn.recovery?.subscription?.link === link ? this.subscriptionStands(turn) : undefined;
+        return turn.recovery?.subscription?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
       case 'file': {
         const { call, ...file } = params as FileOfCall;
         put(turn.files, call, file);
@@ -551,9 +562,9 @@ class A2aStep extends Step<A2aState> {
     }
   }
   streamRecord(turn: A2aTurn, stream: Stream, result: unknown): void {
-    const subscription = turn.recovery?.subscription;
-    if (subscription?.link === stream.link) return this.subscriptionRecord(turn, stream, subscription, result);
-    if (stream.of === 'command' && turn.command && this.commandRecord(turn.command, result)) return;
+    const { recovery, command } = turn;
+    if (recovery?.subscription?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery.subscription, result);
+    if (stream.of === 'command' && command && this.commandRecord(command, result)) return;
     this.receive(turn, stream, result);
   }
   receive(turn: A2aTurn, stream: Stream, result: unknown): void {
@@ -568,27 +579,27 @@ class A2aStep extends Step<A2aState> {
     const isFirst = stream.records === 0;
     stream.records += 1;
     const { landmarks } = turn;
-    const isOurs = this.readRecord(turn, record, stream, isFirst);
-    if (this.state.turn !== turn) return;
-    if (isOurs) {
-      this.keepSoon(turn, turn.landmarks > landmarks);
-      this.writeEdits(turn);
-    }
-    if (!isOurs || !record.final || stream !== turn.streams.at(-1)) return;
+    if (!this.readRecord(turn, record, stream, isFirst) || this.state.turn !== turn) return;
+    this.keepSoon(turn, turn.landmarks > landmarks);
+    this.writeEdits(turn);
+    if (!record.final || stream !== turn.streams.at(-1)) return;
     if (!this.mayAsk(turn)) return this.endStream(turn, stream);
     if (stream.rest !== 'no') return;
     stream.rest = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
   }
-  /** Something came, whatever it is. What an older stream says tells nothing of a decision that was sent since. */
+  /** Something came, whatever it is. An older stream tells nothing of a decision that was sent since. */
   alive(turn: A2aTurn, from: Stream): void {
-    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
-    turn.heardAt = this.now;
+    this.heard(turn);
     turn.newsAt = null;
     for (const stream of turn.streams) {
       stream.sentAt = null;
       if (stream === from) break;
     }
+  }
+  heard(turn: A2aTurn): void {
+    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.tellActivity(turn, null);
+    turn.heardAt = this.now;
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
     if (!this.mayAsk(turn) || stream.rest === 'lingering') return this.endStream(turn, stream);
@@ -599,30 +610,31 @@ class A2aStep extends Step<A2aState> {
   /** The stream has said its last word. */
   endStream(turn: A2aTurn, stream: Stream): void {
     if (stream.stage === 'ended') return;
+    this.markEnded(stream);
+    this.settleAfterEdits(turn);
+  }
+  markEnded(stream: Stream): void {
     stream.stage = 'ended';
     this.timer(`rest ${stream.link}`, null);
-    this.settleAfterEdits(turn);
   }
   streamClosed(link: string, why: Ending): void {
     const { turn } = this.state;
-    const stream = turn?.streams.findLast((one) => one.link === link);
+    const stream = turn ? streamOf(turn, link) : undefined;
     if (!turn || !stream) return;
     this.changeHeld(turn, stream, null);
     stream.sentAt = null;
     const problem = problemIn(why);
     const { recovery } = turn;
-    const subscription = recovery?.subscription;
-    if (recovery && subscription?.link === link) return this.subscriptionClosed(turn, stream, recovery, subscription, problem);
+    if (recovery?.subscription?.link === link) return this.subscriptionClosed(turn, stream, recovery, recovery.subscription, problem);
     this.streamEnded(turn, stream, problem);
   }
   /** The body has ended. After the last word the fate of the connection means nothing. */
   streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
     const isDone = stream.stage === 'ended' || stream.rest !== 'no';
-    stream.stage = 'ended';
-    this.timer(`rest ${stream.link}`, null);
+    this.markEnded(stream);
     const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
     const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
-    if (error === null && !isStreaming(turn) && this.waitingCalls(turn) === 0) this.streamsSpoke(turn);
+    if (error === null && !isStreaming(turn) && !isWaiting(turn)) this.streamsSpoke(turn);
     if (stream.of === 'prompt') this.promptClosed(turn, error);
     else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
     else if (stream.of === 'command') this.commandClosed(turn, problem, error);
@@ -639,7 +651,7 @@ class A2aStep extends Step<A2aState> {
       // The card may have been wrong about what is spoken, or the agent may have changed since.
       prompt.versionTried = true;
       state.versionChanged = true;
-      return this.do({ do: 'request', link: AGENT, call: 'change version', method: 'changeVersion' });
+      return this.request('change version', 'changeVersion');
     }
     if (prompt.task === null || prompt.taskTried || (error.code !== NOT_FOUND && !isTerminal(error))) return this.closed(turn, error);
     prompt.taskTried = true;
@@ -649,14 +661,11 @@ class A2aStep extends Step<A2aState> {
       return this.sendText(turn, 'prompt', prompt.text, prompt.task);
     }
     this.addNotice(turn, 'info', this.leaveTask());
-    const past = state.task.tellPast ? this.pastText() : '';
-    state.task.tellPast = false;
-    this.sendText(turn, 'prompt', [past, prompt.text].filter(Boolean).join('\n\n'));
+    this.sendText(turn, 'prompt', [this.tellPast(), prompt.text].filter(Boolean).join('\n\n'));
   }
   versionChanged(turn: A2aTurn, result: unknown): void {
-    const { state } = this;
-    const { agent } = state;
-    if (!agent || !turn.prompt || turn.phase === 'stopping') return;
+    if (!turn.prompt || turn.phase === 'stopping') return;
+    const { state, agent } = this;
     const { wire, endpoint } = result as Pick<Peer, 'wire' | 'endpoint'>;
     this.log('info', `The agent does not know the methods of A2A ${agent.peer.wire}; those of ${wire} are tried.`);
     state.agent = { ...agent, peer: { ...agent.peer, wire, endpoint } };
@@ -666,19 +675,17 @@ class A2aStep extends Step<A2aState> {
   /** A stream has ended, and nothing that it was for remains to be done: does the turn go on? */
   closed(turn: A2aTurn, error: Problem | null): void {
     if (turn.phase === 'stopping') return;
-    if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(turn, error);
+    if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
     if (turn.streams.some(({ stage }) => stage === 'open')) return;
     // The shipped server says that it waits while its command runs.
-    const works = error !== null && this.commandRuns(turn);
-    if ((isAtRest(turn.taskState ?? undefined) && !works) || this.waitingCalls(turn) > 0 || turn.isAnswered)
-      return this.settleAfterEdits(turn);
+    const works = error !== null && commandRuns(turn);
+    if ((isAtRest(turn.taskState) && !works) || isWaiting(turn) || turn.isAnswered) return this.settleAfterEdits(turn);
     this.lost(turn, error, false);
   }
-  refused(_turn: A2aTurn, error: Problem): void {
+  refused(error: Problem): void {
     this.log('info', `Refused: ${error.message}`);
-    if (error.kind === 'rpc' && error.code === NOT_FOUND && this.state.task.id !== null) return this.taskGone();
-    const next: readonly Remedy[] = error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'];
-    this.finish('failed', { error: { message: wordsOf(error), code: String(error.code), next } });
+    if (isNotFound(error) && this.state.task.id !== null) return this.taskGone();
+    this.fail(error.message, error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'], String(error.code));
   }
   /** Nothing more is expected of the streams that are open. */
   giveUpStreams(turn: A2aTurn): void {
@@ -689,36 +696,36 @@ class A2aStep extends Step<A2aState> {
 
   /** The newest stream has ended: is the turn over? */
   settleTurn(turn: A2aTurn): void {
-    const { state } = this;
-    if (state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
+    if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
     if (turn.streams.at(-1)?.stage === 'open') return;
-    const isStopping = turn.phase === 'stopping';
     const { taskState, failure, stop } = turn;
     if (stop) {
-      if (isOver(taskState ?? undefined)) this.leaveTask(false);
+      if (isOver(taskState)) this.leaveTask(false);
       // The connection may still have to be closed, and the cancel to be answered.
       return stop.step === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
     }
-    if (this.waitingCalls(turn) > 0) {
-      if (!isOver(taskState ?? undefined)) return;
+    if (isWaiting(turn)) {
+      if (!isOver(taskState)) return;
       // A task that is over takes no answer.
       for (const call of Object.values(turn.calls)) this.withdrawAsk(call);
       if (taskState === 'completed') this.addNotice(turn, 'warn', t('The agent ended its task without waiting for your answer.'));
     }
-    if (taskState === 'input-required' && failure === null && !isStopping && this.undelivered(turn).length > 0) {
+    if (turn.phase === 'stopping') {
+      if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
+      return this.finish('cancelled');
+    }
+    if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
       if (!this.has('decisionsUnconfirmed')) return this.doubt(turn, null);
       this.addNotice(turn, 'warn', t('The agent did not say what became of what you allowed; it may not have been done.'));
     }
-    if (!isStopping && this.mayAsk(turn) && this.looksFirst(turn)) return;
-    if (taskState === 'auth-required' && !isStopping) {
+    if (this.mayAsk(turn) && this.looksFirst(turn)) return;
+    if (taskState === 'auth-required') {
       return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('I have signed in'), t('Stop here'));
     }
-    if (taskState === 'failed' || taskState === 'rejected' || taskState === 'canceled') this.leaveTask(false);
-    if (isStopping) return this.finish('cancelled');
+    if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
-      const message = failure === null ? t('It failed without a reason.') : advised(failure);
-      return this.finish('failed', { error: { message, next: ['retry'] } });
+      return this.fail(failure === null ? t('It failed without a reason.') : advised(failure), ['retry']);
     }
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
@@ -728,30 +735,35 @@ class A2aStep extends Step<A2aState> {
   }
   /** The task rests for the user, and has not said what it waits for. */
   mayAsk(turn: A2aTurn): boolean {
-    return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && this.waitingCalls(turn) === 0;
+    return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && !isWaiting(turn);
+  }
+  fail(message: string, next: readonly Remedy[], code?: string): void {
+    this.finish('failed', { error: { message, ...(code === undefined ? {} : { code }), next } });
   }
   /** Ends the turn, once. Its bodies go on being read, since closing them may mean something to the agent. */
   finish(status: TurnStatus, end: TurnEnd = {}): void {
     const { state } = this;
     const { turn } = state;
     if (!turn) return;
-    this.writeCheckpoint(turn, false);
+    this.keep(turn, false);
     for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
     for (const call of CALLS_OF_TURN) this.do({ do: 'drop', call });
-    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.close(stream.link);
+    this.closeUnsent(turn);
     addLine(state.summary, 'Agent', turn.said);
     this.comeBack();
     this.registerPush();
     if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
     this.endTurn(status, end);
   }
+  /** A message that was not sent by now never is. */
+  closeUnsent(turn: A2aTurn): void {
+    for (const { link, way } of turn.streams) if (way === 'new' || way === 'held') this.close(link);
+  }
   taskGone(): void {
-    // The conversation has its own task, and keeps it.
+    // A conversation that has its own task beside this one keeps it.
     const { aside } = this.state;
-    const message = aside
-      ? t('The agent does not know its task any more. {0}', '').trim()
-      : t('The agent does not know its task any more. {0}', this.leaveTask());
-    this.finish('failed', { error: { message, next: aside ? ['retry'] : ['retry', 'continue'] } });
+    const message = t('The agent does not know its task any more. {0}', aside ? '' : this.leaveTask()).trim();
+    this.fail(message, aside ? ['retry'] : ['retry', 'continue']);
   }
   /**
    * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
@@ -763,8 +775,12 @@ class A2aStep extends Step<A2aState> {
     Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
     return t('Your next message begins a new task and repeats what was said so far.');
   }
-  pastText(): string {
-    let whole = this.state.summary.join('\n');
+  /** What a new task has to be told of the conversation, once. */
+  tellPast(): string {
+    const { task, summary } = this.state;
+    if (!task.tellPast) return '';
+    task.tellPast = false;
+    let whole = summary.join('\n');
     if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
     return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
   }
@@ -775,13 +791,18 @@ class A2aStep extends Step<A2aState> {
   /** The conversation goes on in its own task. A context that the command was the first to name is the conversation's as well. */
   comeBack(): void {
     const { aside, task } = this.state;
-    if (!aside) return;
-    this.state.task = { ...aside, contextId: aside.contextId ?? task.contextId };
+    if (aside) this.state.task = { ...aside, contextId: aside.contextId ?? task.contextId };
     this.state.aside = null;
   }
   tellKey(): void {
     const { id, contextId } = this.state.task;
     this.emit({ type: 'resume.set', key: JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined }) });
+  }
+  tellActivity(turn: A2aTurn, text: string | null): void {
+    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+  }
+  addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
+    this.notice(level, text, laneOf(turn));
   }
 
   // --- records: what a stream says, and what a task that is read holds. Several streams of one task say the same; words count once.
@@ -790,27 +811,28 @@ class A2aStep extends Step<A2aState> {
   readRecord(turn: A2aTurn, record: Incoming, stream: Stream, isFirst: boolean): boolean {
     const { task } = this.state;
     const ours = task.id;
+    const { taskId = null } = record;
     // A failure before there was a task names one that nobody keeps; the last word of a cancelled task comes after it was left.
     const isGone = isOver(record.state) && record.state !== 'completed';
     if (isFirst) {
       const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
-      stream.began = isGone && wasHeard ? ours : (record.taskId ?? null);
+      stream.began = isGone && wasHeard ? ours : taskId;
     }
     const isNewest = stream === turn.streams.at(-1);
     const begins = record.kind === 'task' && stream.began !== ours;
-    const isForeign = record.taskId !== undefined && ours !== null && record.taskId !== ours;
-    if (!begins && (record.taskId ?? null) !== stream.began && isForeign) {
+    const isForeign = taskId !== null && ours !== null && taskId !== ours;
+    if (isForeign && !begins && taskId !== stream.began) {
       if (isNewest) turn.stray = this.mayBeOurEnd(turn, record) ? record : null;
-      this.foreignRecord(turn, record);
+      this.foreignRecord(turn, record, taskId);
       return false;
     }
     turn.stray = null;
     noteTime(turn, record);
     turn.records += 1;
     turn.unlooked = record.kind !== 'task';
-    if (record.taskId !== undefined && record.kind !== 'message' && record.taskId !== ours) {
+    if (taskId !== null && record.kind !== 'message' && taskId !== ours) {
       const takes = ours === null ? !isGone : record.kind === 'task' || (isFirst && !isGone && isNewest);
-      if (takes) task.id = record.taskId;
+      if (takes) task.id = taskId;
     }
     if (record.contextId !== undefined) task.contextId = record.contextId;
     // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
@@ -820,7 +842,9 @@ class A2aStep extends Step<A2aState> {
     const words = isNew && (record.kind === 'task' || !isCovered(turn.covered, record));
     switch (record.kind) {
       case 'task':
-        this.taskRecord(turn, record, words);
+        if (isFailed(record)) this.statusRecord(turn, record, words);
+        // Agents that do not stream answer with the whole task.
+        else if (words) this.readWhole(turn, record, true);
         break;
       case 'artifact':
         this.artifactRecord(turn, record, words);
@@ -841,7 +865,7 @@ class A2aStep extends Step<A2aState> {
     turn.taskState = record.state ?? null;
     turn.unlooked = false;
     const { failure } = turn;
-    if (record.state === 'failed' || record.state === 'rejected') this.statusRecord(turn, record, false);
+    if (isFailed(record)) this.statusRecord(turn, record, false);
     this.readWhole(turn, record, false, failure === null && turn.failure !== null);
   }
   /** What the task as the agent keeps it holds beyond what was shown. */
@@ -874,42 +898,33 @@ class A2aStep extends Step<A2aState> {
     const text = textOf(record.parts);
     if (text) turn.lastWords = text;
     if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
-    if (error || record.state === 'failed' || record.state === 'rejected') {
+    if (error || isFailed(record)) {
       turn.failure ??= joinWords(error ?? '', text) || null;
       if (error || text) return;
     }
-    if (record.state === 'canceled' && text) {
-      // Not glued to the answer.
-      if (words) this.addNotice(turn, 'info', text);
-      return;
-    }
-    this.saidIn(turn, record, words, undefined, event);
-  }
-  taskRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
-    if (record.state === 'failed' || record.state === 'rejected') this.statusRecord(turn, record, words);
-    // Agents that do not stream answer with the whole task.
-    else if (words) this.readWhole(turn, record, true);
+    if (record.state !== 'canceled' || !text) this.saidIn(turn, record, words, undefined, event);
+    // Not glued to the answer.
+    else if (words) this.addNotice(turn, 'info', text);
   }
   artifactRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const { id = '', append = false } = record.artifact ?? {};
-    if (OUTPUT.test(id) && this.screen(turn, id, record.parts)) return;
-    if (!words) return;
+    if ((OUTPUT.test(id) && this.screen(turn, id, record.parts)) || !words) return;
     turn.landmarks += 1;
     workShown(this.state.delivered, id, textOf(record.parts), append);
-    if (!append) this.closeText(turn);
+    // An artifact that begins stands apart.
+    if (!append) laneOf(turn).open = null;
     this.saidIn(turn, record, words, id);
   }
   /** The whole screen of a call so far, in spite of what the record says about appending. True when the call is known. */
   screen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
     const { delivered } = this.state;
     const key = OUTPUT.exec(id)?.[1];
-    const call = key === undefined ? undefined : this.callOf(turn, key);
+    const call = key === undefined ? undefined : callOf(turn, key);
     if (call) {
       const text = parts.at(-1)?.text;
-      if (typeof text === 'string' && !isEnded(call.last)) {
-        call.live = tidy(text);
-        this.changeCall(turn, call.id, { output: outputOf(call.last, call.live) });
-      }
+      if (typeof text !== 'string' || isEnded(call.last)) return true;
+      call.live = tidy(text);
+      this.changeCall(turn, call.id, { output: outputOf(call.last, call.live) });
       return true;
     }
     const whole = textOf(parts);
@@ -941,29 +956,24 @@ class A2aStep extends Step<A2aState> {
     this.addPart(turn, laneOf(turn), { kind: 'content', content });
   }
   /** `of` names what the words belong to, where a message or an artifact stands for itself. */
-  showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId: string | undefined, of: string | undefined): void {
+  showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
     const { delivered } = this.state;
     // Artifacts are known by their own ids.
-    if (messageId !== undefined || of === undefined) textShown(delivered, kind, text, messageId);
+    const isWork = messageId === undefined && of !== undefined;
+    if (!isWork) textShown(delivered, kind, text, messageId);
     if (kind === 'text') turn.said += text;
     const lane = laneOf(turn);
-    const before = kind === 'thought' ? null : lane.open;
     if (kind === 'thought') lane.open = null;
+    const before = lane.open;
     this.text(turn, lane, kind, text, of ?? null);
-    if (messageId === undefined && of !== undefined && lane.open && lane.open !== before) put(delivered.apart, lane.open.partId, of);
-  }
-  addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
-    this.notice(level, text, laneOf(turn));
-  }
-  /** What comes next stands apart. */
-  closeText(turn: A2aTurn): void {
-    laneOf(turn).open = null;
+    if (isWork && lane.open && lane.open !== before) put(delivered.apart, lane.open.partId, of);
   }
   /** A task record repeats the last words and the artifacts of earlier turns. */
   isOld(turn: A2aTurn, text: string): boolean {
-    const { task, summary } = this.state;
-    const words = text.trim();
-    return turn.earlierTask !== null && task.id === turn.earlierTask && summary.some((line) => line.includes(words));
+    return turn.earlierTask !== null && this.state.task.id === turn.earlierTask && this.wasSaid(text);
+  }
+  wasSaid(text: string): boolean {
+    return this.state.summary.some((line) => line.includes(text.trim()));
   }
   nameModel(model: string): void {
     if (model === this.state.model) return;
@@ -973,9 +983,9 @@ class A2aStep extends Step<A2aState> {
 
   // --- records of other tasks
 
-  mayBeOurEnd(turn: A2aTurn, { kind, state, taskId, contextId, final }: Incoming): boolean {
+  mayBeOurEnd(turn: A2aTurn, { kind, state, taskId = '', contextId, final }: Incoming): boolean {
     const failed = kind === 'status' && state === 'failed' && (final || this.agent.peer.wire === '1.0');
-    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreignTasks, taskId ?? '');
+    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreignTasks, taskId);
   }
   /**
    * The streams have said all they had to say. Where the last of it was that a task failed which nobody had heard of, ours is meant: servers
@@ -984,13 +994,12 @@ class A2aStep extends Step<A2aState> {
   streamsSpoke(turn: A2aTurn): void {
     const { stray } = turn;
     turn.stray = null;
-    if (!stray || isAtRest(turn.taskState ?? undefined)) return;
+    if (!stray || isAtRest(turn.taskState)) return;
     turn.taskState = stray.state ?? null;
     this.statusRecord(turn, stray, false);
   }
   /** An answer would go to a task that the user has not seen; nothing is approved there. */
-  foreignRecord(turn: A2aTurn, record: Incoming): void {
-    const { taskId = '' } = record;
+  foreignRecord(turn: A2aTurn, record: Incoming, taskId: string): void {
     put(turn.foreignTasks, taskId, true);
     this.log('trace', `A record of the task ${taskId} is left out.`);
     for (const said of meaningOf(record)) {
@@ -1004,38 +1013,29 @@ class A2aStep extends Step<A2aState> {
   // --- calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not asked about
   // again unless it has become another: users decide about what they see.
 
-  callOf(turn: A2aTurn, key: string): A2aCall | undefined {
-    const id = find(turn.callIds, key);
-    return id === undefined ? undefined : find(turn.calls, id);
-  }
-  callTold(turn: A2aTurn, { call, dialect, newer, camel }: Extract<Said, { type: 'call' }>): void {
+  callTold(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<Said, { type: 'call' }>): void {
     const { state } = this;
     if (newer) state.newer = true;
     if (dialect === 'rfc') state.camel = camel;
     turn.anything = true;
-    const known = this.callOf(turn, call.id);
-    if (!known) this.closeText(turn);
-    if (known?.last.status !== call.status) {
+    const known = callOf(turn, snapshot.id);
+    if (known?.last.status !== snapshot.status) {
       turn.progress += 1;
       turn.landmarks += 1;
     }
-    put(state.delivered.calls, call.id, call.status);
-    if (known) this.callUpdated(turn, known, call);
-    else this.callBegan(turn, call, dialect);
-    const now = this.callOf(turn, call.id);
-    if (call.status === 'done' && call.diff && now) addLine(state.summary, 'Changed', call.diff.path);
+    put(state.delivered.calls, snapshot.id, snapshot.status);
+    if (known) this.callUpdated(turn, known, snapshot);
+    else this.showCall(turn, this.callBegan(turn, snapshot, dialect));
+    if (snapshot.status === 'done' && snapshot.diff) addLine(state.summary, 'Changed', snapshot.diff.path);
   }
-  callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): void {
+  callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
     const call = newCall(this.newId(), snapshot, dialect);
     put(turn.callIds, snapshot.id, call.id);
     const { name, title, kind } = snapshot;
-    const shown = { name, title, kind, status: 'pending' as const, inputText: '', output: [], locations: [] };
-    this.addCall(turn, laneOf(turn), call, shown);
-    this.showCall(turn, call);
+    return this.addCall(turn, laneOf(turn), call, { name, title, kind, status: 'pending', inputText: '', output: [], locations: [] });
   }
   callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
-    if (isEnded(call.last)) return;
-    if (snapshot.status === 'pending' && call.last.status === 'running') return;
+    if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
     const next = completed(snapshot, call.last);
     // An earlier word about what is asked: the question stands as it was shown.
     if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
@@ -1048,18 +1048,17 @@ class A2aStep extends Step<A2aState> {
     const { last } = call;
     if (hasBecomeAnother(call)) this.callChanged(turn, call);
     const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
-    const isRejected = call.decision === 'rejected' || call.decision === 'rejectedUndelivered';
     this.changeCall(turn, call.id, {
       title: last.title,
       kind: last.kind,
-      status: last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && isRejected ? 'rejected' : last.status,
+      status: last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && isRejected(call) ? 'rejected' : last.status,
       ...(last.input === undefined ? {} : { input: last.input }),
       output: outputOf(last, call.live),
       locations: locationsOf(last),
       ...(last.error ? { error: last.error } : {}),
     });
     if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
-    if (!asks || call.decision === 'asking' || call.decision === 'changed') return;
+    if (!asks || call.decision !== 'none') return;
     if (call.hasChanged) {
       call.decision = 'changed';
       call.changedAt = this.now;
@@ -1075,11 +1074,9 @@ class A2aStep extends Step<A2aState> {
   /** The question is taken back, and an answer that has not left is not sent. */
   callChanged(turn: A2aTurn, call: A2aCall): void {
     this.withdrawAsk(call);
-    this.recall(turn, [call.key]);
-    if (call.edited !== null) {
-      this.addNotice(turn, 'warn', t('The agent proposes something else now, without your changes.'));
-    }
-    if (this.someDoubtful(turn, [call.key])) this.addNotice(turn, 'warn', mayBeFollowed());
+    this.recall(turn, call);
+    if (call.edited !== null) this.addNotice(turn, 'warn', t('The agent proposes something else now, without your changes.'));
+    if (decisionAbout(turn, call.key)?.isDoubtful) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }
   askAbout(turn: A2aTurn, call: A2aCall): void {
@@ -1115,36 +1112,13 @@ class A2aStep extends Step<A2aState> {
   /** The answer that was given before; undefined when the user has to be asked. Nothing is remembered for files outside the folder. */
   rememberedAnswer(call: Snapshot): Choice | undefined {
     const { allowances, setup } = this.state;
-    const detail = call.request?.detail;
-    const options = call.request?.options ?? [];
+    const { detail, options = [] } = call.request ?? {};
     if (detail?.type === 'mcp' && this.agent.harmless.includes(`${detail.server}/${detail.tool}`)) {
       return options.find((one) => one.effect === 'allow_once');
     }
     const key = allowanceKey(call);
-    if (!allowances.some((one) => one.key === key)) return undefined;
-    if (detail && isOutside(detail, setup.cwd)) return undefined;
-    if (detail?.type === 'command' && detail.unsure) return undefined;
-    return options.find((one) => one.remembered);
-  }
-  /** How many stand still until the user answers. */
-  waitingCalls(turn: A2aTurn): number {
-    let count = 0;
-    for (const key in turn.calls) {
-      const decision = turn.calls[key]?.decision;
-      if (decision === 'asking' || decision === 'changed') count += 1;
-    }
-    return count;
-  }
-  commandRuns(turn: A2aTurn): boolean {
-    return Object.values(turn.calls).some(({ last }) => last.kind === 'execute' && last.status === 'running');
-  }
-  /** Calls that were decided, and of which the agent has said nothing since but that they wait; by its ids. */
-  undelivered(turn: A2aTurn): readonly string[] {
-    return Object.values(turn.calls).flatMap(({ key, last, decision }) =>
-      last.status === 'waiting' && (decision === 'allowed' || decision === 'allowedUndelivered' || decision === 'rejectedUndelivered')
-        ? [key]
-        : [],
-    );
+    const isUnsure = detail && (isOutside(detail, setup.cwd) || (detail.type === 'command' && detail.unsure));
+    return isUnsure || !allowances.some((one) => one.key === key) ? undefined : options.find((one) => one.remembered);
   }
 
   // --- decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
@@ -1160,66 +1134,36 @@ class A2aStep extends Step<A2aState> {
       if (text !== request.proposed && (call.dialect === 'rfc' || !hasQuirk('takesNoEdits', state.newer))) edited = text;
       else if (text !== request.proposed && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text, isWriting: false });
     }
-    this.recall(turn, [call.key]);
+    this.recall(turn, call);
     const data = confirmationOf(call.key, { dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
-    this.sendMessage(turn, 'decision', call.key, dataPart(this.agent.peer, data), '', null);
+    this.sendMessage(turn, { of: 'decision', callId: call.key, part: dataPart(this.agent.peer, data), text: '', reference: null });
   }
-  /** The newest decision about a call: one of them at most can still go out. */
-  decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
-    return turn.streams.findLast((one) => one.callId === callId);
-  }
-  /**
-   * What was not answered yet is let go of, wherever it stands. An answer that has begun is still heard: the agent has the decision, and its
-   * answer says what became of it.
-   */
-  recall(turn: A2aTurn, callIds: readonly string[]): void {
-    for (const id of callIds) {
-      const stream = this.decisionAbout(turn, id);
-      if (!stream || stream.way === 'answered') continue;
-      stream.isRecalled = true;
-      this.close(stream.link);
-    }
-  }
-  someDoubtful(turn: A2aTurn, callIds: readonly string[]): boolean {
-    return callIds.some((id) => this.decisionAbout(turn, id)?.isDoubtful);
-  }
-  /** The newest decision about each call. */
-  decisions(turn: A2aTurn): readonly Stream[] {
-    return turn.streams.filter((one) => one.callId !== null && this.decisionAbout(turn, one.callId) === one);
-  }
-  /** When the first decision left of those that nothing was heard since. */
-  sentSince(turn: A2aTurn): number | null {
-    const all = this.decisions(turn).flatMap(({ sentAt }) => sentAt ?? []);
-    return all.length > 0 ? Math.min(...all) : null;
-  }
-  /** Why decisions have not left, for the user; undefined when all have. */
-  heldBecause(turn: A2aTurn): string | undefined {
-    return this.decisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
+  /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */
+  recall(turn: A2aTurn, call: A2aCall): void {
+    const stream = decisionAbout(turn, call.key);
+    if (!stream || stream.way === 'answered') return;
+    stream.isRecalled = true;
+    this.close(stream.link);
   }
   changeHeld(turn: A2aTurn, stream: Stream, held: string | null): void {
     if (stream.held === held) return;
     stream.held = held;
     if (turn.phase === 'stopping') return;
-    const why = this.heldBecause(turn);
-    const text = why === undefined ? null : t('Your answer has not been sent yet. {0}', why);
-    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+    const why = heldBecause(turn);
+    this.tellActivity(turn, why === undefined ? null : t('Your answer has not been sent yet. {0}', why));
   }
   decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
     const { callId } = stream;
-    if (callId === null) return;
     if (error && UNREAD.has(error.kind)) stream.isDoubtful = false;
     if (stream.arrived) return this.closed(turn, error);
     // What became of one that another took the place of, or that was recalled, is not the turn's business.
-    if (stream.isRecalled || this.decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
+    if (callId === null || stream.isRecalled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;
-    const call = this.callOf(turn, callId);
-    if (call?.decision === 'allowed') call.decision = 'allowedUndelivered';
+    const call = callOf(turn, callId);
     if (call?.decision === 'rejected') call.decision = 'rejectedUndelivered';
-    if (error?.kind === 'status') return this.askAgain(turn, [callId], wordsOf(error));
-    if (error?.kind === 'rpc') {
-      return error.code === NOT_FOUND || isTerminal(error) ? this.refused(turn, error) : this.doubt(turn, wordsOf(error));
-    }
-    if (this.waitingCalls(turn) > 0 || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
+    if (call && error?.kind === 'status') return this.askAgain(turn, [call], error.message);
+    if (error?.kind === 'rpc' && (isNotFound(error) || isTerminal(error))) return this.refused(error);
+    if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
     this.lost(turn, error, false);
   }
   /** Nothing came of a decision: the task is looked at, and the user is asked once more about what it still waits for. */
@@ -1231,36 +1175,34 @@ class A2aStep extends Step<A2aState> {
   doubted(turn: A2aTurn, now: Incoming | null): void {
     const why = turn.doubt?.why ?? null;
     turn.doubt = null;
-    if (turn.phase === 'stopping') return;
     if (now) this.catchUpWith(turn, now);
-    // What has not left cannot have been heard.
-    const open = this.undelivered(turn).filter((id) => this.decisionAbout(turn, id)?.held == null);
-    const waits = now ? now.state === 'input-required' : this.sentSince(turn) === null || why !== null;
-    if (open.length > 0 && waits) return this.askAgain(turn, open, why);
-    if (this.heldBecause(turn) !== undefined) {
-      if (!now || !isOver(now.state)) return;
+    const isSilent = sentSince(turn) !== null && why === null;
+    // Decisions still queued cannot have been received.
+    const open = undelivered(turn).filter(({ key }) => decisionAbout(turn, key)?.held == null);
+    if (open.length > 0 && (now ? now.state === 'input-required' : !isSilent)) return this.askAgain(turn, open, why);
+    if (!now) return;
+    if (heldBecause(turn) !== undefined) {
+      if (!isOver(now.state)) return;
       // A task that is over takes no answer.
-      this.recall(turn, keys(turn.callIds));
+      for (const call of Object.values(turn.calls)) this.recall(turn, call);
     }
-    if (!now || (this.sentSince(turn) !== null && why === null && !isAtRest(now.state))) return;
+    if (isSilent && !isAtRest(now.state)) return;
     this.giveUpStreams(turn);
     if (isAtRest(now.state)) this.settleTurn(turn);
     else if (!isStreaming(turn)) this.lost(turn, null, false);
   }
-  askAgain(turn: A2aTurn, callIds: readonly string[], why: string | null): void {
-    const isDoubtful = this.someDoubtful(turn, callIds);
+  askAgain(turn: A2aTurn, calls: readonly A2aCall[], why: string | null): void {
+    const isDoubtful = calls.some(({ key }) => decisionAbout(turn, key)?.isDoubtful);
     for (const stream of turn.streams) stream.sentAt = null;
-    this.recall(turn, callIds);
+    for (const call of calls) this.recall(turn, call);
     this.giveUpStreams(turn);
     const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
     this.addNotice(turn, 'warn', [told, isDoubtful ? mayBeFollowed() : ''].filter(Boolean).join(' '));
-    for (const id of callIds) {
-      const call = this.callOf(turn, id);
-      if (!call || call.decision === 'asking' || call.last.status !== 'waiting') continue;
+    for (const call of calls) {
+      if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
       call.again += 1;
       if (call.again > ASKED_AGAIN_AT_MOST) {
-        const message = t('The agent does not accept your answer. {0}', why ?? '').trim();
-        return this.finish('failed', { error: { message, next: ['retry', 'showLog'] } });
+        return this.fail(t('The agent does not accept your answer. {0}', why ?? '').trim(), ['retry', 'showLog']);
       }
       this.changeCall(turn, call.id, { status: 'waiting' });
       this.askAbout(turn, call);
@@ -1280,9 +1222,8 @@ class A2aStep extends Step<A2aState> {
     this.readTask('look');
   }
   looked(turn: A2aTurn, now: Incoming | null): void {
-    const whole = turn.looking?.whole ?? false;
+    const whole = turn.looking?.whole === true;
     turn.looking = null;
-    if (turn.phase === 'stopping') return;
     if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.catchUpWith(turn, now);
     this.settleTurn(turn);
   }
@@ -1295,8 +1236,9 @@ class A2aStep extends Step<A2aState> {
     if (!turn.settlesAfterEdits) this.settleTurn(turn);
   }
   writeEdits(turn: A2aTurn): void {
+    if (turn.lateEdits.length === 0) return;
     for (const edit of [...turn.lateEdits]) {
-      const status = this.callOf(turn, edit.callId)?.last.status;
+      const status = callOf(turn, edit.callId)?.last.status;
       if (status === 'failed' || status === 'cancelled') turn.lateEdits.splice(turn.lateEdits.indexOf(edit), 1);
       if (status !== 'done' || edit.isWriting) continue;
       edit.isWriting = true;
@@ -1311,13 +1253,8 @@ class A2aStep extends Step<A2aState> {
     const at = turn.lateEdits.findIndex((one) => one.isWriting && one.path === path);
     if (at >= 0) turn.lateEdits.splice(at, 1);
     if (error) this.addNotice(turn, 'error', t('{0} could not be written: {1}', path, error.message));
-    else {
-      const text = t('Your version of {0} was written after the agent’s.', path);
-      this.addNotice(turn, 'info', text);
-    }
-    if (!turn.settlesAfterEdits || turn.lateEdits.some(({ isWriting }) => isWriting)) return;
-    turn.settlesAfterEdits = false;
-    this.settleTurn(turn);
+    else this.addNotice(turn, 'info', t('Your version of {0} was written after the agent’s.', path));
+    if (turn.settlesAfterEdits) this.settleAfterEdits(turn);
   }
 
   // --- time
@@ -1325,15 +1262,15 @@ class A2aStep extends Step<A2aState> {
   tick(turn: A2aTurn): void {
     const { timing } = this.state.setup;
     this.timer('tick', timing.ping);
-    const since = this.sentSince(turn);
-    if (since !== null && this.now - since >= timing.doubt && !this.commandRuns(turn)) {
+    const since = sentSince(turn);
+    if (since !== null && this.now - since >= timing.doubt && !commandRuns(turn)) {
       for (const stream of turn.streams) if (stream.sentAt !== null) stream.sentAt = this.now;
       this.doubt(turn, null);
     }
     for (const call of Object.values(turn.calls)) {
       if (call.decision === 'changed' && this.now - call.changedAt >= RE_ASK_DELAY) this.askAbout(turn, call);
     }
-    if (this.heldBecause(turn) !== undefined) {
+    if (heldBecause(turn) !== undefined) {
       turn.heardAt = this.now;
       return;
     }
@@ -1341,30 +1278,26 @@ class A2aStep extends Step<A2aState> {
       turn.newsAt = null;
       this.lookBehind(turn);
     }
-    const waiting = this.waitingCalls(turn);
+    const waits = isWaiting(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
-    if (this.has('turnHangsOnConnection') && (waiting > 0 || isStreaming(turn))) {
-      this.do({ do: 'notify', link: AGENT, method: 'keepAlive' });
-    }
-    if (waiting > 0) turn.heardAt = this.now;
-    else if (!isOffline(turn)) this.tellSilence(turn);
-  }
-  tellSilence(turn: A2aTurn): void {
+    if (this.has('turnHangsOnConnection') && (waits || isStreaming(turn))) this.tell('keepAlive');
+    if (waits) turn.heardAt = this.now;
     const silent = this.now - turn.heardAt;
-    if (silent < this.state.setup.timing.silence) return;
-    const text = t('Nothing heard from the agent for {0} s', Math.round(silent / 1000));
-    this.emit({ type: 'turn.activity', turnId: turn.id, text });
+    if (isOffline(turn) || silent < timing.silence) return;
+    this.tellActivity(turn, t('Nothing heard from the agent for {0} s', Math.round(silent / 1000)));
   }
 
   // --- notifications: hints that there is news
 
-  news(record: Incoming): void {
+  news(params: unknown): void {
+    const record = toIncoming(params);
+    if (!record) return;
     const { state } = this;
     const { turn } = state;
     if (!turn) {
       // They come in bunches: one look is enough for all that come before it ends, and one after.
-      if (state.reading === 'no' && state.task.id !== null) this.readTask('news');
-      state.reading = state.reading === 'no' ? 'reading' : 'again';
+      if (state.reading === 'no') return this.readNews();
+      state.reading = 'again';
       return;
     }
     const { recovery } = turn;
@@ -1372,54 +1305,47 @@ class A2aStep extends Step<A2aState> {
       recovery.hasNews = true;
       if (recovery.step === 'waiting' && !recovery.isEarly) {
         this.timer('retry', null);
-        this.subscribe(turn, true);
+        this.subscribe(turn, recovery, true);
       } else if (recovery.step === 'asking') {
         for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'withdrawn');
         this.retry(turn, recovery);
       }
     }
-    if (!this.isKnown(turn, record)) turn.newsAt ??= this.now;
+    if (!isKnown(turn, record, state.task.id)) turn.newsAt ??= this.now;
+  }
+  readNews(): void {
+    if (this.state.task.id === null) return;
+    this.state.reading = 'reading';
+    this.readTask('news');
   }
   newsRead(now: Incoming | null): void {
     const { state } = this;
     const again = state.reading === 'again';
     state.reading = 'no';
     if (now) this.catchUp(now);
-    if (!again) return;
-    if (state.turn) state.turn.newsAt ??= this.now;
-    else if (state.task.id !== null) {
-      state.reading = 'reading';
-      this.readTask('news');
-    }
-  }
-  /** It tells how the task stood at a time that has been heard of. */
-  isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming): boolean {
-    if (taskId !== (this.state.task.id ?? undefined)) return true;
-    const isPast = timestamp !== undefined && turn.agentTime !== null && Date.parse(timestamp) <= turn.agentTime;
-    return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
+    if (again && state.turn) state.turn.newsAt ??= this.now;
+    else if (again) this.readNews();
   }
   /** A stream that does not tell what the task holds is let go of; one that only had nothing to say is left alone. */
   lookBehind(turn: A2aTurn): void {
     if (isOffline(turn)) return;
     turn.lookedBehindAt = turn.heardAt;
-    this.readTask('look behind', true);
+    this.readTask('look behind', 'fresh tasks/get');
   }
   lookedBehind(turn: A2aTurn, now: Incoming | null): void {
-    if (!now || turn.phase === 'stopping' || isOffline(turn) || turn.heardAt !== turn.lookedBehindAt) return;
+    if (!now || isOffline(turn) || turn.heardAt !== turn.lookedBehindAt) return;
     const { progress } = turn;
     this.catchUpWith(turn, now);
     if (turn.progress === progress && !isAtRest(now.state)) return;
-    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
-    turn.heardAt = this.now;
+    this.heard(turn);
     const wasStreaming = isStreaming(turn);
     for (const stream of turn.streams) {
       if (stream.stage === 'ended') continue;
-      stream.stage = 'ended';
-      this.timer(`rest ${stream.link}`, null);
+      this.markEnded(stream);
       this.close(stream.link);
     }
     // Connections that were held meanwhile may be as dead.
-    this.do({ do: 'notify', link: AGENT, method: 'hangUp' });
+    this.tell('hangUp');
     if (!wasStreaming) this.closed(turn, null);
   }
   /** The address stands in the first message of a task. Where that was not sent here it is registered later. */
@@ -1429,42 +1355,23 @@ class A2aStep extends Step<A2aState> {
     if (push.sent) Object.assign(push, { sent: false, task: task.id });
     if (push.task === task.id || push.refused) return;
     push.task = task.id;
-    this.do({ do: 'request', link: AGENT, call: 'register push', method: 'registerPush', params: { taskId: task.id } });
+    this.request('register push', 'registerPush', { taskId: task.id });
   }
 
   // --- a stream that broke: the task is subscribed to again. What was said meanwhile is not replayed by the agent; it is read from the task.
 
-  readTask(call: string, fresh = false): void {
-    const { id } = this.state.task;
-    this.do({ do: 'request', link: AGENT, call, method: fresh ? 'fresh tasks/get' : 'tasks/get', params: { id, historyLength: HISTORY } });
-  }
   /** `follows`: no connection was lost, the task is only not subscribed to yet. */
   lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
     if (turn.recovery) return;
     const why = error?.message ?? t('The connection was lost.');
-    if (this.state.task.id === null || turn.records === 0) return this.finish('failed', { error: { message: why, next: ['retry'] } });
-    turn.recovery = {
-      why,
-      isQuiet: follows,
-      stands: false,
-      step: 'reading',
-      at: 0,
-      until: 0,
-      isEarly: false,
-      hasNews: false,
-      progress: 0,
-      stoodAt: null,
-      subscription: null,
-    };
+    if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
+    turn.recovery = newRecovery(why, follows);
     if (this.has('turnHangsOnConnection')) this.readTask('stopped task');
     else this.retry(turn, turn.recovery);
   }
-  stoppedTaskRead(turn: A2aTurn, now: Incoming | null): void {
-    turn.recovery = null;
-    if (turn.phase === 'stopping') return;
+  stoppedTaskRead(now: Incoming | null): void {
     const told = now === null || this.has('abortedTaskFails') || isOver(now.state) ? this.leaveTask() : '';
-    const message = [t('The connection was lost.'), told].filter(Boolean).join(' ');
-    this.finish('failed', { error: { message, next: ['retry', 'continue'] } });
+    this.fail([t('The connection was lost.'), told].filter(Boolean).join(' '), ['retry', 'continue']);
   }
   retry(turn: A2aTurn, recovery: Recovery): void {
     Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, hasNews: false });
@@ -1473,34 +1380,23 @@ class A2aStep extends Step<A2aState> {
   nextTry(turn: A2aTurn, recovery: Recovery): void {
     const { retries } = this.state.setup.timing;
     if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
-    this.subscriptionFalls(turn, recovery, false);
+    this.tellConnection(turn, recovery, false);
     recovery.step = 'waiting';
     recovery.subscription = null;
-    if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, true);
+    if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
     // Clients that lost one server come back at different times.
     const spread = 0.8 + ((this.state.ids * 7919 + this.state.seed.charCodeAt(0)) % 401) / 1000;
     this.timer('retry', (retries[recovery.at] ?? 0) * spread);
   }
-  subscribe(turn: A2aTurn, isEarly: boolean): void {
-    const { recovery } = turn;
-    if (!recovery) return;
-    const subscription: Subscription = {
-      link: `stream ${this.state.streams + 1}`,
-      held: [],
-      task: null,
-      read: 'no',
-      hasEnded: false,
-      outcome: 'none',
-    };
-    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, stoodAt: null, step: 'subscribed', subscription });
-    this.openStream(turn, 'subscription', null, { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true });
+  subscribe(turn: A2aTurn, recovery: Recovery, isEarly: boolean): void {
+    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, stoodAt: null, step: 'subscribed' });
+    const params = { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true };
+    recovery.subscription = newSubscription(this.openStream(turn, 'subscription', null, params));
   }
-  subscriptionStands(turn: A2aTurn): void {
-    const { recovery } = turn;
-    if (!recovery?.subscription) return;
+  subscriptionStands(turn: A2aTurn, recovery: Recovery): void {
     recovery.stoodAt = this.now;
-    this.subscriptionFalls(turn, recovery, true);
-    this.readSubscribed(recovery.subscription);
+    this.tellConnection(turn, recovery, true);
+    if (recovery.subscription) this.readSubscribed(recovery.subscription);
   }
   /** Nobody promises a first record, so the task is read as soon as the subscription stands. */
   readSubscribed(subscription: Subscription): void {
@@ -1508,13 +1404,10 @@ class A2aStep extends Step<A2aState> {
     subscription.read = 'reading';
     this.readTask('subscribed task');
   }
-  subscriptionFalls(turn: A2aTurn, recovery: Recovery, stands: boolean): void {
+  tellConnection(turn: A2aTurn, recovery: Recovery, stands: boolean): void {
     recovery.stands = stands;
-    const { isQuiet } = recovery;
+    if (!recovery.isQuiet) this.tellActivity(turn, stands ? null : t('The connection was lost.'));
     recovery.isQuiet = false;
-    if (isQuiet || turn.phase === 'stopping') return;
-    const text = stands ? null : t('The connection was lost.');
-    this.emit({ type: 'turn.activity', turnId: turn.id, text });
   }
   subscriptionRecord(turn: A2aTurn, stream: Stream, subscription: Subscription, result: unknown): void {
     this.readSubscribed(subscription);
@@ -1522,7 +1415,7 @@ class A2aStep extends Step<A2aState> {
     const record = toIncoming(result);
     if (record?.kind !== 'task' || subscription.task || subscription.held.length > 0) return void subscription.held.push(result);
     subscription.task = record;
-    if ((record.history?.length ?? 0) === 0) return;
+    if (!record.history?.length) return;
     this.do({ do: 'drop', call: 'subscribed task' });
     subscription.read = 'done';
     this.subscriptionCaughtUp(turn, subscription, record);
@@ -1530,28 +1423,26 @@ class A2aStep extends Step<A2aState> {
   subscribedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
     const { recovery } = turn;
     const subscription = recovery?.subscription;
-    if (!recovery || !subscription || subscription.read !== 'reading') return;
+    const stream = streamOf(turn, subscription?.link ?? '');
+    if (!recovery || !subscription || !stream) return;
     subscription.read = 'done';
-    const stream = turn.streams.find(({ link }) => link === subscription.link);
     const isAlone = subscription.held?.length === 0;
     if (!problem && !now && !subscription.task && isAlone) subscription.outcome = 'gone';
     else {
       // What the subscription says of the task is better than nothing.
       this.subscriptionCaughtUp(turn, subscription, now ?? subscription.task);
       if (this.state.turn !== turn || turn.recovery !== recovery) return;
-      if (now && isAtRest((isAlone ? now.state : turn.taskState) ?? undefined)) subscription.outcome = 'rests';
+      if (now && isAtRest(isAlone ? now.state : turn.taskState)) subscription.outcome = 'rests';
     }
-    if (!stream) return;
     if (subscription.hasEnded) this.tryEnded(turn, stream, recovery, subscription, null);
     else if (subscription.outcome !== 'none') this.close(stream.link);
   }
   /** Everything missed has been read; what came meanwhile follows. */
   subscriptionCaughtUp(turn: A2aTurn, subscription: Subscription, record: Incoming | null): void {
-    if (!subscription.held) return;
     if (record) this.catchUpWith(turn, record);
-    const { held } = subscription;
+    const held = subscription.held ?? [];
     subscription.held = null;
-    const stream = turn.streams.find(({ link }) => link === subscription.link);
+    const stream = streamOf(turn, subscription.link);
     for (const one of held) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
   }
   subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
@@ -1569,12 +1460,11 @@ class A2aStep extends Step<A2aState> {
     const gone: Problem = { kind: 'rpc', code: NOT_FOUND, message: '' };
     const error = this.streamEnded(turn, stream, subscription.outcome === 'gone' ? gone : problem);
     if (this.state.turn !== turn || turn.recovery !== recovery) return;
-    if (subscription.outcome === 'rests' || isAtRest(turn.taskState ?? undefined)) return this.recovered(turn);
+    if (subscription.outcome === 'rests' || isAtRest(turn.taskState)) return this.recovered(turn);
     if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
     this.rewardProgress(turn, recovery);
-    if (error?.kind === 'rpc' && error.code === NOT_FOUND) return this.recoveredGone(turn);
-    const isUnsupported = error?.kind === 'rpc' && [UNSUPPORTED, UNKNOWN_METHOD, INTERNAL].includes(error.code);
-    if (error && !isUnsupported) {
+    if (isNotFound(error)) return this.recovered(turn, true);
+    if (error && !(error.kind === 'rpc' && NO_SUBSCRIPTION.includes(error.code))) {
       this.log('info', `Subscribing again failed: ${error.message}`);
       return this.afterTry(turn, recovery);
     }
@@ -1585,7 +1475,7 @@ class A2aStep extends Step<A2aState> {
   retriedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
     const { recovery } = turn;
     if (!recovery) return;
-    if (!problem && !now) return this.recoveredGone(turn);
+    if (!problem && !now) return this.recovered(turn, true);
     if (now) {
       this.catchUpWith(turn, now);
       this.rewardProgress(turn, recovery);
@@ -1602,18 +1492,14 @@ class A2aStep extends Step<A2aState> {
     if (!recovery.isEarly) recovery.at += 1;
     this.nextTry(turn, recovery);
   }
-  recovered(turn: A2aTurn): void {
+  recovered(turn: A2aTurn, isGone = false): void {
     turn.recovery = null;
-    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
-    this.settleTurn(turn);
-  }
-  recoveredGone(turn: A2aTurn): void {
-    turn.recovery = null;
-    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
-    this.taskGone();
+    this.tellActivity(turn, null);
+    if (isGone) this.taskGone();
+    else this.settleTurn(turn);
   }
   giveUp(turn: A2aTurn, recovery: Recovery): void {
-    this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
+    this.tellActivity(turn, null);
     // What was said while the last try was under way is as good as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
     recovery.step = 'asking';
@@ -1623,39 +1509,16 @@ class A2aStep extends Step<A2aState> {
 
   // --- earlier windows: what they left in the journal, and what happened since
 
-  /** Remembers what earlier windows showed; gives the last turn, when it has not come to its own end. */
-  restorePast(): LeftTurn | undefined {
-    const { state } = this;
-    if (this.has('losesHistory')) return undefined;
-    for (const turn of state.past) {
-      const parsed = checkpoint.safeParse(turn.adapterState);
-      if (!parsed.success) continue;
-      beginTurn(state.delivered);
-      restore(state.delivered, parsed.data.known, turn.parts, parsed.data.calls);
-    }
-    return this.leftTurn();
-  }
-  leftTurn(): LeftTurn | undefined {
-    const turn = this.state.past.at(-1);
-    if (turn?.status !== 'failed' || this.has('losesHistory')) return undefined;
-    const parsed = checkpoint.safeParse(turn.adapterState);
-    return parsed.success && parsed.data.running ? { turn, kept: parsed.data } : undefined;
-  }
   /** The turn that the end of a window broke off goes on: with what was missed, and live where the agent is still at work. */
-  reopen({ turn: left, kept }: LeftTurn, now: Incoming): void {
+  reopen(left: LeftTurn, now: Incoming): void {
     const { state } = this;
     if (!isInRecord(state.delivered, now)) return this.comeBack();
-    this.emit({ type: 'turns.removed', from: left.id });
-    const turn = this.newTurn(this.newId(), left.prompt, { at: left.startedAt });
-    if (!turn) return;
-    const ids = new Map(left.parts.map((part) => [part.id, this.newId()]));
-    const renamed = (id: string) => ids.get(id) ?? id;
-    const calls = kept.calls.map(([key, partId, status]) => [key, renamed(partId), status] as const);
-    const parts = left.parts.map((part) => continued(part, renamed(part.id), calls.find((one) => one[1] === renamed(part.id))?.[2]));
-    const apart = kept.known.apart.map(([partId, work]): [string, string] => [renamed(partId), work]);
-    restore(state.delivered, { ...kept.known, apart }, parts, calls);
+    this.emit({ type: 'turns.removed', from: left.turn.id });
+    const turn = this.newTurn(this.newId(), left.turn.prompt, { at: left.turn.startedAt });
+    const { parts, kept } = renamed(left, () => this.newId());
+    restore(state.delivered, kept.known, parts, kept.calls);
     for (const part of parts) this.emit({ type: 'part.added', turnId: turn.id, part });
-    for (const [key, partId, status] of calls) {
+    for (const [key, partId, status] of kept.calls) {
       const part = parts.find((one) => one.id === partId);
       if (part?.kind !== 'call') continue;
       const { name, title, kind, input } = part.call;
@@ -1664,34 +1527,27 @@ class A2aStep extends Step<A2aState> {
       put(turn.callIds, key, partId);
       put(turn.calls, partId, call);
     }
-    turn.anything = left.parts.length > 0;
+    turn.anything = parts.length > 0;
     const last = parts.at(-1);
     if (last?.kind === 'text') {
       // A plain agent's messages stand for themselves; an artifact that grows is known by its own id.
       const message = this.agent.peer.dialect === 'plain' ? kept.known.names.at(-1)?.[0].replace(/^text /, '') : undefined;
-      laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(apart).get(last.id) || (message ?? null) };
+      laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(kept.known.apart).get(last.id) || (message ?? null) };
     }
     this.goOn(turn, now);
   }
   /** What the agent did while nobody listened becomes a turn. */
   catchUp(now: Incoming): void {
-    const { state } = this;
-    if (state.turn || this.has('losesHistory')) return;
-    const isOld = (text: string) => state.summary.some((line) => line.includes(text.trim()));
-    if (!hasNews(state.delivered, now, isOld)) return;
-    const turn = this.newTurn(this.newId(), [], { at: this.now });
-    if (turn) this.goOn(turn, now);
+    if (this.state.turn || this.has('losesHistory')) return;
+    if (hasNews(this.state.delivered, now, (text) => this.wasSaid(text))) this.goOn(this.newTurn(this.newId(), [], { at: this.now }), now);
   }
   /** Shows what happened, and goes on listening where the task goes on. */
   goOn(turn: A2aTurn, now: Incoming): void {
     turn.records += 1;
     this.catchUpWith(turn, now);
     this.keep(turn);
-    if (isAtRest(turn.taskState ?? undefined)) this.settleTurn(turn);
+    if (isAtRest(turn.taskState)) this.settleTurn(turn);
     else this.lost(turn, null, true);
-  }
-  keep(turn: A2aTurn): void {
-    this.writeCheckpoint(turn, true);
   }
   /** A landmark is kept at once, unless many come together: each checkpoint holds all of them. */
   keepSoon(turn: A2aTurn, isLandmark: boolean): void {
@@ -1706,7 +1562,8 @@ class A2aStep extends Step<A2aState> {
     const { keep } = this.state.setup.timing;
     this.timer('keep', isLandmark ? Math.min(keep, FLOOD.within) : keep);
   }
-  writeCheckpoint(turn: A2aTurn, running: boolean): void {
+  /** Writes a checkpoint, for a later window. */
+  keep(turn: A2aTurn, running = true): void {
     const { task, delivered } = this.state;
     if (turn.keepIsDue) this.timer('keep', null);
     turn.keepIsDue = false;
@@ -1722,6 +1579,10 @@ class A2aStep extends Step<A2aState> {
 
   // --- stopping
 
+  /** Whether Gemini CLI's server, in its generation, has this quirk. */
+  has(quirk: QuirkId): boolean {
+    return this.agent.peer.dialect === 'gemini' && hasQuirk(quirk, this.state.newer);
+  }
   stop(turn: A2aTurn): void {
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
@@ -1729,9 +1590,9 @@ class A2aStep extends Step<A2aState> {
     clear(turn.followUps);
     for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'cancelled');
     this.timer('retry', null);
-    for (const call of READS) this.do({ do: 'drop', call });
-    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.close(stream.link);
-    const waiting = Object.values(turn.calls).filter(({ decision }) => decision === 'asking' || decision === 'changed');
+    for (const call of TASK_READS) this.do({ do: 'drop', call });
+    this.closeUnsent(turn);
+    const waiting = Object.values(turn.calls).filter(isUndecided);
     for (const call of waiting) {
       const ask = this.askOf(call);
       if (ask) this.closeAsk(ask, 'cancelled');
@@ -1743,15 +1604,8 @@ class A2aStep extends Step<A2aState> {
       this.timer('stop', this.state.setup.timing.patience);
       return this.sendDecision(turn, first, refusal);
     }
-    turn.stop = {
-      step: 'begin',
-      commandRan: this.commandRuns(turn),
-      wasStreaming: false,
-      heldConnection: false,
-      why: null,
-      wasHeard: false,
-    };
-    this.do({ do: 'request', link: AGENT, call: 'connection', method: 'isConnectionHeld' });
+    turn.stop = { step: 'begin', commandRan: commandRuns(turn), wasStreaming: false, heldConnection: false, why: null };
+    this.request('connection', 'isConnectionHeld');
   }
   stopBegun(turn: A2aTurn, heldConnection: boolean): void {
     const { stop } = turn;
@@ -1762,77 +1616,69 @@ class A2aStep extends Step<A2aState> {
     const { id } = this.state.task;
     if (id === null || this.has('cancelEndsConversation')) return this.afterCancel(turn, stop);
     stop.step = 'cancelling';
-    this.do({ do: 'request', link: AGENT, call: 'cancel', method: 'tasks/cancel', params: { id } });
-  }
-  /** Of Gemini CLI's server (quirks.ts). */
-  has(quirk: QuirkId): boolean {
-    return this.agent.peer.dialect === 'gemini' && hasQuirk(quirk, this.state.newer);
+    this.request('cancel', 'tasks/cancel', { id });
   }
   cancelled(turn: A2aTurn, problem: Problem | null): void {
     const { stop } = turn;
     if (!stop) return;
     if (!problem && !this.has('turnHangsOnConnection')) this.leaveTask(false);
-    else if (problem?.kind === 'rpc' && problem.code === NOT_FOUND) this.leaveTask();
+    else if (isNotFound(problem)) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
-      stop.why = wordsOf(problem);
+      stop.why = problem.message;
       this.log('warn', `Cancelling failed: ${problem.message}`);
     }
     this.afterCancel(turn, stop);
   }
-  stopElapsed(turn: A2aTurn): void {
-    const { stop } = turn;
-    if (!stop) return this.finish('cancelled');
-    if (stop.step === 'waiting') return this.stopWaited(turn, stop);
-    if (stop.step === 'reading') {
-      this.do({ do: 'drop', call: 'stop task' });
-      return this.stopTaskRead(turn, null);
-    }
-    if (stop.step !== 'cancelling') return;
-    this.do({ do: 'drop', call: 'cancel' });
-    this.log('warn', 'The cancel was not answered in time.');
-    stop.why = '';
-    if (this.has('turnHangsOnConnection')) this.afterCancel(turn, stop);
-    else this.stopWaited(turn, stop);
-  }
+  /** The shipped server stops with its connection; others end their streams. */
   afterCancel(turn: A2aTurn, stop: Stop): void {
     if (this.has('turnHangsOnConnection')) {
       stop.step = 'hangingUp';
-      return this.do({ do: 'request', link: AGENT, call: 'hang up', method: 'hangUpGently' });
+      return this.request('hang up', 'hangUpGently');
     }
     stop.step = 'waiting';
     // Where no word has come yet there is no task to be told, and no last word to wait for.
     if (!isStreaming(turn) || turn.records === 0) this.stopWaited(turn, stop);
   }
+  stopElapsed(turn: A2aTurn): void {
+    const { stop } = turn;
+    switch (stop?.step) {
+      case undefined:
+        return this.finish('cancelled');
+      case 'waiting':
+        return this.stopWaited(turn, stop);
+      case 'reading':
+        this.do({ do: 'drop', call: 'stop task' });
+        return this.stopTaskRead(turn, null);
+      case 'cancelling':
+        this.do({ do: 'drop', call: 'cancel' });
+        this.log('warn', 'The cancel was not answered in time.');
+        stop.why = '';
+        if (this.has('turnHangsOnConnection')) this.afterCancel(turn, stop);
+        else this.stopWaited(turn, stop);
+    }
+  }
   stopWaited(turn: A2aTurn, { why, wasStreaming }: Stop): void {
     const hangsUp = isStreaming(turn);
-    if (hangsUp) this.do({ do: 'notify', link: AGENT, method: 'hangUp' });
+    if (hangsUp) this.tell('hangUp');
     if (why !== null && (!wasStreaming || hangsUp)) {
       // Nobody knows whether it goes on: what is said next would be lost on a task that does.
       this.leaveTask();
-      this.addNotice(turn, 'warn', t('The agent may still be at work. {0}', why).trim());
+      this.addNotice(turn, 'warn', notReached(why));
     }
     this.finish('cancelled');
   }
+  /** `wasHeard`: the server has closed its side. A connection that was not held tells nothing. */
   hungUp(turn: A2aTurn, wasHeard: boolean): void {
     const { stop } = turn;
     if (!stop) return;
-    stop.wasHeard = wasHeard;
-    if (this.has('cancelEndsConversation') && this.state.task.id !== null) {
-      stop.step = 'reading';
-      return this.readTask('stop task');
-    }
-    this.leaveTask();
-    this.stopped(turn, stop);
+    if (wasHeard && stop.heldConnection) stop.commandRan = false;
+    if (!this.has('cancelEndsConversation') || this.state.task.id === null) return this.stopTaskRead(turn, null);
+    stop.step = 'reading';
+    this.readTask('stop task');
   }
   stopTaskRead(turn: A2aTurn, now: Incoming | null): void {
-    const { stop } = turn;
-    if (!stop) return;
     if (!now || isOver(now.state)) this.leaveTask();
-    this.stopped(turn, stop);
-  }
-  stopped(turn: A2aTurn, { commandRan, heldConnection, wasHeard }: Stop): void {
-    const mayRun = commandRan && !(heldConnection && wasHeard);
-    if (mayRun) this.addNotice(turn, 'warn', t('The agent may still be at work. {0}', '').trim());
+    if (turn.stop?.commandRan) this.addNotice(turn, 'warn', notReached(''));
     this.finish('cancelled');
   }
 
@@ -1843,20 +1689,12 @@ class A2aStep extends Step<A2aState> {
   }
   /** No rule chooses `yes`. */
   confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes = t('Allow once'), no = t('Reject')): void {
-    const shown: Ask = {
-      kind: 'approval',
-      id: this.newId(),
-      wordless: true,
-      ours: true,
-      turnId: turn.id,
-      title,
-      detail: { type: 'text', text },
-      options: [
-        { id: 'yes', label: yes, effect: 'allow_always' },
-        { id: 'no', label: no, effect: 'reject_once' },
-      ],
-    };
-    this.ask(shown, { on } satisfies About);
+    const head = { id: this.newId(), wordless: true, ours: true, turnId: turn.id, title } as const;
+    const options = [
+      { id: 'yes', label: yes, effect: 'allow_always' },
+      { id: 'no', label: no, effect: 'reject_once' },
+    ] as const;
+    this.ask({ kind: 'approval', ...head, detail: { type: 'text', text }, options }, { on } satisfies About);
   }
   askFields(turn: A2aTurn, on: OurQuestion, title: string, fields: readonly Field[]): void {
     this.ask({ kind: 'question', id: this.newId(), turnId: turn.id, ours: true, title, fields }, { on } satisfies About);
@@ -1865,47 +1703,44 @@ class A2aStep extends Step<A2aState> {
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
     const yes = answer.kind === 'option' && answer.optionId === 'yes';
     const values = answer.kind === 'fields' ? answer.values : undefined;
-    switch (on) {
-      case 'reconnect': {
-        const { recovery } = turn;
-        if (!recovery) return;
-        if (yes) return this.retry(turn, recovery);
-        return this.finish('failed', { error: { message: notReached(recovery.why), next: ['continue'] } });
-      }
-      case 'signIn':
-        return yes ? this.sendText(turn, 'text', 'done') : this.stop(turn);
-      case 'checkpoint':
-        return this.checkpointChosen(turn, values?.checkpoint?.[0] ?? '');
-      case 'arguments':
-        return this.argumentsGiven(turn, values);
-      case 'confirmed':
-        return yes ? this.runCommand(turn) : this.finish('cancelled');
+    const { recovery, command } = turn;
+    if (on === 'reconnect' && recovery) {
+      if (yes) this.retry(turn, recovery);
+      else this.fail(notReached(recovery.why), ['continue']);
+    } else if (on === 'signIn') {
+      if (yes) this.sendText(turn, 'text', 'done');
+      else this.stop(turn);
+    } else if (!command || !(values ?? yes)) this.finish('cancelled');
+    else if (on === 'checkpoint') this.checkpointChosen(turn, command, values?.checkpoint?.[0] ?? '');
+    else {
+      if (values)
+        command.args = this.required(command)
+          .map(({ name }) => values[name]?.join(' ') ?? '')
+          .join(' ');
+      this.runCommand(turn, command);
     }
   }
 
   // --- slash commands of the agent, each a turn
 
   command({ turnId, path, args }: Extract<Intent, { type: 'command' }>): void {
-    const { agent, phase } = this.state;
-    if (!agent || phase !== 'ready') return;
     const line = `/${path.join(' ')}`;
     const turn = this.newTurn(turnId, [{ type: 'text', text: [line, args].filter(Boolean).join(' ') }]);
-    if (!turn) return;
     this.setAside();
-    const by = agent.commands?.by ?? 'rpc';
+    const by = this.agent.commands?.by ?? 'rpc';
     const given = args.trim();
-    turn.command = { path, args: given, by, results: 0, answer: null, isStream: false };
+    const command: CommandRun = { path, args: given, by, results: 0, answer: null, isStream: false };
+    turn.command = command;
     if (by === 'rest' && line === '/restore') {
-      if (given !== '') return this.checkpointChosen(turn, given);
-      const body = { command: 'restore list', args: [] };
-      return this.do({ do: 'request', link: AGENT, call: 'checkpoints', method: 'POST /executeCommand', params: body });
+      if (given !== '') return this.checkpointChosen(turn, command, given);
+      return this.request('checkpoints', 'POST /executeCommand', { command: 'restore list', args: [] });
     }
     if (by === 'rest' && line === '/init') {
       // The shipped server's `init` runs on its own, and writes without asking.
       return this.confirm(turn, 'confirmed', t('Let the agent write {0} without asking again?', 'GEMINI.md'), line);
     }
-    const required = agent.commands?.required[line] ?? [];
-    if (given !== '' || required.length === 0) return this.runCommand(turn);
+    const required = this.required(command);
+    if (given !== '' || required.length === 0) return this.runCommand(turn, command);
     const fields = required.map(({ name, description }) => ({
       id: name,
       label: description ? `${name}: ${description}` : name,
@@ -1913,32 +1748,25 @@ class A2aStep extends Step<A2aState> {
     }));
     this.askFields(turn, 'arguments', t('/{0} needs more', path.join(' ')), fields);
   }
-  checkpointsListed(turn: A2aTurn, result: unknown, problem: Problem | null): void {
-    if (problem) return this.finish('failed', { error: { message: problem.message, next: ['retry'] } });
-    const known = readCheckpoints(result);
-    if (known.length === 0) return this.finish('failed', { error: { message: t('There is no checkpoint.'), next: ['retry'] } });
-    this.askFields(turn, 'checkpoint', t('/{0} needs more', 'restore'), [
-      { id: 'checkpoint', label: t('Checkpoint'), choices: known.map((label) => ({ label })), required: true },
-    ]);
+  required({ path }: CommandRun): readonly { readonly name: string; readonly description: string }[] {
+    return this.agent.commands?.required[`/${path.join(' ')}`] ?? [];
   }
-  checkpointChosen(turn: A2aTurn, name: string): void {
-    if (name === '' || !turn.command) return this.finish('cancelled');
-    turn.command.args = name;
+  checkpointsListed(turn: A2aTurn, result: unknown): void {
+    const choices = readCheckpoints(result).map((label) => ({ label }));
+    if (choices.length === 0) return this.fail(t('There is no checkpoint.'), ['retry']);
+    const field = { id: 'checkpoint', label: t('Checkpoint'), choices, required: true as const };
+    this.askFields(turn, 'checkpoint', t('/{0} needs more', 'restore'), [field]);
+  }
+  checkpointChosen(turn: A2aTurn, command: CommandRun, name: string): void {
+    if (name === '') return this.finish('cancelled');
+    command.args = name;
     this.confirm(turn, 'confirmed', t('Set the files back to this checkpoint?'), name);
   }
-  argumentsGiven(turn: A2aTurn, values: Readonly<Record<string, readonly string[]>> | undefined): void {
-    if (!values || !turn.command) return this.finish('cancelled');
-    const required = this.agent.commands?.required[`/${turn.command.path.join(' ')}`] ?? [];
-    turn.command.args = required.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
-    this.runCommand(turn);
-  }
-  runCommand(turn: A2aTurn): void {
+  runCommand(turn: A2aTurn, { path, args, by }: CommandRun): void {
     const { state } = this;
-    if (!turn.command) return;
-    const { path, args, by } = turn.command;
     if (by === 'rest') {
       const body = { command: path.join(' '), args: args === '' ? [] : [args] };
-      return this.openStream(turn, 'command', null, { rest: '/executeCommand', body });
+      return void this.openStream(turn, 'command', null, { rest: '/executeCommand', body });
     }
     const { contextId } = state.task;
     const params = commandParams(this.agent.peer, { path, args, contextId, workspace: state.setup.cwd });
@@ -1960,45 +1788,33 @@ class A2aStep extends Step<A2aState> {
   /** The shipped server has answered with one body. */
   commandAnswered(turn: A2aTurn, body: unknown): void {
     const { failed, text } = readCommandResult(isRecord(body) ? body.data : body);
-    this.showText(turn, 'text', text || t('The command has run.'), undefined, undefined);
+    this.showText(turn, 'text', text || t('The command has run.'));
     this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
   }
   /** `problem`: how the body broke; `error`: the same, unless it had said its last word. */
   commandClosed(turn: A2aTurn, problem: Problem | null, error: Problem | null): void {
     const { command } = turn;
-    if (!command || turn.phase === 'stopping') return this.closed(turn, error);
-    if (command.by === 'rest') {
-      if (command.isStream || !problem) return this.closed(turn, error);
-      return this.finish('failed', { error: { message: problem.message, next: ['retry'] } });
-    }
-    const { answer, results } = command;
-    const failed = (message: string) => this.closed(turn, { kind: 'nothing', code: 0, message });
-    if (problem) return this.closed(turn, error);
-    if (answer?.status === 'failed_to_start') return failed(answer.message || t('The command could not be started.'));
-    if (results > 1 || !answer) return this.closed(turn, error);
-    if (answer.id !== null) {
-      // Nothing but the answer came: the rest is told to those who subscribe.
-      if (answer.message) {
-        turn.anything = true;
-        this.addNotice(turn, 'info', answer.message);
-      }
-      turn.records += 1;
-      this.keep(turn);
-      return this.lost(turn, null, true);
-    }
+    const { answer = null, results = 0 } = command ?? {};
+    if (command?.by === 'rest' && problem && !command.isStream && turn.phase !== 'stopping') return this.fail(problem.message, ['retry']);
+    if (turn.phase === 'stopping' || problem || !answer) return this.closed(turn, error);
     const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
-    if (!ran) return failed(answer.message || t('The command could not be started.'));
-    this.showText(turn, 'text', answer.message || t('The command has run.'), undefined, undefined);
-    this.finish('done');
+    const cannotStart = answer.status === 'failed_to_start' || (results === 1 && answer.id === null && !ran);
+    if (cannotStart)
+      return this.closed(turn, { kind: 'nothing', code: 0, message: answer.message || t('The command could not be started.') });
+    if (results > 1) return this.closed(turn, error);
+    if (answer.id === null) {
+      this.showText(turn, 'text', answer.message || t('The command has run.'));
+      return this.finish('done');
+    }
+    // Nothing but the answer came: the rest is told to those who subscribe.
+    if (answer.message) {
+      turn.anything = true;
+      this.addNotice(turn, 'info', answer.message);
+    }
+    turn.records += 1;
+    this.keep(turn);
+    this.lost(turn, null, true);
   }
 }
 
 export const a2aMachine = machineOf(A2aStep);
-
-const EDITOR_TOOLS = 'editorTools';
-/** Requests that read the task; a task that is not known any more is no failure of theirs. */
-const READS = new Set(['take up', 'news', 'look behind', 'doubt', 'look', 'subscribed task', 'retried task', 'stopped task', 'stop task']);
-const CALLS_OF_TURN = [
-  ...['make task', 'change version', 'look behind', 'doubt', 'look', 'subscribed task', 'retried task', 'stopped task', 'stop task'],
-  ...['connection', 'cancel', 'hang up', 'checkpoints'],
-];

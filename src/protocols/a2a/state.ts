@@ -1,12 +1,21 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
-import { type Call, type Conversation, type Lane, newConversation, newTurn, type Table, type TurnState } from '../../conversation/state.ts';
+import {
+  type Call,
+  type Conversation,
+  find,
+  type Lane,
+  newConversation,
+  newTurn,
+  type Table,
+  type TurnState,
+} from '../../conversation/state.ts';
 import type { CallId, Notice, Part, Turn } from '../../session/model.ts';
 import { isAnotherCall, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
-import { type CommandTree, type Incoming, type TaskState, textOf } from './codec.ts';
-import { type Delivered, newDelivered } from './delivered.ts';
-import type { Checkpoint } from './schema.ts';
+import { type CommandTree, type Incoming, isAtRest, type TaskState, textOf } from './codec.ts';
+import { beginTurn, type Delivered, newDelivered, restore } from './delivered.ts';
+import { type Checkpoint, checkpoint } from './schema.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
 
@@ -100,7 +109,7 @@ export interface Agent {
   /** Tools of ours that change nothing, as `server/tool`. */
   readonly harmless: readonly string[];
   /** The shipped server finds our tools by a folder, which the user may turn on. */
-  readonly folder: { readonly path: string; readonly on: boolean } | null;
+  readonly folder: { readonly path: string; on: boolean } | null;
 }
 export interface TaskRef {
   id: string | null;
@@ -185,8 +194,7 @@ export type Decision =
   | 'changed'
   | 'allowed'
   | 'rejected'
-  /** The same, and the decision did not reach the agent, as far as can be seen. */
-  | 'allowedUndelivered'
+  /** Rejected, but as far as can be seen the agent did not receive it. */
   | 'rejectedUndelivered';
 export interface A2aCall extends Call<Decision> {
   /** The agent's id. */
@@ -295,14 +303,13 @@ export interface Subscription {
 /** Stopping the task. Null in a turn that is stopped by refusing what waits. */
 export interface Stop {
   step: 'begin' | 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
-  readonly commandRan: boolean;
+  /** A command ran, and may still run. */
+  commandRan: boolean;
   wasStreaming: boolean;
   /** The turn's connection was in use. */
   heldConnection: boolean;
   /** Why the cancel failed, for the user; '' when it was not answered in time. */
   why: string | null;
-  /** All connections were closed, and the server had closed its side. */
-  wasHeard: boolean;
 }
 /** What went wrong with a stream or a request. `kind`: `rpc`, `status`, `nothing`, or what the transport calls it. */
 export interface Problem {
@@ -382,14 +389,73 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
   };
 }
 
-// --- what the state says
+// --- new parts of it
 
 export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
   const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
   return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
 }
-export function isDecided({ decision }: A2aCall): boolean {
-  return decision !== 'none' && decision !== 'asking' && decision !== 'changed';
+export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
+  return {
+    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isDoubtful: false, isRecalled: false },
+    ...{ arrived: false, records: 0, began: null, rest: 'no', heard: {} },
+  };
+}
+export function newRecovery(why: string, isQuiet: boolean): Recovery {
+  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, stoodAt: null };
+  return { why, isQuiet, stands: false, step: 'reading', ...tries, subscription: null };
+}
+export function newSubscription(link: string): Subscription {
+  return { link, held: [], task: null, read: 'no', hasEnded: false, outcome: 'none' };
+}
+
+// --- what the state says
+
+export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
+  const id = find(turn.callIds, key);
+  return id === undefined ? undefined : find(turn.calls, id);
+}
+export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
+  return turn.streams.findLast((one) => one.link === link);
+}
+/** The call stands still until the user answers. */
+export function isUndecided({ decision }: A2aCall): boolean {
+  return decision === 'asking' || decision === 'changed';
+}
+export function isDecided(call: A2aCall): boolean {
+  return call.decision !== 'none' && !isUndecided(call);
+}
+export function isRejected({ decision }: A2aCall): boolean {
+  return decision === 'rejected' || decision === 'rejectedUndelivered';
+}
+/** Some call stands still until the user answers. */
+export function isWaiting(turn: A2aTurn): boolean {
+  return Object.values(turn.calls).some(isUndecided);
+}
+export function commandRuns(turn: A2aTurn): boolean {
+  return Object.values(turn.calls).some(({ last }) => last.kind === 'execute' && last.status === 'running');
+}
+/** Calls that were decided, and of which the agent has said nothing since but that they wait. */
+export function undelivered(turn: A2aTurn): readonly A2aCall[] {
+  return Object.values(turn.calls).filter(
+    ({ last, decision }) => last.status === 'waiting' && (decision === 'allowed' || decision === 'rejectedUndelivered'),
+  );
+}
+/** The newest decision about a call, by the agent's id: one of them at most can still go out. */
+export function decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
+  return turn.streams.findLast((one) => one.callId === callId);
+}
+function newestDecisions(turn: A2aTurn): readonly Stream[] {
+  return turn.streams.filter((one) => one.callId !== null && decisionAbout(turn, one.callId) === one);
+}
+/** When the first decision left of those that nothing was heard since. */
+export function sentSince(turn: A2aTurn): number | null {
+  const all = newestDecisions(turn).flatMap(({ sentAt }) => sentAt ?? []);
+  return all.length > 0 ? Math.min(...all) : null;
+}
+/** Why decisions have not left, for the user; undefined when all have. */
+export function heldBecause(turn: A2aTurn): string | undefined {
+  return newestDecisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
 }
 /** What stands to be decided is not what the user was asked about. */
 export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
@@ -405,6 +471,12 @@ export function isStreaming(turn: A2aTurn): boolean {
 export function isOffline({ recovery }: A2aTurn): boolean {
   return recovery !== null && !recovery.stands;
 }
+/** It tells how the task `ours` stood at a time that has been heard of. */
+export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, ours: string | null): boolean {
+  if (taskId !== (ours ?? undefined)) return true;
+  const isPast = timestamp !== undefined && turn.agentTime !== null && Date.parse(timestamp) <= turn.agentTime;
+  return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
+}
 export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
   const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
   if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
@@ -418,11 +490,36 @@ export function isCovered(covered: Incoming | null, { messageId, timestamp, part
   if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
   return textOf(read).endsWith(textOf(parts));
 }
-/** The end of the window ended its calls, not the agent. */
-export function continued(part: Part, id: string, status: Snapshot['status'] | undefined): Part {
-  if (part.kind !== 'call') return { ...part, id };
-  const cut = part.call.status === 'cancelled' && status !== undefined && status !== 'cancelled';
-  return { ...part, id, call: { ...part.call, id, ...(cut ? { status: status === 'waiting' ? 'pending' : status } : {}) } };
+/** Remembers what earlier windows showed. */
+export function restorePast(known: Delivered, past: readonly Turn[]): void {
+  for (const turn of past) {
+    const parsed = checkpoint.safeParse(turn.adapterState);
+    if (!parsed.success) continue;
+    beginTurn(known);
+    restore(known, parsed.data.known, turn.parts, parsed.data.calls);
+  }
+}
+/** The last turn, when the end of its window broke it off. */
+export function leftTurn(past: readonly Turn[]): LeftTurn | undefined {
+  const turn = past.at(-1);
+  const parsed = turn?.status === 'failed' ? checkpoint.safeParse(turn.adapterState) : undefined;
+  return turn && parsed?.data?.running ? { turn, kept: parsed.data } : undefined;
+}
+/** Parts and checkpoint of a turn that goes on, under ids of this window. The end of the window ended its calls, not the agent. */
+export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readonly parts: readonly Part[]; readonly kept: Checkpoint } {
+  const ids = new Map(turn.parts.map(({ id }) => [id, newId()]));
+  const idOf = (id: string) => ids.get(id) ?? id;
+  const calls = kept.calls.map(([key, id, status]): Checkpoint['calls'][number] => [key, idOf(id), status]);
+  const statuses = new Map(calls.map(([, id, status]) => [id, status]));
+  const parts = turn.parts.map((part): Part => {
+    const id = idOf(part.id);
+    if (part.kind !== 'call') return { ...part, id };
+    const status = statuses.get(id);
+    const wasCut = part.call.status === 'cancelled' && status !== undefined && status !== 'cancelled';
+    return { ...part, id, call: { ...part.call, id, ...(wasCut ? { status: status === 'waiting' ? 'pending' : status } : {}) } };
+  });
+  const apart = kept.known.apart.map(([id, work]): [string, string] => [idOf(id), work]);
+  return { parts, kept: { ...kept, known: { ...kept.known, apart }, calls } };
 }
 export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
   if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
@@ -443,17 +540,20 @@ export function problemOf({ message, code, data }: Failure): Problem {
 export function problemIn({ failure, reason, code }: Ending): Problem | null {
   return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
 }
-export function wordsOf({ message }: Problem): string {
-  return message;
-}
 /** Two texts about one failure, neither of them twice. */
 export function joinWords(error: string, text: string): string {
   if (error.includes(text)) return error;
   return text.includes(error) ? text : `${error} ${text}`;
 }
+/** JSON-RPC codes of A2A. */
+export const NOT_FOUND = -32001;
+export const UNSUPPORTED = -32004;
+export function isNotFound(problem: Problem | null): boolean {
+  return problem?.kind === 'rpc' && problem.code === NOT_FOUND;
+}
 /** The task takes no more messages. */
 export function isTerminal({ code, message }: Problem): boolean {
-  return code === -32004 || /terminal state/i.test(message);
+  return code === UNSUPPORTED || /terminal state/i.test(message);
 }
 export function notReached(why: string): string {
   return t('The agent may still be at work. {0}', why).trim();
