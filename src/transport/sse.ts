@@ -45,6 +45,7 @@ export class SseReader {
     this.#parser = createParser({
       onEvent: ({ data, event, id }) => {
         if (data.length > limit && data.replaceAll('\n', '').length > limit) onTooLong?.(limit);
+        else if (event === undefined && id === undefined) take({ data });
         else take({ data, ...(event === undefined ? {} : { event }), ...(id === undefined ? {} : { id }) });
       },
       onError: ({ type }) => {

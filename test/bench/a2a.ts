@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ClientFactory } from 'a2a-sdk-0.3/client';
+import { Role } from '@a2a-js/sdk';
+import { ClientFactory as NewerFactory, ServiceParameters, withA2AExtensions } from '@a2a-js/sdk/client';
+import { ClientFactory as OlderFactory } from 'a2a-sdk-0.3/client';
 import { openA2a } from '../../src/protocols/a2a/adapter.ts';
 import type { Adapter, AdapterContext } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
@@ -11,12 +13,12 @@ import { quietScene } from './timing/quietScene.ts';
 import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 /**
- * Events of one stream per second, from the socket to the session (SSE, JSON-RPC, codec, reducer) beside the official client on the same stream,
- * whose events are read and left; and the time from a broken connection to the first new words.
+ * Events of one stream per second, from the socket to the session (SSE, JSON-RPC, codec, reducer), in both versions of A2A, beside the official
+ * client of each on the same stream, whose events are read and left; and the time from a broken connection to the first new words.
  */
 
 const RECORDS = 20_000;
-const ROUNDS = 5;
+const ROUNDS = 9;
 const CUTS = 20;
 const URI = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
 
@@ -41,22 +43,29 @@ const one = (at) => {
     default: return status('working', 'TEXT_CONTENT', [{ kind: 'text', text: 'some words of text, ' }]);
   }
 };
-const body = [{ kind: 'task', id: 't', contextId: 'c', status: { state: 'submitted' } }, ...Array.from({ length: records }, (_, at) => one(at)), status('completed', 'STATE_CHANGE', undefined, true)].map((result) => ',"result":' + JSON.stringify(result) + '}\\n\\n');
+const older = [{ kind: 'task', id: 't', contextId: 'c', status: { state: 'submitted' } }, ...Array.from({ length: records }, (_, at) => one(at)), status('completed', 'STATE_CHANGE', undefined, true)];
+const stateOf = (state) => 'TASK_STATE_' + state.toUpperCase();
+const newerStatus = ({ state, timestamp, message }) => ({ state: stateOf(state), ...(timestamp ? { timestamp } : {}),
+  ...(message ? { message: { ...message, kind: undefined, role: 'ROLE_AGENT', parts: message.parts.map((part) => ({ ...part, kind: undefined })) } } : {}) });
+const newer = older.map(({ kind, final, ...more }) => ({ [kind === 'task' ? 'task' : 'statusUpdate']: { ...more, status: newerStatus(more.status) } }));
+const bodies = Object.fromEntries(Object.entries({ '/0.3': older, '/1.0': newer }).map(([path, all]) => [path, all.map((result) => ',"result":' + JSON.stringify(result) + '}\\n\\n')]));
 http.createServer((request, response) => {
-  const url = 'http://' + request.headers.host + '/';
+  const path = request.url.slice(0, 4);
+  const url = 'http://' + request.headers.host + path;
   if (request.method === 'GET') {
     if (!request.url.includes('agent-card')) return response.writeHead(404).end();
     response.setHeader('content-type', 'application/json');
-    return response.end(JSON.stringify({ name: 'Player', description: '', version: '1', url, protocolVersion: '0.3.0', preferredTransport: 'JSONRPC',
+    const place = path === '/1.0' ? { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] } : { url, protocolVersion: '0.3.0', preferredTransport: 'JSONRPC' };
+    return response.end(JSON.stringify({ name: 'Player', description: '', version: '1', ...place,
       capabilities: { streaming: true, extensions: [{ uri: '${URI}' }] }, defaultInputModes: [], defaultOutputModes: [], skills: [] }));
   }
   let text = '';
   request.on('data', (chunk) => { text += chunk; });
   request.on('end', () => {
     const { id, method } = JSON.parse(text);
-    if (method !== 'message/stream') return response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result: { commands: [] } }));
+    if (method !== 'message/stream' && method !== 'SendStreamingMessage') return response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result: { commands: [] } }));
     response.setHeader('content-type', 'text/event-stream');
-    response.end(body.map((rest) => 'data: {"jsonrpc":"2.0","id":' + JSON.stringify(id) + rest).join(''));
+    response.end(bodies[path].map((rest) => 'data: {"jsonrpc":"2.0","id":' + JSON.stringify(id) + rest).join(''));
   });
 }).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
 `;
@@ -96,8 +105,9 @@ async function ours(url: string): Promise<Took> {
   return took;
 }
 
-async function theirs(url: string): Promise<Took> {
-  const client = await new ClientFactory().createFromUrl(url);
+/** The official client of 0.3. */
+async function older(url: string): Promise<Took> {
+  const client = await new OlderFactory().createFromUrl(`${url}/`);
   const read = stopwatch();
   let seen = 0;
   const message = {
@@ -164,23 +174,54 @@ async function recovery(): Promise<number> {
   return at - cut;
 }
 
+/** The official client of 1.0. */
+async function newer(url: string): Promise<Took> {
+  const client = await new NewerFactory().createFromUrl(`${url}/`);
+  const serviceParameters = ServiceParameters.create(withA2AExtensions(URI));
+  const read = stopwatch();
+  let seen = 0;
+  const message = {
+    ...{
+      messageId: randomUUID(),
+      role: Role.ROLE_USER,
+      contextId: '',
+      taskId: '',
+      extensions: [],
+      referenceTaskIds: [],
+      metadata: undefined,
+    },
+    parts: [{ content: { $case: 'text' as const, value: 'go' }, metadata: undefined, filename: '', mediaType: '' }],
+  };
+  const request = { tenant: '', configuration: undefined, metadata: undefined, message };
+  for await (const _ of client.sendMessageStream(request, { serviceParameters })) seen += 1;
+  if (seen < RECORDS) throw new Error(`the official client told of ${seen} events only`);
+  return read();
+}
+
 const { child, url } = await startPlayer();
-await ours(url);
-await theirs(url);
-const took = { ours: [] as Took[], theirs: [] as Took[] };
-// In turns, so that what else the machine does falls on both.
-for (let n = 0; n < ROUNDS; n += 1) {
-  took.ours.push(await ours(url));
-  took.theirs.push(await theirs(url));
+const sides = {
+  'ours, 0.3': () => ours(`${url}/0.3`),
+  '@a2a-js/sdk 0.3': () => older(`${url}/0.3`),
+  'ours, 1.0': () => ours(`${url}/1.0`),
+  '@a2a-js/sdk 1.x': () => newer(`${url}/1.0`),
+} as const;
+const took = Object.fromEntries(Object.keys(sides).map((name) => [name, [] as Took[]]));
+// In turns, so that what else the machine does falls on all; the first round is cold.
+for (let n = 0; n <= ROUNDS; n += 1) {
+  for (const [name, run] of Object.entries(sides)) {
+    const one = await run();
+    if (n > 0) took[name]?.push(one);
+  }
 }
 child.kill();
 for (const by of ['clock', 'processor'] as const) {
-  const [mine, official] = [median(took.ours.map((one) => one[by])), median(took.theirs.map((one) => one[by]))];
-  const perSecond = (ms: number) => `${Math.round(RECORDS / (ms / 1000)).toLocaleString('en')} events/s (${Math.round(ms)} ms)`;
-  console.log(
-    `${RECORDS} events from the socket to the session, by the ${by}: ours ${perSecond(mine)}, @a2a-js/sdk's client ${perSecond(official)}`,
-  );
-  console.log(`  beside the SDK: ${(official / mine).toFixed(2)} times as fast`);
+  console.log(`${RECORDS} events from the socket to the session, by the ${by} (median of ${ROUNDS}):`);
+  const of = (name: keyof typeof sides) => median((took[name] ?? []).map((one) => one[by]));
+  for (const name of Object.keys(sides) as (keyof typeof sides)[]) {
+    console.log(`  ${name}: ${Math.round(RECORDS / (of(name) / 1000)).toLocaleString('en')} events/s (${Math.round(of(name))} ms)`);
+  }
+  const times = [of('@a2a-js/sdk 0.3') / of('ours, 0.3'), of('@a2a-js/sdk 1.x') / of('ours, 1.0')].map((one) => one.toFixed(2));
+  console.log(`  ours beside the SDK: ${times[0]} times as fast in 0.3, ${times[1]} in 1.0`);
 }
 const cuts: number[] = [];
 for (let n = 0; n < CUTS; n += 1) cuts.push(await recovery());

@@ -76,7 +76,8 @@ export interface Incoming {
 /** undefined: nothing this build knows. */
 export function toIncoming(result: unknown): Incoming | undefined {
   if (!isRecord(result)) return undefined;
-  const wrapped = wrapping.find((name) => isRecord(result[name]) && result.kind === undefined && !('status' in result));
+  const isBare = result.kind !== undefined || 'status' in result;
+  const wrapped = isBare ? undefined : wrapping.find((name) => isRecord(result[name]));
   const body = wrapped ? result[wrapped] : result;
   switch (wrapped ?? shapeOf(result)) {
     case 'task':

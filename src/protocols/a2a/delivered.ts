@@ -11,11 +11,12 @@ import type { KeptDelivery, Message } from './schema.ts';
  */
 
 /**
- * So many characters of a message were shown in one go; the last of them stand at `end` among all the turn's words of that kind. `key`: kind and id
- * of the message. One that others came between has several places.
+ * So many characters of a message were shown in one go; the last of them stand at `end` among all the turn's words of that kind. `id` is
+ * that of the message. One that others came between has several places.
  */
 interface Place {
-  readonly key: string;
+  readonly kind: Kind;
+  readonly id: string;
   length: number;
   end: number;
 }
@@ -80,7 +81,10 @@ function noWords(): Delivered['words'] {
 
 /** A turn begins; what was shown so far belongs to the turns before it. */
 export function beginTurn(known: Delivered): void {
-  for (const { key, length } of known.places) put(known.earlier, key, (find(known.earlier, key) ?? 0) + length);
+  for (const { kind, id, length } of known.places) {
+    const key = `${kind} ${id}`;
+    put(known.earlier, key, (find(known.earlier, key) ?? 0) + length);
+  }
   for (const key of keys(known.earlier).slice(0, -REMEMBERED)) remove(known.earlier, key);
   for (const id of keys(known.calls)) put(known.earlierCalls, id, true);
   for (const id of keys(known.prompts)) put(known.earlierPrompts, id, true);
@@ -103,7 +107,7 @@ export function textShown(known: Delivered, kind: Kind, text: string, messageId:
   const words = known.words[kind];
   words.starts.push(words.whole.length);
   words.whole += text;
-  if (messageId !== undefined) notePlace(known, `${kind} ${messageId}`, text.length, words.whole.length);
+  if (messageId !== undefined) notePlace(known, kind, messageId, text.length, words.whole.length);
 }
 
 /** Nothing is known of earlier turns. */
@@ -130,7 +134,7 @@ export function checkpointOf(known: Delivered): KeptDelivery {
   return {
     prompts: keys(known.prompts).slice(-KEPT.prompts),
     prompt: known.prompt.length > KEPT.prompt ? '' : known.prompt,
-    names: known.places.slice(-KEPT.names).map(({ key, length, end }): [string, number, number] => [key, length, end]),
+    names: known.places.slice(-KEPT.names).map(({ kind, id, length, end }): [string, number, number] => [`${kind} ${id}`, length, end]),
     starts: { text: text.starts.slice(-REMEMBERED), thought: thought.starts.slice(-REMEMBERED) },
     apart: keys(known.apart).map((partId): [string, string] => [partId, find(known.apart, partId) ?? '']),
     attached: keys(known.attached).slice(-KEPT.names),
@@ -150,7 +154,10 @@ export function restore(
   for (const id of kept.prompts) put(known.prompts, id, true);
   known.prompt = kept.prompt;
   known.ownTask = kept.own;
-  known.places = kept.names.map(([key, length, end]) => ({ key, length, end }));
+  known.places = kept.names.map(([key, length, end]) => {
+    const kind = key.startsWith('thought ') ? 'thought' : 'text';
+    return { kind, id: key.slice(kind.length + 1), length, end };
+  });
   known.apart = {};
   for (const [partId, work] of kept.apart) put(known.apart, partId, work);
   for (const id of kept.attached) put(known.attached, id, true);
@@ -258,15 +265,15 @@ function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
 }
 
 function shownOf(known: Delivered, kind: Kind, messageId: string | undefined): number {
-  const key = `${kind} ${messageId}`;
-  return messageId === undefined ? 0 : placeOf(known, key).length + (find(known.earlier, key) ?? 0);
+  if (messageId === undefined) return 0;
+  return placeOf(known, kind, messageId).length + (find(known.earlier, `${kind} ${messageId}`) ?? 0);
 }
 
 /** All that was shown of a message in this turn. */
-function placeOf({ places }: Delivered, key: string): Omit<Place, 'key'> {
+function placeOf({ places }: Delivered, kind: Kind, id: string | undefined): { readonly length: number; readonly end: number } {
   const whole = { length: 0, end: 0 };
   for (const place of places) {
-    if (place.key !== key) continue;
+    if (place.id !== id || place.kind !== kind) continue;
     whole.length += place.length;
     whole.end = Math.max(whole.end, place.end);
   }
@@ -304,11 +311,10 @@ function restOf(
   at: Record<Kind, number | undefined>,
 ): string {
   const { whole, starts } = known.words[kind];
-  const key = `${kind} ${messageId}`;
   if (skip[kind] > 0) {
     const shown = Math.min(skip[kind], text.length);
     skip[kind] -= shown;
-    at[kind] = Math.max(at[kind] ?? 0, placeOf(known, key).end);
+    at[kind] = Math.max(at[kind] ?? 0, placeOf(known, kind, messageId).end);
     return text.slice(shown);
   }
   const from = at[kind] ?? 0;
@@ -316,13 +322,13 @@ function restOf(
   const tail = whole.slice(from);
   const same = start !== undefined ? text.length : tail !== '' && text.startsWith(tail) ? tail.length : 0;
   at[kind] = start !== undefined ? start + same : whole.length;
-  if (same > 0 && messageId !== undefined) notePlace(known, key, same, at[kind] ?? 0);
+  if (same > 0 && messageId !== undefined) notePlace(known, kind, messageId, same, at[kind] ?? 0);
   return text.slice(same);
 }
 
-function notePlace({ places }: Delivered, key: string, length: number, end: number): void {
+function notePlace({ places }: Delivered, kind: Kind, id: string, length: number, end: number): void {
   const last = places.at(-1);
-  if (last?.key !== key) return void places.push({ key, length, end });
+  if (last?.id !== id || last.kind !== kind) return void places.push({ kind, id, length, end });
   last.length += length;
   last.end = end;
 }

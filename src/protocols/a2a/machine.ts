@@ -106,6 +106,7 @@ import {
   problemOf,
   type Recovery,
   renamed,
+  repeats,
   restorePast,
   type SentPrompt,
   type Stop,
@@ -131,7 +132,7 @@ const LINGER_FACTOR = 3;
 /** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
 const RE_ASK_DELAY = 500;
 /** So many checkpoints are written at once within so many milliseconds; what comes beyond waits. */
-const FLOOD = { most: 20, within: 100 };
+const FLOOD = { most: 4, within: 100 };
 /** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
 /** Characters of the conversation that a new task is told. */
@@ -881,15 +882,17 @@ class A2aStep extends Step<A2aState> {
   }
   /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to be known again. */
   isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
-    if (record.messageId === undefined || record.timestamp === undefined) return undefined;
-    const { parts } = record;
+    const { messageId, timestamp, parts } = record;
+    if (messageId === undefined || timestamp === undefined) return undefined;
     const words = parts.length === 1 ? (parts[0]?.text ?? '') : parts.map(({ text }) => text ?? '').join('\n');
-    const key = `${record.messageId} ${record.timestamp} ${words}`;
-    const before = count(stream.heard, key);
     // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
-    if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(record.timestamp)) return false;
-    // Another stream may have told as many of them.
-    return turn.streams.length === 1 || !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
+    const isRepeated = repeats(stream, messageId, timestamp, words);
+    if (isRepeated && this.agent.peer.dialect === 'rfc' && PRECISE.test(timestamp)) return false;
+    if (turn.streams.length === 1) return true;
+    // Another stream may have told as many of them since there are several.
+    const key = `${messageId} ${timestamp} ${words}`;
+    const before = count(stream.heard, key);
+    return !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
   }
   statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);

@@ -154,6 +154,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   covered: Incoming | null;
   /** The newest time of the agent's clock, in milliseconds since the epoch. */
   agentTime: number | null;
+  /** The timestamp that came last. */
+  timestamp: string | null;
   /** The task that goes on with this turn: what it holds from before has been shown. */
   readonly earlierTask: string | null;
   /** Tasks of others that were heard of, and calls in them that were not asked about. */
@@ -244,7 +246,9 @@ export interface Stream {
   began: string | null;
   /** After the agent said that it waits: `resting`, then `lingering`. */
   rest: 'no' | 'resting' | 'lingering';
-  /** How often each record came on it, by its id, time and text: several streams tell the same. */
+  /** Id, time and text of its newest records, the newest last: some agents send one twice. */
+  readonly newest: (readonly [string, string, string])[];
+  /** How often each record came on it since there are several streams, by its id, time and text: they tell the same. */
   readonly heard: Table<number>;
 }
 export interface SentPrompt {
@@ -369,6 +373,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     unlooked: false,
     covered: null,
     agentTime: null,
+    timestamp: null,
     earlierTask: task,
     foreignTasks: {},
     foreignCalls: {},
@@ -398,7 +403,7 @@ export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): 
 export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
   return {
     ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isDoubtful: false, isRecalled: false },
-    ...{ arrived: false, records: 0, began: null, rest: 'no', heard: {} },
+    ...{ arrived: false, records: 0, began: null, rest: 'no', newest: [], heard: {} },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
@@ -411,12 +416,21 @@ export function newSubscription(link: string): Subscription {
 
 // --- what the state says
 
+/** How many records of a stream are known again. */
+const NEWEST = 16;
+
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
   return id === undefined ? undefined : find(turn.calls, id);
 }
 export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
   return turn.streams.findLast((one) => one.link === link);
+}
+/** One of the newest records of the stream came again. Notes the record. */
+export function repeats({ newest }: Stream, messageId: string, timestamp: string, words: string): boolean {
+  const isSame = newest.some((one) => one[0] === messageId && one[1] === timestamp && one[2] === words);
+  if (newest.push([messageId, timestamp, words]) > NEWEST) newest.shift();
+  return isSame;
 }
 /** The call stands still until the user answers. */
 export function isUndecided({ decision }: A2aCall): boolean {
@@ -478,7 +492,9 @@ export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, o
   return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
 }
 export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
-  const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  if (timestamp === undefined || timestamp === turn.timestamp) return;
+  turn.timestamp = timestamp;
+  const at = Date.parse(timestamp);
   if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
 }
 /** The record came while the task was read, and stands in what was read. */
