@@ -198,6 +198,18 @@ function toChoice(option: unknown): readonly { readonly label: string; readonly 
   return [{ label: option.label, ...(typeof description === 'string' ? { description } : {}) }];
 }
 
+/** What an answer to it would be about. To say that a command runs where the session works changes nothing. */
+export function meaningOf(ask: Ask, cwd: string): string {
+  const { id: _, ...rest } = ask;
+  if (rest.kind !== 'approval' || rest.detail.type !== 'command' || rest.detail.cwd !== cwd) return JSON.stringify(rest);
+  const { cwd: _cwd, ...detail } = rest.detail;
+  return JSON.stringify({ ...rest, detail });
+}
+/** The call has got another title since: that is the one to show. */
+export function untitled({ title: _, ...request }: PermissionRequest): PermissionRequest {
+  return request.toolCall ? { ...request, toolCall: { ...request.toolCall, title: undefined } } : request;
+}
+
 // --- what the user has allowed and refused in a turn
 
 /** Doing what was refused by another way is asked about again, not simply served. */

@@ -5,7 +5,7 @@ import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './codec.ts';
 import { asItCame } from './diffs.ts';
-import type { DiffItem, ToolContent, WireCall } from './schema.ts';
+import type { Activity, DiffItem, ToolContent, WireCall } from './schema.ts';
 
 /** What the agent has told of a tool call so far. Everything said about it, by updates and by questions, is merged here. */
 export interface CallFacts {
@@ -73,7 +73,8 @@ function newFacts(id: string): CallFacts {
   };
 }
 export function newCall(id: string): AcpCall {
-  return { ...newFacts(id), decision: 'none', ended: false, questions: 0, told: null };
+  // Spreading would make an object that is several times as slow to change.
+  return Object.assign(newFacts(id), { decision: 'none', ended: false, questions: 0, told: null } as const);
 }
 /** A finished call that is announced again is another one under the same id. */
 export function startAgain(call: AcpCall): void {
@@ -195,6 +196,34 @@ export function statusOf(status: string | null | undefined): ToolCall['status'] 
 export function isFinal(status: ToolCall['status']): boolean {
   return status === 'done' || status === 'failed' || status === 'cancelled' || status === 'rejected';
 }
+
+/** Ids of calls are each session's own; stopping one by itself is only offered for the session the user talks to. */
+export function ofChild<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
+  return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
+}
+/** How the call that shows a sub-agent stands. */
+export function statusOfChild(state: Activity | null | undefined, before: ToolCall['status']): ToolCall['status'] {
+  switch (state?.state) {
+    case 'running':
+    case 'requires_action':
+      return 'running';
+    case 'idle':
+      return state.stopReason === 'cancelled' ? 'cancelled' : state.stopReason === 'error' ? 'failed' : 'done';
+    default:
+      return before;
+  }
+}
+/** The call that a write most likely belongs to: the one that names the path, else the only unfinished one. */
+export function callThatWrote(calls: Table<AcpCall>, path: string): AcpCall | null {
+  const unfinished = Object.values(calls).filter((call) => !isFinal(call.status) && call.decision !== 'refused');
+  const names = (call: AcpCall) =>
+    find(call.edits, path) !== undefined ||
+    call.locations.some((one) => one.path === path) ||
+    (JSON.stringify(call.rawInput) ?? '').includes(JSON.stringify(path).slice(1, -1));
+  return unfinished.findLast(names) ?? (unfinished.length === 1 ? (unfinished[0] ?? null) : null);
+}
+/** The edits a question shows, to tell whether they became others. */
+export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entries(facts.edits).map(([path, { items }]) => [path, items]));
 
 // --- what the session shows of it
 

@@ -3,12 +3,15 @@ import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault } from '../../session/model.ts';
 import {
   AUTH_REQUIRED,
   type ContentBlock,
   type InitializeAnswer,
   initializeAnswer,
+  LONGEST_ID,
   type PermissionRequest,
   permissionRequest,
   type SessionAnswer,
@@ -64,6 +67,26 @@ export interface NameValue {
   readonly value: string;
 }
 
+/** The members of a session/update that are read before its kind is known; undefined when one of them is missing. */
+export function frameOf(params: unknown): { readonly sessionId: string; readonly update: { readonly sessionUpdate: string } } | undefined {
+  const { sessionId, update: news } = (params ?? {}) as { readonly sessionId?: unknown; readonly update?: unknown };
+  if (typeof sessionId !== 'string' || sessionId === '' || sessionId.length > LONGEST_ID) return undefined;
+  if (typeof news !== 'object' || news === null || !('sessionUpdate' in news) || typeof news.sessionUpdate !== 'string') return undefined;
+  return { sessionId, update: news as { readonly sessionUpdate: string } };
+}
+
+/** An update that both versions have alike. Text is nearly all that ever comes: it is checked by hand. */
+export function readPlain(news: object): Update | undefined {
+  const { sessionUpdate, content, messageId } = news as { readonly [K in 'sessionUpdate' | 'content' | 'messageId']?: unknown };
+  if (sessionUpdate === 'agent_message_chunk' || sessionUpdate === 'agent_thought_chunk') {
+    const { type, text } = (content ?? {}) as { readonly type?: unknown; readonly text?: unknown };
+    if (type === 'text' && typeof text === 'string')
+      return { sessionUpdate, content: { type, text }, messageId: typeof messageId === 'string' ? messageId : null };
+  }
+  const parsed = update.safeParse(news);
+  return parsed.success ? parsed.data : undefined;
+}
+
 /** Version 1, which nearly every agent speaks. */
 export const version1: Codec = {
   version: 1,
@@ -75,10 +98,7 @@ export const version1: Codec = {
   servesEditor: true,
   promptAnswersAtEnd: true,
   messagesStay: false,
-  readUpdate: (news) => {
-    const parsed = update.safeParse(news);
-    return parsed.success ? parsed.data : undefined;
-  },
+  readUpdate: readPlain,
   server: ({ how, ...server }) => (how === 'http' ? { type: 'http', ...server } : server),
   resume: (key, history, can) => {
     const silent = can.resume && (!history || !can.load);
@@ -219,7 +239,51 @@ export function textPath(message: object): readonly string[] | undefined {
   return (content as { readonly type?: unknown } | null)?.type === 'text' ? TEXT_PATH : undefined;
 }
 
-// --- errors
+// --- terminals of the agent's own
+
+/** What is new of a terminal, as the session is told it. */
+export type TerminalNews = Omit<Extract<SessionEvent, { type: 'terminal.changed' }>, 'type'>;
+
+/** In version 1 they travel in the meta of calls: what runs in them, what is printed and how they end, output maybe before the announcement. */
+export function terminalsIn(meta: Readonly<Record<string, unknown>>): readonly TerminalNews[] {
+  const news: TerminalNews[] = [];
+  const info = terminalPart(meta.terminal_info);
+  if (info) news.push({ terminal: { id: info.terminal_id, ...(typeof info.command === 'string' ? { command: info.command } : {}) } });
+  const output = terminalPart(meta.terminal_output);
+  if (output && typeof output.data === 'string') news.push({ terminal: { id: output.terminal_id }, delta: output.data });
+  const end = terminalPart(meta.terminal_exit);
+  if (end) {
+    const code = typeof end.exit_code === 'number' ? end.exit_code : null;
+    const signal = typeof end.signal === 'string' ? end.signal : null;
+    news.push({ terminal: { id: end.terminal_id, exit: { code, signal } } });
+  }
+  return news;
+}
+function terminalPart(value: unknown) {
+  if (typeof value !== 'object' || value === null || !('terminal_id' in value) || typeof value.terminal_id !== 'string') return undefined;
+  return value as Readonly<Record<string, unknown>> & { readonly terminal_id: string };
+}
+
+// --- ends and errors
+
+/** Why a turn ended, in our words. An unknown reason is a normal end. */
+export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd {
+  const limit = (message: string) => ({ status: 'done' as const, error: { message, next: ['continue' as const] } });
+  switch (reason) {
+    case 'cancelled':
+      return { status: 'cancelled' };
+    case 'max_tokens':
+      return limit(t('The answer reached its largest length.'));
+    case 'max_turn_requests':
+      return limit(t('The agent reached its largest number of steps.'));
+    case 'refusal': {
+      const message = t('The agent refused. It has forgotten this message and all it did about it.');
+      return { status: 'failed', forgotten: true, error: { message } };
+    }
+    default:
+      return { status: 'done' };
+  }
+}
 
 /** An agent's error as a sentence for the user. Details stand in several places, and one agent puts JSON into the message. */
 export function faultOf({ kind, code, message: said, data }: Failure): Fault {

@@ -1,6 +1,6 @@
 import { parsePatch } from 'diff';
 import * as z from 'zod/mini';
-import type { Codec } from './codec.ts';
+import { type Codec, readPlain } from './codec.ts';
 import {
   type ConfigOption,
   contentBlock,
@@ -23,7 +23,6 @@ import {
   text,
   toolCall,
   type Update,
-  update,
   type WireCall,
 } from './schema.ts';
 
@@ -193,9 +192,7 @@ export const version2: Codec = {
   readUpdate: (news) => {
     const kind = (news as { readonly sessionUpdate?: unknown }).sessionUpdate;
     const own = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-    if (own) return own(news);
-    const parsed = update.safeParse(news);
-    return parsed.success ? parsed.data : undefined;
+    return own ? own(news) : readPlain(news);
   },
   server: ({ how, ...server }) => ({ type: how === 'http' ? 'http' : 'stdio', ...server }),
   resume: (key, history) => ({

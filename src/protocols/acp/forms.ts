@@ -61,6 +61,8 @@ export interface FormReply {
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 export const FORM_CANCELLED: FormReply = { action: 'cancel' };
+export const FORM_DECLINED: FormReply = { action: 'decline' };
+export const LINK_OPENED: FormReply = { action: 'accept' };
 
 /** A form as a question; a text property that only takes "something else" for a choice is joined with that choice. */
 export function formAsk(id: string, request: FormRequest, turnId: string | undefined): Question {

@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
-import { find, keys, type OpenAsk, put, remove, type Table } from '../../conversation/state.ts';
+import { find, keys, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import { MOST_ASKS, tooManyAsked } from '../../session/askLimit.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
@@ -15,43 +15,62 @@ import {
   CANCELLED_OUTCOME,
   type Decided,
   effectOf,
+  meaningOf,
   noteAllowed,
   noteRefused,
   type Outcome,
   permissionAsk,
   permissionReply,
   refusedIn,
+  untitled,
 } from './approvals.ts';
 import {
   type AcpCall,
   askedFacts,
   type CallFacts,
+  callThatWrote,
   type From,
   factsOf,
   isAnnouncedAgain,
   isEmpty,
   isFinal,
   isWhole,
+  itemsOf,
   mergeAsked,
   mergeCall,
   mergeEdits,
   NOTHING_STOPPED,
   newCall,
+  ofChild,
   type Stopped,
   shown,
   startAgain,
+  statusOfChild,
   untold,
 } from './calls.ts';
-import { type Codec, faultOf, hello, isReminder, toBlocks, toContent, unreadable } from './codec.ts';
+import {
+  type Codec,
+  endOf,
+  faultOf,
+  frameOf,
+  hello,
+  isReminder,
+  type TerminalNews,
+  terminalsIn,
+  toBlocks,
+  toContent,
+  unreadable,
+} from './codec.ts';
 import { locate, patchItems } from './diffs.ts';
 import { decodeBytes } from './draft.ts';
 import {
   FORM_CANCELLED,
-  type FormReply,
+  FORM_DECLINED,
   formAsk,
   formMisfit,
   formReply,
   formRequest,
+  LINK_OPENED,
   type LinkFacts,
   linkAsk,
   linkRequest,
@@ -59,12 +78,12 @@ import {
 import {
   type Activity,
   AUTH_REQUIRED,
+  type AuthMethod,
   anyHello,
   type ContentBlock,
   elicitationRequest,
   INTERNAL,
   INVALID_PARAMS,
-  LONGEST_ID,
   METHOD_NOT_FOUND,
   NOT_FOUND,
   type PermissionRequest,
@@ -78,21 +97,18 @@ import {
   writeRequest,
 } from './schema.ts';
 import {
-  changeMode,
   commandsSet,
-  keyedPlan,
+  eventsOf,
   modeRequest,
+  noticeOf,
   optionRequest,
-  planOf,
   type SettingRequest,
   settingDone,
   settingEvents,
   takeSettings,
 } from './settings.ts';
-import { loginOf, signInAsk, variablesAsk, variablesIn, wayOf } from './signIn.ts';
-
+import { loginOf, signInAsk, variablesAsk, variablesIn, variablesOf, wayOf } from './signIn.ts';
 import {
-  type About,
   type AcpLane,
   type AcpState,
   type AcpTurn,
@@ -135,9 +151,16 @@ const MOST_ENDED = 256;
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
-const REJECTED: Readonly<Record<Against, (line: string) => string>> = {
-  command: (line) => `The user has rejected this command: ${line}`,
-  file: (line) => `The user has rejected a change of a file this command names, and did not allow the command: ${line}`,
+/** How a command is asked about that goes against a refusal, and what the agent is told when it is refused as well. */
+const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly rejected: (line: string) => string }>> = {
+  command: {
+    title: () => t('Run a command you have rejected before'),
+    rejected: (line) => `The user has rejected this command: ${line}`,
+  },
+  file: {
+    title: () => t('Run a command that names a file whose change you have rejected'),
+    rejected: (line) => `The user has rejected a change of a file this command names, and did not allow the command: ${line}`,
+  },
 };
 /** Updates that belong to a turn; the others are about the session. */
 const OF_TURN: ReadonlySet<string> = new Set([
@@ -480,13 +503,13 @@ class AcpStep extends Step<AcpState> {
     if (ways.length === 0)
       return this.signInDeclined(t('The agent wants you to sign in. Set it up with its own program first, then start it again.'));
     state.signIn = { step: 'choosing' };
-    this.askUser(signInAsk(this.newId(), ways, state.signInReason), { is: 'signIn' });
+    this.ask(signInAsk(this.newId(), ways, state.signInReason), 'signIn');
   }
   wayChosen(answer: Answer): void {
     const { state } = this;
     const method = answer.kind === 'option' ? state.agent?.authMethods.find((one) => one.id === answer.optionId) : undefined;
     const way = method && wayOf(method, state.setup.can);
-    if (!method || !way) return this.signInDeclined(t('The sign-in did not succeed.'));
+    if (!method || !way) return this.signInDeclined();
     this.emit({ type: 'link.opening', note: t('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
     switch (way) {
       case 'agent':
@@ -507,36 +530,27 @@ class AcpStep extends Step<AcpState> {
       }
       case 'variables':
         state.signIn = { step: 'variables', methodId: method.id };
-        return this.askUser(variablesAsk(this.newId(), method), { is: 'variables' });
+        this.ask(variablesAsk(this.newId(), method), 'variables');
     }
   }
-  /** False when the values do not fit. */
-  variablesEntered(answer: Answer): boolean {
-    const { state } = this;
-    const { signIn } = state;
-    const method = signIn?.step === 'variables' ? state.agent?.authMethods.find((one) => one.id === signIn.methodId) : undefined;
-    if (answer.kind !== 'fields' || !method) {
-      this.signInDeclined(t('The sign-in did not succeed.'));
-      return true;
-    }
-    const vars = method.vars ?? [];
-    const given = vars.flatMap(({ name }) => {
-      const value = answer.values[name]?.[0]?.trim();
-      return value ? [[name, value] as const] : [];
-    });
-    if (vars.some((one) => !one.optional && !given.some(([name]) => name === one.name))) return false;
-    state.signIn = { step: 'keeping' };
+  /** The way to sign in whose variables are asked for. */
+  methodAsked(): AuthMethod | undefined {
+    const { signIn, agent } = this.state;
+    return signIn?.step === 'variables' ? agent?.authMethods.find((one) => one.id === signIn.methodId) : undefined;
+  }
+  variablesEntered(answer: Answer): void {
+    const values = variablesOf(this.methodAsked(), answer);
+    if (!values) return this.signInDeclined();
+    this.state.signIn = { step: 'keeping' };
     // The values pass through to the secret storage; the state never holds them.
-    this.port(null, 'keep', 'secret', { do: 'keep', values: Object.fromEntries(given) });
-    return true;
+    this.port(null, 'keep', 'secret', { do: 'keep', values });
   }
   signInReplied(step: string, result: unknown, error: Failure | undefined): void {
     const { state } = this;
     if (state.signIn === null) return;
     if (step === 'authenticate' && error) return this.signInFailed(error);
     if (step === 'authenticate') return this.signInDone('here');
-    if (step === 'login' && (error || (result as { readonly code?: unknown } | null)?.code !== 0))
-      return this.signInDeclined(t('The sign-in did not succeed.'));
+    if (step === 'login' && (error || (result as { readonly code?: unknown } | null)?.code !== 0)) return this.signInDeclined();
     if (step === 'keep') state.keyed = true;
     this.signInDone('restart');
   }
@@ -549,7 +563,7 @@ class AcpStep extends Step<AcpState> {
     state.after = after;
     this.helloDone();
   }
-  signInDeclined(why: string): void {
+  signInDeclined(why = t('The sign-in did not succeed.')): void {
     const { signInReason } = this.state;
     this.signInFailed({ kind: 'lost', message: signInReason === null ? why : `${why} ${signInReason}` });
   }
@@ -566,7 +580,7 @@ class AcpStep extends Step<AcpState> {
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
     this.do({ do: 'drop', call: 'authenticate' });
-    this.signInDeclined(t('The sign-in did not succeed.'));
+    this.signInDeclined();
   }
 
   // --- what the user wants
@@ -703,7 +717,7 @@ class AcpStep extends Step<AcpState> {
     const { inputTokens: input, outputTokens: output } = ending.usage ?? {};
     if (input != null || output != null)
       this.emit({ type: 'usage.set', usage: { ...(input == null ? {} : { input }), ...(output == null ? {} : { output }) } });
-    const { status, ...how } = stopOf(ending.stopReason);
+    const { status, ...how } = endOf(ending.stopReason);
     this.finishTurn(status, how);
   }
   /** Asks the agent to stop; what it does unasked, or its record, is only left. */
@@ -807,21 +821,18 @@ class AcpStep extends Step<AcpState> {
     this.finishTurn('done');
     this.startTurn(acpTurn(this.newId(), 'record', '', null), content);
   }
-  lane(turn: AcpTurn): AcpLane {
-    return find(turn.lanes, '') ?? put(turn.lanes, '', acpLane('', null));
-  }
 
   // --- what the agent says
 
   update(params: unknown): void {
     const { state } = this;
-    if (this.quickText(params)) return;
-    if (!isFrame(params)) return this.noteStrange('session/update without a session or a kind');
-    const { sessionId, update } = params;
+    const frame = frameOf(params);
+    if (!frame) return this.noteStrange('session/update without a session or a kind');
+    const { sessionId, update } = frame;
     const isChild = sessionId !== state.hears && find(state.children, sessionId) !== undefined;
     if (sessionId !== state.hears && !isChild) {
       if (state.hears !== null) return this.noteStrange(`session/update of another session ${sessionId}`);
-      if (state.early.length < MOST_EARLY) state.early.push({ sessionId, update });
+      if (state.early.length < MOST_EARLY) state.early.push(frame);
       return;
     }
     const news = this.codec.readUpdate(update);
@@ -829,32 +840,19 @@ class AcpStep extends Step<AcpState> {
     if (isChild) this.newsOfChild(sessionId, news);
     else this.news(news);
   }
-  /** The short cut for text in a running turn, which is nearly all that ever comes: it is checked by hand. */
-  quickText(params: unknown): boolean {
-    const { turn, sense, hears } = this.state;
-    if (turn?.by !== 'user' || sense !== 'live' || typeof params !== 'object' || params === null) return false;
-    const { sessionId, update } = params as { readonly sessionId?: unknown; readonly update?: TextNews | null };
-    if (sessionId !== hears || typeof update !== 'object' || update === null) return false;
-    const kind =
-      update.sessionUpdate === 'agent_message_chunk' ? 'text' : update.sessionUpdate === 'agent_thought_chunk' ? 'thought' : null;
-    if (kind === null) return false;
-    const { content, messageId } = update;
-    if (typeof content !== 'object' || content === null || content.type !== 'text' || typeof content.text !== 'string') return false;
-    this.say(turn, this.lane(turn), kind, content.text, typeof messageId === 'string' ? messageId : null);
-    return true;
-  }
   news(news: Update): void {
     const { state } = this;
     if (news.sessionUpdate === 'state_update') return this.activity(news);
     if (state.sense !== 'live') this.timer('quiet', this.limits.record);
     const isPrompt = news.sessionUpdate === 'user_message_chunk' || (news.sessionUpdate === 'message' && news.kind === 'prompt');
-    const isOfTurn = OF_TURN.has(news.sessionUpdate) || isPrompt || news.sessionUpdate === 'subagent_update';
+    const isOfTurn = isPrompt || OF_TURN.has(news.sessionUpdate) || news.sessionUpdate === 'subagent_update';
     if (state.sense === 'known' && (isOfTurn || news.sessionUpdate.startsWith('plan'))) return;
+    if (!isOfTurn) return this.besideTurns(news);
     if (state.sense === 'record' && isPrompt) return this.recordPrompt(news);
-    const turn = isOfTurn ? this.turnFor(news, isPrompt) : (state.turn ?? undefined);
-    if (isOfTurn && !turn) return;
-    if (news.sessionUpdate === 'subagent_update') return this.childAnnounced(news, turn);
-    this.decode(news, turn, turn && this.lane(turn));
+    const turn = this.turnFor(news, isPrompt);
+    if (!turn) return;
+    if (news.sessionUpdate === 'subagent_update') this.childAnnounced(news, turn);
+    else this.inTurn(news, turn, turn.main);
   }
   activity(activity: Activity): void {
     const { state } = this;
@@ -872,95 +870,51 @@ class AcpStep extends Step<AcpState> {
     put(strange, what, true);
     this.log('info', `Left aside: ${what}`);
   }
-  /** An update in its turn and lane; without a turn only what is about the session. */
-  decode(news: Update, turn: AcpTurn | undefined, lane: AcpLane | undefined): void {
-    if (turn && lane && this.decodeInTurn(news, turn, lane)) return;
-    const { state } = this;
-    switch (news.sessionUpdate) {
-      case 'terminal':
-        return this.agentTerminal(news);
-      case 'plan':
-        if (lane) lane.open = null;
-        return this.emit(planOf(state.plans, '', news.entries));
-      case 'plan_update':
-        return this.emit(keyedPlan(state.plans, news.plan));
-      case 'plan_removed':
-        return this.emit(planOf(state.plans, news.planId, []));
-      case 'available_commands_update':
-        return this.emit(commandsSet(news.availableCommands));
-      case 'current_mode_update': {
-        const id = news.currentModeId ?? news.modeId;
-        for (const event of id == null ? [] : changeMode(state.settings, id)) this.emit(event);
-        return;
-      }
-      case 'config_option_update':
-        state.settings.config = news.configOptions;
-        for (const event of settingEvents(state.settings)) this.emit(event);
-        return;
-      case 'session_info_update':
-        // Absent is unchanged, null clears.
-        return news.title === undefined ? undefined : this.emit({ type: 'title.set', title: (news.title ?? '').slice(0, 500) });
-      case 'usage_update': {
-        const { used, size, cost } = news;
-        const usage = {
-          ...(used == null || used < 0 ? {} : { used }),
-          ...(size == null || size <= 0 ? {} : { size }),
-          ...(cost == null ? {} : { cost }),
-        };
-        return this.emit({ type: 'usage.set', usage });
-      }
-      case 'notice': {
-        const level = news.severity === 'error' ? 'error' : news.severity === 'warning' ? 'warn' : 'info';
-        return this.mention({ level, text: [news.title, news.description].filter(Boolean).join('\n') }, turn, lane);
-      }
-    }
+  /** News of the session rather than of a turn. */
+  besideTurns(news: Update): void {
+    const { turn, settings, plans } = this.state;
+    if (news.sessionUpdate === 'terminal') return this.agentTerminal(news);
+    if (news.sessionUpdate === 'notice') return this.mention(noticeOf(news));
+    // Text behind a plan is a part of its own.
+    if (news.sessionUpdate === 'plan' && turn) turn.main.open = null;
+    for (const event of eventsOf(news, settings, plans)) this.emit(event);
   }
-  /** False: it is about the session. */
-  decodeInTurn(news: Update, turn: AcpTurn, lane: AcpLane): boolean {
+  inTurn(news: Update, turn: AcpTurn, lane: AcpLane): void {
     switch (news.sessionUpdate) {
       case 'agent_message_chunk':
-        this.chunk(turn, lane, 'text', news.content, news.messageId ?? null);
-        return true;
+        return this.chunk(turn, lane, 'text', news.content, news.messageId ?? null);
       case 'agent_thought_chunk':
-        this.chunk(turn, lane, 'thought', news.content, news.messageId ?? null);
-        return true;
+        return this.chunk(turn, lane, 'thought', news.content, news.messageId ?? null);
       case 'session_message_chunk':
-        this.chunk(turn, lane, 'text', news.content, news.messageId);
-        return true;
+        return this.chunk(turn, lane, 'text', news.content, news.messageId);
       case 'user_message_chunk':
-        this.injected(turn, lane, [news.content], news.messageId ?? null);
-        return true;
+        return this.injected(turn, lane, [news.content], news.messageId ?? null);
       case 'message':
-        if (news.kind === 'prompt') this.injected(turn, lane, news.content ?? [], news.messageId);
-        else this.whole(turn, lane, news.kind, news.messageId, news.content);
-        return true;
+        if (news.kind === 'prompt') return this.injected(turn, lane, news.content ?? [], news.messageId);
+        return this.whole(turn, lane, news.kind, news.messageId, news.content);
       case 'session_message':
-        this.whole(turn, lane, 'text', news.messageId, news.content === null ? [] : news.content);
-        return true;
+        return this.whole(turn, lane, 'text', news.messageId, news.content === null ? [] : news.content);
       case 'tool_call':
       case 'tool_call_update':
         this.callNews(turn, lane, news, news.sessionUpdate);
-        return true;
+        return;
       case 'compaction_update':
-        this.compaction(turn, lane, news.status, news.error);
-        return true;
+        return this.compaction(turn, lane, news.status, news.error);
       case 'compaction_summary_chunk':
-        this.emit({ type: 'turn.activity', turnId: turn.id, text: t('Compacting the conversation') });
-        return true;
-      default:
-        return false;
+        return this.emit({ type: 'turn.activity', turnId: turn.id, text: t('Compacting the conversation') });
     }
   }
   compaction(turn: AcpTurn, lane: AcpLane, status: string | null | undefined, error: unknown): void {
     const isOver = status === 'completed' || status === 'failed' || status === 'cancelled';
     this.emit({ type: 'turn.activity', turnId: turn.id, text: isOver ? null : t('Compacting the conversation') });
-    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compacted.') }, turn, lane);
+    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compacted.') }, lane);
     if (status !== 'failed') return;
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
-    this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, turn, lane);
+    this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, lane);
   }
-  /** What the agent mentions stands in the turn it belongs to; outside of turns it goes with what the user says next. */
-  mention(notice: Notice, turn: AcpTurn | undefined, lane: AcpLane | undefined): void {
+  /** A notice stands in the turn it belongs to. Outside of turns it goes with what the user sends next. */
+  mention(notice: Notice, lane = this.state.turn?.main): void {
+    const { turn } = this.state;
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice });
     else this.emit({ type: 'notice', notice: { ...notice, passing: true } });
   }
@@ -1043,14 +997,14 @@ class AcpStep extends Step<AcpState> {
 
   // --- sub-agents
 
-  childAnnounced(news: Extract<Update, { sessionUpdate: 'subagent_update' }>, turn: AcpTurn | undefined): void {
+  childAnnounced(news: Extract<Update, { sessionUpdate: 'subagent_update' }>, turn: AcpTurn): void {
     const { children } = this.state;
     const { sessionId, title, description, state } = news;
     const child = find(children, sessionId) ?? put<Child>(children, sessionId, { title: '', status: 'running', shown: null });
     if (title !== undefined || description != null || child.title === '')
       child.title = title || description || child.title || t('Sub-agent');
     child.status = statusOfChild(state, child.status);
-    if (turn) this.showChild(sessionId, child, turn);
+    this.showChild(sessionId, child, turn);
   }
   showChild(sessionId: string, child: Child, turn: AcpTurn): void {
     const { title, status } = child;
@@ -1060,7 +1014,7 @@ class AcpStep extends Step<AcpState> {
     child.shown = { turnId: turn.id, callId };
     put(turn.lanes, sessionId, acpLane(sessionId, callId));
     const call: ToolCall = { id: callId, name: 'subagent', title, kind: 'other', status, inputText: '', output: [], locations: [] };
-    this.addPart(turn, this.lane(turn), { kind: 'call', call }, callId);
+    this.addPart(turn, turn.main, { kind: 'call', call }, callId);
   }
   /** The lane that shows what a sub-agent does. */
   laneOfChild(sessionId: string, turn: AcpTurn): AcpLane | undefined {
@@ -1075,7 +1029,9 @@ class AcpStep extends Step<AcpState> {
     if ((!OF_TURN.has(news.sessionUpdate) && !isTerminal) || this.state.sense === 'known') return;
     const turn = this.turnFor(news, false);
     const lane = turn && this.laneOfChild(sessionId, turn);
-    if (turn && lane) this.decode('toolCallId' in news ? ofChild(sessionId, news) : news, turn, lane);
+    if (!turn || !lane) return;
+    if (news.sessionUpdate === 'terminal') this.agentTerminal(news);
+    else this.inTurn('toolCallId' in news ? ofChild(sessionId, news) : news, turn, lane);
   }
 
   // --- calls
@@ -1087,7 +1043,7 @@ class AcpStep extends Step<AcpState> {
     if (!known && from === 'tool_call_update' && find(this.state.past, id)) return undefined;
     const call = known ?? newCall(id);
     if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) startAgain(known);
-    mergeCall(call, news, from, stoppedIn(turn, this.state.terminals));
+    mergeCall(call, news, from, this.stoppedBy(turn));
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
     if (news.rawInput != null && isEmpty(call.edits))
@@ -1101,38 +1057,33 @@ class AcpStep extends Step<AcpState> {
       call.told = shown(call);
       this.addCall(turn, lane, call, { inputText: '', ...call.told });
     }
-    if (news._meta) this.displayTerminal(turn, news._meta);
+    if (news._meta) for (const { terminal, ...more } of terminalsIn(news._meta)) this.showTerminal(terminal, more);
     this.readEdits(turn, call);
     this.seenTerminals(call);
     // Another question about the same call is a question of its own.
     if (from === 'permission') return call;
-    if (!isEmpty(this.state.questions))
-      for (const question of Object.values(this.state.questions))
-        if (question.turnId === turn.id && question.callId === id)
-          this.questionNews(question, call, news, from, stoppedIn(turn, this.state.terminals));
+    if (!isEmpty(this.state.jobs))
+      for (const question of this.questions())
+        if (question.turnId === turn.id && question.callId === id) this.questionNews(question, call, news, from, this.stoppedBy(turn));
     return call;
+  }
+  /** What the user has stopped, and which commands had come to their end before. */
+  stoppedBy({ phase, stoppedTerminals }: AcpTurn): Stopped {
+    if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
+    const { terminals } = this.state;
+    const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
+    return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
   }
   tell(turn: AcpTurn, call: AcpCall): void {
     const change = untold(call);
     if (change) this.changeCall(turn, call.id, change);
   }
-  /** Terminals that the agent runs itself and only shows: they travel in the meta of calls, output maybe before the announcement. */
-  displayTerminal(turn: AcpTurn, meta: Readonly<Record<string, unknown>>): void {
-    const info = metaPart(meta, 'terminal_info');
-    if (info) {
-      const command = typeof info.command === 'string' ? { command: info.command } : {};
-      this.emit({ type: 'terminal.changed', terminal: { id: info.terminal_id, ...command } });
-    }
-    const output = metaPart(meta, 'terminal_output');
-    if (output && typeof output.data === 'string')
-      this.emit({ type: 'terminal.changed', terminal: { id: output.terminal_id }, delta: output.data });
-    const exit = metaPart(meta, 'terminal_exit');
-    for (const one of [info, output]) if (one) put(turn.shownTerminals, one.terminal_id, true);
-    if (!exit) return;
-    remove(turn.shownTerminals, exit.terminal_id);
-    const code = typeof exit.exit_code === 'number' ? exit.exit_code : null;
-    const signal = typeof exit.signal === 'string' ? exit.signal : null;
-    this.emit({ type: 'terminal.changed', terminal: { id: exit.terminal_id, exit: { code, signal } } });
+  /** A terminal that the agent runs itself and only shows. */
+  showTerminal(terminal: TerminalNews['terminal'], more: Omit<TerminalNews, 'terminal'>): void {
+    const { turn } = this.state;
+    if (turn && terminal.exit) remove(turn.shownTerminals, terminal.id);
+    else if (turn) put(turn.shownTerminals, terminal.id, true);
+    this.emit({ type: 'terminal.changed', terminal, ...more });
   }
   /** Terminals of the agent in version 2, byte by byte: a character may come in two pieces. */
   agentTerminal({ terminalId: id, command, output, data, stops, exit }: Extract<Update, { sessionUpdate: 'terminal' }>): void {
@@ -1150,11 +1101,7 @@ class AcpStep extends Step<AcpState> {
       ...(stops === undefined ? {} : { stops }),
       ...(exit === undefined ? {} : { exit }),
     };
-    const shownIn = this.state.turn?.shownTerminals;
-    if (shownIn && exit) remove(shownIn, id);
-    else if (shownIn) put(shownIn, id, true);
-    const reset = output === undefined ? {} : { reset: true as const };
-    this.emit({ type: 'terminal.changed', terminal: change, ...(text === '' ? {} : { delta: text }), ...reset });
+    this.showTerminal(change, { ...(text === '' ? {} : { delta: text }), ...(output === undefined ? {} : { reset: true as const }) });
   }
 
   // --- edits: each is compared with its file, which is read meanwhile
@@ -1188,12 +1135,12 @@ class AcpStep extends Step<AcpState> {
     };
     const call = turn?.id === reading.turnId ? find(turn.calls, reading.callId) : undefined;
     if (turn && call && place(call, isFinal(call.status))) this.tell(turn, call);
-    for (const question of Object.values(state.questions)) if (place(question.facts, false)) this.showQuestion(question);
+    for (const question of this.questions()) if (place(question.facts, false)) this.showQuestion(question);
     if (Object.keys(state.reading).length === 0) this.promptOver();
   }
   /** The agent wrote through us, so both sides are known for certain. */
   wroteFile(diff: Diff): void {
-    let call = this.state.turn && callThatWrote(this.state.turn, diff.path);
+    let call = this.state.turn && callThatWrote(this.state.turn.calls, diff.path);
     if (!call) {
       const toolCallId = this.newId();
       const locations = [{ path: diff.path }];
@@ -1217,29 +1164,14 @@ class AcpStep extends Step<AcpState> {
 
   asked(id: string, method: string, params: unknown): void {
     if (!this.openRequest(id, LINK, { error: { code: INTERNAL, message: 'The session has ended.' } }, true)) return;
-    switch (method) {
-      case 'session/request_permission': {
-        const parsed = this.codec.permission.safeParse(params);
-        return parsed.success ? this.permission(id, parsed.data) : this.badParams(id, method, parsed.error);
-      }
-      case 'elicitation/create':
-        return this.elicitation(id, params);
-      case 'fs/read_text_file':
-      case 'fs/write_text_file':
-      case 'terminal/create':
-      case 'terminal/output':
-      case 'terminal/wait_for_exit':
-      case 'terminal/kill':
-      case 'terminal/release':
-        return this.editorAsked(id, method, params);
-      default:
-        return this.no(id, METHOD_NOT_FOUND, `Unknown method: ${method}`);
+    if (method === 'elicitation/create') return this.elicitation(id, params);
+    if (method === 'session/request_permission') {
+      const parsed = this.codec.permission.safeParse(params);
+      return parsed.success ? this.permission(id, parsed.data) : this.badParams(id, method, parsed.error);
     }
-  }
-  /** Requests for files and terminals; where the editor is not served, nobody knows them. */
-  editorAsked(id: string, method: string, params: unknown): void {
+    const schema = Object.hasOwn(EDITOR_REQUESTS, method) ? EDITOR_REQUESTS[method as keyof typeof EDITOR_REQUESTS] : undefined;
+    if (!schema) return this.no(id, METHOD_NOT_FOUND, `Unknown method: ${method}`);
     if (!this.codec.servesEditor) return this.no(id, METHOD_NOT_FOUND, 'Files and terminals are not part of this version of the protocol.');
-    const schema = EDITOR_REQUESTS[method as keyof typeof EDITOR_REQUESTS];
     const parsed = schema.safeParse(params);
     if (!parsed.success) return this.badParams(id, method, parsed.error);
     const request = parsed.data;
@@ -1254,12 +1186,18 @@ class AcpStep extends Step<AcpState> {
     this.no(id, INVALID_PARAMS, `${method}: ${path.map(String).join('.')} ${message}`.trim());
   }
   no(id: string, code: number, message: string, data?: unknown): void {
-    remove(this.state.jobs, id);
     this.refuse(LINK, id, code, message, data);
+    this.endJob(id);
   }
   yes(id: string, result: unknown): void {
-    remove(this.state.jobs, id);
     this.answer(id, result);
+    this.endJob(id);
+  }
+  /** Another write of the file may begin. */
+  endJob(id: string): void {
+    const job = find(this.state.jobs, id);
+    remove(this.state.jobs, id);
+    if (job?.is === 'write') this.nextWrites();
   }
   job<J extends Job>(id: string, job: J): J {
     put<Job>(this.state.jobs, id, job);
@@ -1276,25 +1214,22 @@ class AcpStep extends Step<AcpState> {
   isOwn(sessionId: string): boolean {
     return this.state.sessionId === null || sessionId === this.state.sessionId;
   }
-  /** The agent takes a request back: what is asked for it is closed; what is under way goes on and is answered. */
+  /** The agent takes a request back: asks about it are closed. Work under way goes on and is answered. */
   withdrawn(id: string): void {
-    const question = find(this.state.questions, id);
-    if (question) return this.closeQuestion(question, CANCELLED_OUTCOME, 'withdrawn');
-    for (const ask of Object.values(this.state.asks)) {
-      const about = ask.about as About;
-      if ('id' in about && about.id === id) this.cancelAsk(ask);
-    }
+    const job = find(this.state.jobs, id);
+    if (job?.is === 'permission') return this.closeQuestion(job, CANCELLED_OUTCOME, 'withdrawn');
+    for (const ask of Object.values(this.state.asks)) if (ask.requests.includes(id)) this.settleAsk(ask, { kind: 'cancelled' });
   }
 
   // --- asks
 
-  askUser(shown: Ask, about: About): void {
-    this.ask(shown, about);
+  questions(): readonly Question[] {
+    return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
   /** True when nothing more can be asked; the user is told once. */
   isFull(): boolean {
     const { state } = this;
-    const waiting = Object.values(state.questions).filter((question) => question.askId === null).length;
+    const waiting = this.questions().filter((question) => question.askId === null).length;
     const open = Object.keys(state.asks).length + waiting;
     if (open < MOST_ASKS) {
       if (open === 0) state.saidFull = false;
@@ -1304,110 +1239,83 @@ class AcpStep extends Step<AcpState> {
     state.saidFull = true;
     return true;
   }
-  /** An approval of ours; undefined when nothing more can be asked. Rules never answer it: those are about the workspace. */
-  askAllowance(about: About, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string, reject = t('Reject')): boolean {
-    if (this.isFull()) return false;
+  /**
+   * Asks the user before a request is carried out. When nothing more can be asked, it is not allowed. Rules never answer: they are about the
+   * workspace.
+   */
+  mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string, reject = t('Reject')): void {
+    if (this.isFull()) return this.decided(id, { kind: 'cancelled' });
     const { turn } = this.state;
-    this.askUser(
-      {
-        kind: 'approval',
-        id: this.newId(),
-        ...(turn ? { turnId: turn.id } : {}),
-        ...what,
-        options: [
-          { id: 'allow', label: allow, effect: 'allow_always' },
-          { id: 'reject', label: reject, effect: 'reject_once' },
-        ],
-        wordless: true,
-        ours: true,
-      },
-      about,
-    );
-    return true;
+    const options: Approval['options'] = [
+      { id: 'allow', label: allow, effect: 'allow_always' },
+      { id: 'reject', label: reject, effect: 'reject_once' },
+    ];
+    const shown = {
+      kind: 'approval',
+      id: this.newId(),
+      ...(turn ? { turnId: turn.id } : {}),
+      ...what,
+      options,
+      wordless: true,
+      ours: true,
+    } as const;
+    this.ask(shown, null, id);
   }
   /** A late or doubled answer is dropped. One that does not fit leaves the ask open, and the user is told. */
   answered(askId: string, answer: Answer): void {
     const ask = find(this.state.asks, askId);
     if (!ask) return;
-    if (answer.kind === 'cancelled') return this.cancelAsk(ask);
-    const misfit = this.takeAnswer(ask, ask.about as About, answer);
+    const misfit = answer.kind === 'cancelled' ? undefined : this.misfit(ask, answer);
+    if (misfit === undefined) return this.settleAsk(ask, answer);
     const { turn } = this.state;
-    if (misfit !== undefined) this.warn(misfit, turn ? { turnId: turn.id } : {});
+    this.warn(misfit, turn ? { turnId: turn.id } : {});
   }
-  /** What is wrong with an answer that does not fit. */
-  takeAnswer(ask: OpenAsk, about: About, answer: Answer): string | undefined {
-    switch (about.is) {
-      case 'permission': {
-        const question = find(this.state.questions, about.id);
-        const outcome = question && permissionReply(question.request, answer);
-        if (!outcome) return t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
-        this.closeQuestion(question, outcome, 'answered');
-        return undefined;
-      }
-      case 'form': {
-        const job = find(this.state.jobs, about.id);
-        if (job?.is !== 'form') return undefined;
-        const reply = formReply(job.request, answer);
-        if (!reply) return formMisfit(job.request, answer) ?? t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
-        this.closeAsk(ask, 'answered');
-        this.yes(about.id, reply);
-        return undefined;
-      }
-      case 'variables':
-        if (!this.variablesEnteredAt(ask, answer)) return t('The answer to "{0}" does not fit what was asked.', ask.shown.title);
-        return undefined;
-      case 'signIn':
-        this.closeAsk(ask, 'answered');
-        this.wayChosen(answer);
-        return undefined;
-      default:
-        this.closeAsk(ask, 'answered');
-        this.allowed(about.is, about.id, answer.kind === 'option' && (answer.optionId === 'allow' || answer.optionId === 'open'), true);
-        return undefined;
-    }
+  /** Why the answer is none to this ask, in words. */
+  misfit({ shown, about, requests: [id = ''] }: OpenAsk, answer: Answer): string | undefined {
+    const job = find(this.state.jobs, id);
+    const fits =
+      job?.is === 'permission'
+        ? permissionReply(job.request, answer)
+        : job?.is === 'form'
+          ? formReply(job.request, answer)
+          : about !== 'variables' || answer.kind !== 'fields' || variablesOf(this.methodAsked(), answer);
+    if (fits) return undefined;
+    const which = job?.is === 'form' ? formMisfit(job.request, answer) : undefined;
+    return which ?? t('The answer to "{0}" does not fit what was asked.', shown.title);
   }
-  /** The ask closes before its values are kept. */
-  variablesEnteredAt(ask: OpenAsk, answer: Answer): boolean {
-    const before = this.effects.length;
-    if (!this.variablesEntered(answer)) return false;
-    const after = this.effects.splice(before);
-    this.closeAsk(ask, 'answered');
-    this.effects.push(...after);
-    return true;
-  }
-  /** Nobody answers it any more: that allows nothing. */
-  cancelAsk(ask: OpenAsk): void {
-    const about = ask.about as About;
-    if (about.is === 'permission') {
-      const question = find(this.state.questions, about.id);
-      if (question) this.closeQuestion(question, CANCELLED_OUTCOME, 'cancelled');
-      return;
-    }
-    this.closeAsk(ask, 'cancelled');
-    if (about.is === 'signIn') this.signInDeclined(t('The sign-in did not succeed.'));
-    else if (about.is === 'variables') this.signInDeclined(t('The sign-in did not succeed.'));
-    else if (about.is === 'form' || about.is === 'link') this.yes(about.id, FORM_CANCELLED);
-    else this.allowed(about.is, about.id, false, false);
+  /** Closes the ask and does what the answer says. Cancelled, it allows nothing. */
+  settleAsk(ask: OpenAsk, answer: Answer): void {
+    const [id = ''] = ask.requests;
+    const job = find(this.state.jobs, id);
+    const how = answer.kind === 'cancelled' ? 'cancelled' : 'answered';
+    if (job?.is === 'permission') return this.closeQuestion(job, permissionReply(job.request, answer) ?? CANCELLED_OUTCOME, how);
+    this.closeAsk(ask, how);
+    if (ask.about === 'signIn') this.wayChosen(answer);
+    else if (ask.about === 'variables') this.variablesEntered(answer);
+    else this.decided(id, answer);
   }
   cancelAsks(): void {
     // Questions that are not shown yet wait for files; nobody is asked them any more.
-    for (const question of Object.values(this.state.questions)) this.closeQuestion(question, CANCELLED_OUTCOME, 'cancelled');
-    for (const ask of Object.values(this.state.asks)) if (find(this.state.asks, ask.id)) this.cancelAsk(ask);
+    for (const question of this.questions()) this.closeQuestion(question, CANCELLED_OUTCOME, 'cancelled');
+    for (const ask of Object.values(this.state.asks)) if (find(this.state.asks, ask.id)) this.settleAsk(ask, { kind: 'cancelled' });
   }
-  /** The user has decided about a request of the agent; `said`: in words, not by leaving it. */
-  allowed(what: 'link' | 'read' | 'write' | 'merge' | 'command' | 'folder', id: string, isAllowed: boolean, said: boolean): void {
+  /** The user has decided about a request of the agent. Only what they said is remembered. */
+  decided(id: string, answer: Answer): void {
     const job = find(this.state.jobs, id);
-    if (!job) return;
-    if (job.is === 'link') return this.openLink(id, job, isAllowed);
-    if (job.is === 'read') {
-      if (said) put(this.state.readFolders, job.folder, isAllowed);
-      return isAllowed
-        ? this.readAllowed(id, job)
-        : this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${job.params.path}`);
+    const isSaid = answer.kind !== 'cancelled';
+    const isAllowed = answer.kind === 'option' && (answer.optionId === 'allow' || answer.optionId === 'open');
+    switch (job?.is) {
+      case 'form':
+        return this.yes(id, formReply(job.request, answer) ?? FORM_CANCELLED);
+      case 'link':
+        return isAllowed ? this.openLink(id, job) : this.yes(id, isSaid ? FORM_DECLINED : FORM_CANCELLED);
+      case 'read':
+        return this.readDecided(id, job, isAllowed, isSaid);
+      case 'write':
+        return this.writeDecided(id, job, isAllowed);
+      case 'command':
+        return this.commandDecided(id, job, isAllowed, isSaid);
     }
-    if (job.is === 'write') return what === 'merge' ? this.mergeDecided(id, job, isAllowed) : this.writeDecided(id, job, isAllowed);
-    if (job.is === 'command')
-      return what === 'folder' ? this.folderDecided(id, job, isAllowed, said) : this.commandDecided(id, job, isAllowed);
   }
 
   // --- permissions
@@ -1423,13 +1331,13 @@ class AcpStep extends Step<AcpState> {
       return this.yes(id, CANCELLED_OUTCOME);
     const own = child && turn ? this.laneOfChild(given.sessionId, turn) : undefined;
     const request = own && given.toolCall ? { ...given, toolCall: ofChild(given.sessionId, given.toolCall) } : given;
-    const lane = own ?? (turn && this.lane(turn));
+    const lane = own ?? turn?.main;
     const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
-    const question = put<Question>(state.questions, id, {
-      requestId: id,
+    const question = this.job<Question>(id, {
+      is: 'permission',
+      id,
       request,
-      lane: lane?.name ?? '',
       turnId: turn?.id ?? null,
       callId: call?.id ?? null,
       asker: child?.title ?? null,
@@ -1479,7 +1387,7 @@ class AcpStep extends Step<AcpState> {
     if (open && !this.withdrawQuestion(question)) return;
     const shown = { ...built, id: this.newId() };
     question.askId = shown.id;
-    this.askUser(shown, { is: 'permission', id: question.requestId });
+    this.ask(shown, null, question.id);
   }
   /** undefined while it is found out whether its edits lead out of the workspace. */
   questionAsk(question: Question, id: string): Ask | undefined {
@@ -1492,24 +1400,23 @@ class AcpStep extends Step<AcpState> {
     const key = JSON.stringify(paths);
     if (question.outside?.paths !== key) {
       question.outside = { paths: key, is: null };
-      this.work('outside', question.requestId, 'file', { do: 'outside', paths, roots });
+      this.work('outside', question.id, 'file', { do: 'outside', paths, roots });
     }
     if (question.outside.is === null) return undefined;
     return question.outside.is ? { ...ask, title: t('{0} (outside the workspace)', ask.title) } : ask;
   }
-  foundOutside(id: string, result: unknown): void {
-    const question = find(this.state.questions, id);
-    if (!question?.outside) return;
-    // What could not be found out is shown as going outside.
+  foundOutside(question: Question, result: unknown): void {
+    if (!question.outside) return;
+    // A path whose place is not known is shown as going outside.
     question.outside.is = result !== false;
     this.showQuestion(question);
   }
   closeQuestion(question: Question, outcome: Outcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const { state } = this;
     const ask = question.askId === null ? undefined : find(state.asks, question.askId);
-    remove(state.questions, question.requestId);
+    remove(state.jobs, question.id);
     if (ask) this.closeAsk(ask, how);
-    this.yes(question.requestId, outcome);
+    this.answer(question.id, outcome);
     const turn = state.turn?.id === question.turnId ? state.turn : null;
     const call = turn && question.callId !== null ? find(turn.calls, question.callId) : undefined;
     const effect = effectOf(question.request, outcome);
@@ -1549,9 +1456,14 @@ class AcpStep extends Step<AcpState> {
     if (place !== 'outside' || !exists || known) return this.readAllowed(id, job);
     job.folder = folder;
     job.step = 'asking';
-    const what = { title: t('Read a file outside the workspace'), toolKind: 'read', detail: { type: 'text', text: path } } as const;
-    const isAsked = known !== false && this.askAllowance({ is: 'read', id }, what, t('Allow in this folder'));
-    if (!isAsked) this.allowed('read', id, false, false);
+    if (known === false) return this.readDecided(id, job, false, false);
+    const title = t('Read a file outside the workspace');
+    this.mayI(id, { title, toolKind: 'read', detail: { type: 'text', text: path } }, t('Allow in this folder'));
+  }
+  readDecided(id: string, job: Extract<Job, { is: 'read' }>, isAllowed: boolean, isSaid: boolean): void {
+    if (isSaid) put(this.state.readFolders, job.folder, isAllowed);
+    if (isAllowed) this.readAllowed(id, job);
+    else this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${job.params.path}`);
   }
 
   /** One write of a file after the other: agents do not wait for their answers. */
@@ -1585,7 +1497,8 @@ class AcpStep extends Step<AcpState> {
   writeReplied(id: string, job: WriteJob, result: unknown): void {
     if (job.step === 'writing') {
       const { before, target } = job.look as WriteLook;
-      this.yes(id, {});
+      remove(this.state.jobs, id);
+      this.answer(id, {});
       this.wroteFile({ path: target, before: before === null ? null : plain(before), after: plain(job.text) });
       return this.nextWrites();
     }
@@ -1615,10 +1528,10 @@ class AcpStep extends Step<AcpState> {
     if (this.stopsWrite(id, job)) return;
     if (decided && keys(decided.refusedPaths).length !== job.refused) return this.lookAtFile(id, job);
     // An agent that writes by itself only mirrors here; what the editor holds unsaved has to learn of it.
-    if (same || (mirrors && place !== 'inside')) return this.writeDone(id, {});
+    if (same || (mirrors && place !== 'inside')) return this.yes(id, {});
     const text = place === 'outside' && looksOutside ? allowedText(decided, target) : undefined;
     const wasShown = text !== undefined && plain(text) === plain(job.content);
-    if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job);
+    if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
     const title =
       refusedPath !== null
         ? t('Write a file whose change you have rejected before')
@@ -1627,63 +1540,46 @@ class AcpStep extends Step<AcpState> {
           : t('Write a file outside the workspace');
     const diffs = [{ path: target, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';
-    const isAsked = this.askAllowance({ is: 'write', id }, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
-    if (!isAsked) this.writeDecided(id, job, false);
+    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
   }
   /** Such an agent mirrors what it has written already; others are refused after a stop. */
   stopsWrite(id: string, job: WriteJob): boolean {
     if (!this.isStopped() || this.state.agent?.quirks.mirrorsWrites) return false;
-    this.writeRefused(id, `The user has stopped this: ${job.look?.target ?? job.path} was not written.`);
+    this.no(id, INTERNAL, `The user has stopped this: ${job.look?.target ?? job.path} was not written.`);
     return true;
   }
   isStopped(): boolean {
     const { turn, stopped } = this.state;
     return turn?.by === 'user' ? turn.phase === 'stopping' : stopped;
   }
-  writeDone(id: string, result: object): void {
-    this.yes(id, result);
-    this.nextWrites();
-  }
-  writeRefused(id: string, why: string, code = INTERNAL): void {
-    this.no(id, code, why);
-    this.nextWrites();
-  }
   writeDecided(id: string, job: WriteJob, isAllowed: boolean): void {
     const { look } = job;
-    const decided = this.decidedIn(job.turnId);
     if (!look) return;
+    if (job.step === 'merging') {
+      if (isAllowed) return this.writeNow(id, job, withoutMark(job));
+      return this.no(id, INTERNAL, `The user has changed ${look.target} meanwhile and kept that. Read it again.`);
+    }
+    const decided = this.decidedIn(job.turnId);
     if (!isAllowed) {
       if (decided) put(decided.refusedWrites, look.target, true);
-      return this.writeRefused(id, `The user did not allow writing ${job.path}`);
+      return this.no(id, INTERNAL, `The user did not allow writing ${job.path}`);
     }
     if (decided && look.refusedPath !== null) {
       const diffs = [{ path: look.refusedPath, before: look.before, after: job.content }];
       allowDetails(decided, [{ type: 'edit', diffs }], look.target);
     }
-    this.mergeWrite(id, job);
+    this.mergeWrite(id, job, look);
   }
   /**
    * The agent sends the whole file as it wants it. What the user has changed since the agent saw it stays; where both changed the same lines, the
    * user decides.
    */
-  mergeWrite(id: string, job: WriteJob): void {
-    const { look } = job;
-    if (!look) return;
-    if (look.merged !== null) return this.writeNow(id, job, look.merged);
+  mergeWrite(id: string, job: WriteJob, { target, before, merged }: WriteLook): void {
+    if (merged !== null) return this.writeNow(id, job, merged);
     job.step = 'merging';
-    const diffs = [{ path: look.target, before: plain(look.before ?? ''), after: plain(job.content) }];
-    const what = {
-      title: t('This file was changed where the agent changes it, too'),
-      toolKind: 'edit',
-      detail: { type: 'edit', diffs },
-    } as const;
-    if (!this.askAllowance({ is: 'merge', id }, what, t("Take the agent's text"), t('Keep what is there')))
-      this.mergeDecided(id, job, false);
-  }
-  mergeDecided(id: string, job: WriteJob, isAllowed: boolean): void {
-    const target = job.look?.target ?? job.path;
-    if (isAllowed) this.writeNow(id, job, withoutMark(job));
-    else this.writeRefused(id, `The user has changed ${target} meanwhile and kept that. Read it again.`);
+    const diffs = [{ path: target, before: plain(before ?? ''), after: plain(job.content) }];
+    const title = t('This file was changed where the agent changes it, too');
+    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t("Take the agent's text"), t('Keep what is there'));
   }
   writeNow(id: string, job: WriteJob, text: string): void {
     if (!job.look || this.stopsWrite(id, job)) return;
@@ -1714,52 +1610,53 @@ class AcpStep extends Step<AcpState> {
   }
   commandReplied(id: string, job: CommandJob, result: unknown): void {
     if (job.step === 'creating') return this.terminalCreated(id, job, (result as { readonly terminalId: string }).terminalId);
-    if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
     const { outside, folder } = result as { readonly outside: boolean; readonly folder: string };
     job.outside = outside ? folder : null;
-    const decided = this.decidedIn(job.turnId);
-    const against = decided && refusedIn(job.line, decided);
-    if (!against) return this.placeCommand(id, job);
-    // What the user has refused is asked about anew, not run by another way.
-    const title =
-      against === 'command'
-        ? t('Run a command you have rejected before')
-        : t('Run a command that names a file whose change you have rejected');
-    job.step = 'asking';
-    const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: job.cwd };
-    if (!this.askAllowance({ is: 'command', id }, { title, toolKind: 'execute', detail }, t('Allow'))) this.commandDecided(id, job, false);
+    this.startCommand(id, job);
   }
-  commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
-    const decided = this.decidedIn(job.turnId);
-    const against = (decided && refusedIn(job.line, decided)) ?? 'command';
-    if (!isAllowed) return this.no(id, INTERNAL, REJECTED[against](job.line));
-    if (decided) allowDetails(decided, [{ type: 'command', command: job.line }], job.cwd);
-    this.placeCommand(id, job);
-  }
-  /** A folder outside is asked about once; no answer is none. */
-  placeCommand(id: string, job: CommandJob): void {
-    const known = job.outside === null ? true : find(this.state.commandFolders, job.outside);
-    if (known) return this.runCommand(id, job);
-    job.step = 'askingFolder';
-    const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: job.outside ?? job.cwd };
-    const what = { title: t('Run a command outside the workspace'), toolKind: 'execute', detail } as const;
-    if (known === false || !this.askAllowance({ is: 'folder', id }, what, t('Allow in this folder')))
-      this.folderDecided(id, job, false, false);
-  }
-  folderDecided(id: string, job: CommandJob, isAllowed: boolean, said: boolean): void {
-    if (said && job.outside !== null) put(this.state.commandFolders, job.outside, isAllowed);
-    if (isAllowed) this.runCommand(id, job);
-    else this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
-  }
-  runCommand(id: string, job: CommandJob): void {
+  /** Asks about what stands against the command, one thing after the other, and then runs it. */
+  startCommand(id: string, job: CommandJob): void {
     const { state } = this;
     if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
+    const { line, command, args, env, cwd, limit, outside } = job;
+    const against = this.against(job);
+    if (against) {
+      job.step = 'asking';
+      return this.mayI(
+        id,
+        { title: AGAINST[against].title(), toolKind: 'execute', detail: { type: 'command', command: line, cwd } },
+        t('Allow'),
+      );
+    }
+    const folder = outside === null ? true : find(state.commandFolders, outside);
+    if (!folder) {
+      job.step = 'askingFolder';
+      if (folder === false) return this.commandDecided(id, job, false, false);
+      const detail: ApprovalDetail = { type: 'command', command: line, cwd: outside ?? cwd };
+      return this.mayI(id, { title: t('Run a command outside the workspace'), toolKind: 'execute', detail }, t('Allow in this folder'));
+    }
     const running = Object.values(state.terminals).filter((terminal) => terminal.state === 'running').length;
     if (running + state.starting >= MOST_RUNNING) return this.no(id, INTERNAL, `More than ${MOST_RUNNING} commands are running.`);
     state.starting += 1;
     job.step = 'creating';
-    const { command, args, env, cwd, limit } = job;
     this.work('command', id, 'terminal', { do: 'create', id: this.newId(), command, args, env, cwd, limit });
+  }
+  /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
+  against({ line, turnId }: CommandJob): Against | undefined {
+    const decided = this.decidedIn(turnId);
+    return decided && refusedIn(line, decided);
+  }
+  /** An answer about a folder holds for the session, one about a refused command for the turn. */
+  commandDecided(id: string, job: CommandJob, isAllowed: boolean, isSaid: boolean): void {
+    if (job.step === 'askingFolder') {
+      if (isSaid && job.outside !== null) put(this.state.commandFolders, job.outside, isAllowed);
+      if (!isAllowed) return this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
+    } else {
+      if (!isAllowed) return this.no(id, INTERNAL, AGAINST[this.against(job) ?? 'command'].rejected(job.line));
+      const decided = this.decidedIn(job.turnId);
+      if (decided) allowDetails(decided, [{ type: 'command', command: job.line }], job.cwd);
+    }
+    this.startCommand(id, job);
   }
   terminalCreated(id: string, job: CommandJob, terminalId: string): void {
     const { state } = this;
@@ -1875,7 +1772,7 @@ class AcpStep extends Step<AcpState> {
       if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId)) || this.isFull())
         return this.yes(id, FORM_CANCELLED);
       this.job(id, { is: 'form', request: form.data });
-      this.askUser(formAsk(this.newId(), form.data, turn?.id), { is: 'form', id });
+      this.ask(formAsk(this.newId(), form.data, turn?.id), null, id);
       return;
     }
     const link = linkRequest.safeParse(params);
@@ -1885,15 +1782,14 @@ class AcpStep extends Step<AcpState> {
   }
   linkReplied(id: string, job: Extract<Job, { is: 'link' }>, result: unknown): void {
     const { turn } = this.state;
-    if (job.step === 'opening') return this.yes(id, { action: result === true ? 'accept' : 'decline' } satisfies FormReply);
+    if (job.step === 'opening') return this.yes(id, result === true ? LINK_OPENED : FORM_DECLINED);
     const facts = result as LinkFacts | null;
     if (!facts) return this.no(id, INVALID_PARAMS, 'A request of the mode "url" cannot be shown.');
     if (turn?.phase === 'stopping' || this.isFull()) return this.yes(id, FORM_CANCELLED);
     job.step = 'asking';
-    this.askUser(linkAsk(this.newId(), job.request, facts, turn?.id), { is: 'link', id });
+    this.ask(linkAsk(this.newId(), job.request, facts, turn?.id), null, id);
   }
-  openLink(id: string, job: Extract<Job, { is: 'link' }>, isAllowed: boolean): void {
-    if (!isAllowed) return this.yes(id, { action: 'decline' } satisfies FormReply);
+  openLink(id: string, job: Extract<Job, { is: 'link' }>): void {
     job.step = 'opening';
     this.work('link', id, 'link', { do: 'open', url: job.request.url });
   }
@@ -1905,7 +1801,7 @@ class AcpStep extends Step<AcpState> {
     const id = rest.join(' ');
     const { state } = this;
     // Once the session is left, only its end is waited for.
-    if (state.phase === 'left') return what === 'session/close' ? this.closeNow() : undefined;
+    if (state.phase === 'left') return what === 'session/close' ? this.close(LINK) : undefined;
     switch (what) {
       case 'initialize':
         return this.greeted(id === '2' ? 2 : 1, result, error);
@@ -1941,22 +1837,25 @@ class AcpStep extends Step<AcpState> {
         return error ? this.warn(t('The agent did not stop it: {0}', faultOf(error).message), { passing: true }) : undefined;
       case 'edit':
         return this.editRead(id, result);
-      case 'outside':
-        return this.foundOutside(id, error ? null : result);
       case 'exit':
         return error ? undefined : this.commandEnded(id, result);
       case 'terminal':
         return error ? this.no(id, INTERNAL, error.message) : this.yes(id, result);
-      default:
+      case 'read':
+      case 'write':
+      case 'command':
+      case 'link':
+      case 'outside':
         return this.jobReplied(id, result, error);
     }
   }
   jobReplied(id: string, result: unknown, error: Failure | undefined): void {
     const job = find(this.state.jobs, id);
     if (!job) return;
+    if (job.is === 'permission') return this.foundOutside(job, error ? null : result);
     if (error) {
       if (job.is === 'command' && job.step === 'creating') this.state.starting -= 1;
-      return this.writeRefused(id, error.message, error.code ?? INTERNAL);
+      return this.no(id, error.code ?? INTERNAL, error.message);
     }
     switch (job.is) {
       case 'read':
@@ -1967,8 +1866,6 @@ class AcpStep extends Step<AcpState> {
         return this.commandReplied(id, job, result);
       case 'link':
         return this.linkReplied(id, job, result);
-      case 'form':
-        return;
     }
   }
   elapsed(timer: string): void {
@@ -1988,7 +1885,7 @@ class AcpStep extends Step<AcpState> {
       case 'stopping':
         return this.doesNotStop();
       case 'close':
-        return this.closeNow();
+        return this.close(LINK);
       case 'show':
         return this.showCommand(id);
       case 'set': {
@@ -1997,10 +1894,6 @@ class AcpStep extends Step<AcpState> {
         return this.settingAnswered(id, undefined, { kind: 'lost', message });
       }
     }
-  }
-  closeNow(): void {
-    this.timer('close', null);
-    this.close(LINK);
   }
   warn(text: string, about: Pick<Notice, 'turnId' | 'passing'> = {}): void {
     this.emit({ type: 'notice', notice: { level: 'warn', text, ...about } });
@@ -2011,15 +1904,6 @@ export const acpMachine: Machine<AcpState> = machineOf(AcpStep);
 
 // --- what needs no state
 
-interface TextNews {
-  readonly sessionUpdate?: unknown;
-  readonly messageId?: unknown;
-  readonly content?: { readonly type?: unknown; readonly text?: unknown } | null;
-}
-interface Frame {
-  readonly sessionId: string;
-  readonly update: { readonly sessionUpdate: string };
-}
 const EDITOR_REQUESTS = {
   'fs/read_text_file': readRequest,
   'fs/write_text_file': writeRequest,
@@ -2031,80 +1915,10 @@ const EDITOR_REQUESTS = {
 };
 type TerminalRequest = Extract<ReturnType<(typeof EDITOR_REQUESTS)['terminal/create']['parse']>, object>;
 
-/** The update itself is checked by its kind. */
-function isFrame(params: unknown): params is Frame {
-  const { sessionId, update } = (params ?? {}) as { readonly sessionId?: unknown; readonly update?: unknown };
-  if (typeof sessionId !== 'string' || sessionId === '' || sessionId.length > LONGEST_ID) return false;
-  return typeof update === 'object' && update !== null && 'sessionUpdate' in update && typeof update.sessionUpdate === 'string';
-}
-function stoppedIn({ phase, stoppedTerminals }: AcpTurn, terminals: Table<Terminal>): Stopped {
-  if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
-  const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
-  return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
-}
 /** Without an id only blanks between two texts tell that they are one message: agents record whole messages, and break streams at words. */
 const isSameMessage = (before: string, next: string): boolean => /\s$/.test(before) || /^\s/.test(next);
 const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
-/** Why a turn ended, in our words. A reason nobody knows is a normal end. */
-function stopOf(reason: string): { readonly status: TurnStatus } & TurnEnd {
-  const limit = (message: string) => ({ status: 'done' as const, error: { message, next: ['continue' as const] } });
-  switch (reason) {
-    case 'cancelled':
-      return { status: 'cancelled' };
-    case 'max_tokens':
-      return limit(t('The answer reached its largest length.'));
-    case 'max_turn_requests':
-      return limit(t('The agent reached its largest number of steps.'));
-    case 'refusal': {
-      const message = t('The agent refused. It has forgotten this message and all it did about it.');
-      return { status: 'failed', forgotten: true, error: { message } };
-    }
-    default:
-      return { status: 'done' };
-  }
-}
-function statusOfChild(state: Activity | null | undefined, before: ToolCall['status']): ToolCall['status'] {
-  switch (state?.state) {
-    case 'running':
-    case 'requires_action':
-      return 'running';
-    case 'idle':
-      return state.stopReason === 'cancelled' ? 'cancelled' : state.stopReason === 'error' ? 'failed' : 'done';
-    default:
-      return before;
-  }
-}
-/** Ids of calls are each session's own; stopping one by itself is only offered for the session the user talks to. */
-function ofChild<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
-  return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
-}
-function metaPart(meta: Readonly<Record<string, unknown>>, key: string) {
-  const value = meta[key];
-  if (typeof value !== 'object' || value === null || !('terminal_id' in value) || typeof value.terminal_id !== 'string') return undefined;
-  return value as Readonly<Record<string, unknown>> & { readonly terminal_id: string };
-}
-/** The call that a write most likely belongs to: the one that names the path, else the only unfinished one. */
-function callThatWrote(turn: AcpTurn, path: string): AcpCall | null {
-  const unfinished = Object.values(turn.calls).filter((call) => !isFinal(call.status) && call.decision !== 'refused');
-  const names = (call: AcpCall) =>
-    find(call.edits, path) !== undefined ||
-    call.locations.some((one) => one.path === path) ||
-    (JSON.stringify(call.rawInput) ?? '').includes(JSON.stringify(path).slice(1, -1));
-  return unfinished.findLast(names) ?? (unfinished.length === 1 ? (unfinished[0] ?? null) : null);
-}
-const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entries(facts.edits).map(([path, { items }]) => [path, items]));
-/** What an answer to it would be about. To say that a command runs where the session works changes nothing. */
-function meaningOf(ask: Ask, cwd: string): string {
-  const { id: _, ...rest } = ask;
-  if (rest.kind !== 'approval' || rest.detail.type !== 'command' || rest.detail.cwd !== cwd) return JSON.stringify(rest);
-  const { cwd: _cwd, ...detail } = rest.detail;
-  return JSON.stringify({ ...rest, detail });
-}
-/** The call has got another title since: that is the one to show. */
-function untitled({ title: _, ...request }: PermissionRequest): PermissionRequest {
-  return request.toolCall ? { ...request, toolCall: { ...request.toolCall, title: undefined } } : request;
-}
 /** As the paths read; where links lead is found out by the port. Relative paths are nobody's claim to be elsewhere. */
 function isBelow(root: string, path: string): boolean {
   if (!/^(?:[\\/]|[A-Za-z]:[\\/])/.test(path)) return true;

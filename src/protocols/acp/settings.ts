@@ -1,9 +1,9 @@
 import { t } from '../../base/l10n.ts';
 import { put, remove, type Table } from '../../conversation/state.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { OptionChoice, PlanEntry, SessionOption } from '../../session/model.ts';
+import type { Notice, OptionChoice, PlanEntry, SessionOption } from '../../session/model.ts';
 import { toContent } from './codec.ts';
-import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, WireCommand, WirePlanEntry } from './schema.ts';
+import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, Update, WireCommand, WirePlanEntry } from './schema.ts';
 
 /* What a session has beside its turns: modes, models and options (in whichever of three forms the agent has), plans, commands. */
 
@@ -31,7 +31,7 @@ export function takeSettings(settings: Settings, answer: Pick<SessionAnswer, 'mo
 }
 
 /** The agent has changed the mode: what to tell, unless an option stands for the mode. */
-export function changeMode(settings: Settings, id: string): readonly SessionEvent[] {
+function changeMode(settings: Settings, id: string): readonly SessionEvent[] {
   if (settings.modes) settings.modes = { ...settings.modes, currentModeId: id };
   return modeOption(settings) ? [] : settingEvents(settings);
 }
@@ -132,14 +132,53 @@ function toChoice(
   };
 }
 
+/** News of the session rather than of a turn, as events. Settings and plans are noted. */
+export function eventsOf(news: Update, settings: Settings, plans: Plans): readonly SessionEvent[] {
+  switch (news.sessionUpdate) {
+    case 'plan':
+      return [planOf(plans, '', news.entries)];
+    case 'plan_update':
+      return [keyedPlan(plans, news.plan)];
+    case 'plan_removed':
+      return [planOf(plans, news.planId, [])];
+    case 'available_commands_update':
+      return [commandsSet(news.availableCommands)];
+    case 'current_mode_update': {
+      const id = news.currentModeId ?? news.modeId;
+      return id == null ? [] : changeMode(settings, id);
+    }
+    case 'config_option_update':
+      settings.config = news.configOptions;
+      return settingEvents(settings);
+    case 'session_info_update':
+      // Absent is unchanged, null clears.
+      return news.title === undefined ? [] : [{ type: 'title.set', title: (news.title ?? '').slice(0, 500) }];
+    case 'usage_update': {
+      const { used, size, cost } = news;
+      const usage = {
+        ...(used == null || used < 0 ? {} : { used }),
+        ...(size == null || size <= 0 ? {} : { size }),
+        ...(cost == null ? {} : { cost }),
+      };
+      return [{ type: 'usage.set', usage }];
+    }
+    default:
+      return [];
+  }
+}
+export function noticeOf({ severity, title, description }: Extract<Update, { sessionUpdate: 'notice' }>): Notice {
+  const level = severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info';
+  return { level, text: [title, description].filter(Boolean).join('\n') };
+}
+
 // --- plans: one without a name, or several with one, shown as one list in the order they came up
 
 export type Plans = Table<readonly PlanEntry[]>;
 
-export function planOf(plans: Plans, key: string, entries: readonly WirePlanEntry[]): SessionEvent {
+function planOf(plans: Plans, key: string, entries: readonly WirePlanEntry[]): SessionEvent {
   return setPlan(plans, key, entries.flatMap(toEntry));
 }
-export function keyedPlan(plans: Plans, plan: KeyedPlan): SessionEvent {
+function keyedPlan(plans: Plans, plan: KeyedPlan): SessionEvent {
   switch (plan.type) {
     case 'items':
       return planOf(plans, plan.planId, plan.entries);

@@ -1,4 +1,5 @@
 import { t } from '../../base/l10n.ts';
+import type { Answer } from '../../session/intents.ts';
 import type { Approval, Option, Question } from '../../session/model.ts';
 import type { ClientAbilities } from './codec.ts';
 import { type AuthMethod, type LoginCommand, loginCommand } from './schema.ts';
@@ -28,6 +29,19 @@ export function loginOf(method: AuthMethod): LoginCommand | undefined {
 /** The names of all variables that a user may enter for this agent. */
 export function variablesIn(methods: readonly AuthMethod[]): readonly string[] {
   return methods.flatMap((method) => (method.vars ?? []).map((one) => one.name));
+}
+
+/** The values that were entered for its variables; undefined when there are none, or a required one is missing. */
+export function variablesOf(method: AuthMethod | undefined, answer: Answer): Readonly<Record<string, string>> | undefined {
+  if (!method || answer.kind !== 'fields') return undefined;
+  const vars = method.vars ?? [];
+  const given = Object.fromEntries(
+    vars.flatMap(({ name }) => {
+      const value = answer.values[name]?.[0]?.trim();
+      return value ? [[name, value] as const] : [];
+    }),
+  );
+  return vars.every(({ name, optional }) => optional || Object.hasOwn(given, name)) ? given : undefined;
 }
 
 export function signInAsk(id: string, methods: readonly AuthMethod[], reason: string | null): Approval {

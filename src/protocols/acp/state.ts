@@ -122,9 +122,7 @@ export interface AcpState extends Conversation {
   /** Files that are being read for edits, by the number of the reading. */
   readonly reading: Table<{ readonly turnId: string; readonly callId: string; readonly path: string }>;
   readings: number;
-  /** session/request_permission, by its id. */
-  readonly questions: Table<Question>;
-  /** Requests for files, commands, forms and links that take several steps, by their id. */
+  /** Requests of the agent that take several steps, by their id. What the user is asked for one names it in `requests`. */
   readonly jobs: Table<Job>;
   /** Folders outside the workspace that the user let the agent read in, or run commands in, or not. */
   readonly readFolders: Table<boolean>;
@@ -159,6 +157,8 @@ export interface Agent {
   readonly authMethods: readonly AuthMethod[];
 }
 export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
+  /** What the agent itself says; `lanes` holds its sub-agents. */
+  readonly main: AcpLane;
   readonly promptText: string;
   /** For turns of the user. */
   readonly prompt: PromptState | null;
@@ -196,10 +196,11 @@ export interface Child {
   /** Where it was shown last. */
   shown: { readonly turnId: string; readonly callId: string } | null;
 }
+/** session/request_permission. */
 export interface Question {
-  readonly requestId: string;
+  readonly is: 'permission';
+  readonly id: string;
   readonly request: PermissionRequest;
-  readonly lane: string;
   readonly turnId: string | null;
   readonly callId: string | null;
   readonly asker: string | null;
@@ -214,6 +215,7 @@ export interface Question {
   outside: { readonly paths: string; is: boolean | null } | null;
 }
 export type Job =
+  | Question
   | { readonly is: 'read'; readonly params: ReadParams; step: 'placing' | 'asking' | 'reading'; folder: string }
   | WriteJob
   | CommandJob
@@ -276,12 +278,6 @@ export interface Terminal {
   /** `agent`: a call of the agent's shows it; otherwise our own call does, or none yet. */
   seen: 'unseen' | 'agent' | { readonly turnId: string; readonly callId: string };
 }
-/** What an ask is about, for the answer. */
-export type About =
-  | { readonly is: 'signIn' }
-  | { readonly is: 'variables' }
-  | { readonly is: 'permission' | 'form' | 'link' | 'read' | 'write' | 'merge' | 'command' | 'folder'; readonly id: string };
-
 export function newAcp(seed: string, setup: AcpSetup): AcpState {
   return {
     ...newConversation(seed),
@@ -320,7 +316,6 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     agentTerminals: {},
     reading: {},
     readings: 0,
-    questions: {},
     jobs: {},
     readFolders: {},
     commandFolders: {},
@@ -345,6 +340,7 @@ export function foldersOf(state: AcpState): { readonly cwd: string; readonly add
 export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, prompt: PromptState | null): AcpTurn {
   return {
     ...newTurn<AcpLane, AcpCall>(id, by),
+    main: acpLane('', null),
     promptText,
     prompt,
     ending: null,
