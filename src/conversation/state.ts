@@ -5,6 +5,8 @@ import type { Ask, Content } from '../session/model.ts';
 
 /** A map that survives JSON. Keys are prefixed, so that `__proto__` is a key like any other and numbers keep their order. */
 export type Table<T> = Record<string, T>;
+/** For many keys that are seldom the same: an object without a prototype is a hash table from the start, and no shape is made for each key. */
+export const newTable = <T>(): Table<T> => Object.create(null) as Table<T>;
 export const find = <T>(table: Table<T>, key: string): T | undefined => table[`:${key}`];
 export function put<T>(table: Table<T>, key: string, value: T): T {
   table[`:${key}`] = value;
@@ -103,7 +105,7 @@ export function newConversation(seed: string): Conversation {
   return { phase: 'new', seed, ids: 0, heard: 0, links: {}, turn: null, queue: [], asks: {}, requests: {} };
 }
 export function newTurn<L extends Lane = Lane, C extends Call = Call>(id: string, by: TurnState['by']): TurnState<L, C> {
-  return { id, by, phase: 'running', waiting: false, parts: 0, lanes: {}, calls: {} };
+  return { id, by, phase: 'running', waiting: false, parts: 0, lanes: {}, calls: newTable() };
 }
 export function newLane(name = '', parent: string | null = null): Lane {
   return { name, parent, open: null, parts: [] };

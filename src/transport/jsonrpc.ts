@@ -278,7 +278,8 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   }
 
   #pass(arrived: Message): void {
-    const message = Message.isResponse(arrived) && arrived.id === null ? this.#attribute(arrived) : arrived;
+    const isNameless = !('method' in arrived) && (arrived as ResponseMessage).id === null;
+    const message = isNameless ? this.#attribute(arrived as ResponseMessage) : arrived;
     if (!message) return;
     try {
       if (this.#options.first?.(message)) return;

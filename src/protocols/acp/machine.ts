@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
-import { find, keys, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { find, keys, newTable, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import { MOST_ASKS, tooManyAsked } from '../../session/askLimit.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
@@ -1053,7 +1053,7 @@ class AcpStep extends Step<AcpState> {
       );
     if (known) this.tell(turn, call);
     else {
-      if (!this.codec.messagesStay) lane.messages = {};
+      if (!this.codec.messagesStay) lane.messages = newTable();
       call.told = shown(call);
       this.addCall(turn, lane, call, { inputText: '', ...call.told });
     }

@@ -1,4 +1,13 @@
-import { type Conversation, type Lane, newConversation, newLane, newTurn, type Table, type TurnState } from '../../conversation/state.ts';
+import {
+  type Conversation,
+  type Lane,
+  newConversation,
+  newLane,
+  newTable,
+  newTurn,
+  type Table,
+  type TurnState,
+} from '../../conversation/state.ts';
 import type { Content, ToolCall } from '../../session/model.ts';
 import { type Decided, nothingDecided } from './approvals.ts';
 import type { AcpCall, CallFacts } from './calls.ts';
@@ -308,13 +317,13 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     working: false,
     stopped: false,
     strange: {},
-    past: {},
+    past: newTable(),
     children: {},
     settings: noSettings(),
     pendingSettings: {},
     plans: {},
     agentTerminals: {},
-    reading: {},
+    reading: newTable(),
     readings: 0,
     jobs: {},
     readFolders: {},
@@ -353,7 +362,7 @@ export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, promp
 }
 
 export function acpLane(name: string, parent: string | null): AcpLane {
-  return { ...newLane(name, parent), messages: {} };
+  return { ...newLane(name, parent), messages: newTable() };
 }
 
 export function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
