@@ -199,6 +199,8 @@ async function newer(url: string): Promise<Took> {
 }
 
 const { child, url } = await startPlayer();
+// A conversation that stays open, as in the editor: without one, the engine forgets the shapes of its objects between rounds.
+const kept = await open(`${url}/0.3`, () => {});
 const sides = {
   'ours, 0.3': () => ours(`${url}/0.3`),
   '@a2a-js/sdk 0.3': () => older(`${url}/0.3`),
@@ -213,6 +215,7 @@ for (let n = 0; n <= ROUNDS; n += 1) {
     if (n > 0) took[name]?.push(one);
   }
 }
+kept.dispose();
 child.kill();
 for (const by of ['clock', 'processor'] as const) {
   console.log(`${RECORDS} events from the socket to the session, by the ${by} (median of ${ROUNDS}):`);
