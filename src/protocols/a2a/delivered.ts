@@ -79,7 +79,7 @@ function noWords(): Delivered['words'] {
   return { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
 }
 
-/** A turn begins; what was shown so far belongs to the turns before it. */
+/** Begins a turn: everything shown so far belongs to earlier turns. */
 export function beginTurn(known: Delivered): void {
   for (const { kind, id, length } of known.places) {
     const key = `${kind} ${id}`;
@@ -121,14 +121,14 @@ export function workShown(known: Delivered, id: string, text: string, append: bo
   put(known.works, id, (append ? (find(known.works, id) ?? '') : '') + text);
 }
 
-/** What of an artifact was not shown yet; from now on it counts as shown. */
+/** Gives the part of an artifact that was not shown yet, and counts it as shown. */
 export function restOfWork(known: Delivered, id: string, whole: string): string {
   const before = find(known.works, id) ?? '';
   put(known.works, id, whole);
   return whole.startsWith(before) ? whole.slice(before.length) : whole;
 }
 
-/** What a later window has to know of this turn, besides its parts. */
+/** State of this turn for a later window, besides its parts. */
 export function checkpointOf(known: Delivered): KeptDelivery {
   const { text, thought } = known.words;
   return {
@@ -185,7 +185,7 @@ export function isInRecord(known: Delivered, record: Incoming): boolean {
   return sincePrompt(known, record, false).anchored || !(record.history ?? []).some(isUsers);
 }
 
-/** The record says that something goes on or has come since, beyond what was shown. */
+/** The record shows a running task, or content that was not shown. */
 export function hasNews(known: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
   if (!isAtRest(record.state)) return true;
   const asks = record.state === 'input-required';
@@ -280,7 +280,7 @@ function placeOf({ places }: Delivered, kind: Kind, id: string | undefined): { r
   return whole;
 }
 
-/** How much of this entry was shown, or has stood in entries of its id before: pieces of one message, or one entry that grew to the next. */
+/** Characters of this entry that were shown or were part of earlier entries of its id: pieces of one message, or one entry that grew. */
 function skipOf(
   known: Delivered,
   pieces: Map<string, { readonly shown: number; whole: string }>,

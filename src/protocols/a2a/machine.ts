@@ -127,25 +127,25 @@ import {
  * stream) and `record`.
  */
 
-/** How much longer a body is heard that stays open after its last word, in times of `lastWords`. */
+/** How long to keep reading a body that stays open after its last record, in multiples of `lastWords`. */
 const LINGER_FACTOR = 3;
-/** Between a question that is taken back and the one in its place: a user who is about to answer must not answer another question. */
+/** Pause between a withdrawn question and the one that replaces it, so that no answer meant for the first reaches the second. */
 const RE_ASK_DELAY = 500;
-/** So many checkpoints are written at once within so many milliseconds; what comes beyond waits. */
+/** Checkpoints written at once within so many milliseconds; more of them wait. */
 const FLOOD = { most: 4, within: 100 };
-/** A rule may answer again by itself: an agent that takes no answer must not be asked for ever. */
+/** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
-/** Characters of the conversation that a new task is told. */
+/** Length of the summary that a new task gets, in characters. */
 const SUMMARY_LENGTH = 8000;
-/** How much of a task's history is asked for: without a number servers send none. */
+/** Messages of a task's history to request: without a number servers send none. */
 const HISTORY = 200;
 
 const AGENT = 'agent';
 const NOT_CANCELABLE = -32002;
 const UNKNOWN_METHOD = -32601;
-/** It was refused, or no server was reached: a decision was certainly not read. */
+/** The request was refused or reached no server: the decision was not read. */
 const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
-/** An agent that answers so offers no subscription, or none to a task that is over. */
+/** Codes by which agents say that they offer no subscription, or none to an ended task. */
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
 /** A time that tells two records apart. */
 const PRECISE = /\.\d{3,}/;
@@ -572,7 +572,7 @@ class A2aStep extends Step<A2aState> {
     stream.way = 'answered';
     stream.arrived = true;
     stream.isDoubtful = false;
-    // What a body holds after its last word was not meant for anybody.
+    // Ignores records after the last one.
     if (stream.stage === 'ended') return;
     this.alive(turn, stream);
     const record = toIncoming(result);
@@ -589,7 +589,7 @@ class A2aStep extends Step<A2aState> {
     stream.rest = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
   }
-  /** Something came, whatever it is. An older stream tells nothing of a decision that was sent since. */
+  /** Notes that something came. An older stream tells nothing of a decision sent since. */
   alive(turn: A2aTurn, from: Stream): void {
     this.heard(turn);
     turn.newsAt = null;
@@ -608,7 +608,7 @@ class A2aStep extends Step<A2aState> {
     this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
     this.look(turn, false);
   }
-  /** The stream has said its last word. */
+  /** Ends a stream after its last record. */
   endStream(turn: A2aTurn, stream: Stream): void {
     if (stream.stage === 'ended') return;
     this.markEnded(stream);
@@ -629,7 +629,7 @@ class A2aStep extends Step<A2aState> {
     if (recovery?.subscription?.link === link) return this.subscriptionClosed(turn, stream, recovery, recovery.subscription, problem);
     this.streamEnded(turn, stream, problem);
   }
-  /** The body has ended. After the last word the fate of the connection means nothing. */
+  /** The body has ended. After the last record it does not matter how. */
   streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
     const isDone = stream.stage === 'ended' || stream.rest !== 'no';
     this.markEnded(stream);
@@ -688,7 +688,7 @@ class A2aStep extends Step<A2aState> {
     if (isNotFound(error) && this.state.task.id !== null) return this.taskGone();
     this.fail(error.message, error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'], String(error.code));
   }
-  /** Nothing more is expected of the streams that are open. */
+  /** Expects nothing more of the open streams. */
   giveUpStreams(turn: A2aTurn): void {
     for (const stream of turn.streams) if (stream.stage === 'open') stream.stage = 'stale';
   }
@@ -707,7 +707,7 @@ class A2aStep extends Step<A2aState> {
     }
     if (isWaiting(turn)) {
       if (!isOver(taskState)) return;
-      // A task that is over takes no answer.
+      // An ended task accepts no answer.
       for (const call of Object.values(turn.calls)) this.withdrawAsk(call);
       if (taskState === 'completed') this.addNotice(turn, 'warn', t('The agent ended its task without waiting for your answer.'));
     }
@@ -776,7 +776,7 @@ class A2aStep extends Step<A2aState> {
     Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
     return t('Your next message begins a new task and repeats what was said so far.');
   }
-  /** What a new task has to be told of the conversation, once. */
+  /** Gives the summary that a new task needs, once. */
   tellPast(): string {
     const { task, summary } = this.state;
     if (!task.tellPast) return '';
@@ -785,11 +785,11 @@ class A2aStep extends Step<A2aState> {
     if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
     return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
   }
-  /** A command runs in a task of its own: the conversation's is kept for when it is over. */
+  /** Keeps the conversation's task while a command runs in one of its own. */
   setAside(): void {
     this.state.aside = { ...this.state.task };
   }
-  /** The conversation goes on in its own task. A context that the command was the first to name is the conversation's as well. */
+  /** Returns to the conversation's task. A context that the command named first becomes the conversation's. */
   comeBack(): void {
     const { aside, task } = this.state;
     if (aside) this.state.task = { ...aside, contextId: aside.contextId ?? task.contextId };
@@ -813,7 +813,7 @@ class A2aStep extends Step<A2aState> {
     const { task } = this.state;
     const ours = task.id;
     const { taskId = null } = record;
-    // A failure before there was a task names one that nobody keeps; the last word of a cancelled task comes after it was left.
+    // An early failure names a task that the agent does not keep; the last record of a cancelled task comes after we left it.
     const isGone = isOver(record.state) && record.state !== 'completed';
     if (isFirst) {
       const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
@@ -869,18 +869,18 @@ class A2aStep extends Step<A2aState> {
     if (isFailed(record)) this.statusRecord(turn, record, false);
     this.readWhole(turn, record, false, failure === null && turn.failure !== null);
   }
-  /** What the task as the agent keeps it holds beyond what was shown. */
+  /** Shows what the agent's record of the task holds beyond the parts already shown. */
   readWhole(turn: A2aTurn, record: Incoming, passing: boolean, isBlamed = false): void {
     const isPlain = this.agent.peer.dialect === 'plain';
     for (const { said, messageId } of unseen(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
-      // What went wrong is told at the end of the turn.
+      // The end of the turn shows the failure.
       if (isBlamed && said.type === 'text' && messageId === record.messageId) continue;
       this.show(turn, said, true, messageId, isPlain ? messageId : undefined);
     }
     for (const { id, parts } of record.artifacts ?? []) this.screen(turn, id, parts);
     turn.covered = record;
   }
-  /** What several streams say is shown once, whichever is quicker; undefined when a record does not say enough to be known again. */
+  /** Several streams may carry the same record: only the first is new. undefined when a record cannot be recognised. */
   isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
     const { messageId, timestamp, parts } = record;
     if (messageId === undefined || timestamp === undefined) return undefined;
@@ -914,7 +914,7 @@ class A2aStep extends Step<A2aState> {
     if ((OUTPUT.test(id) && this.screen(turn, id, record.parts)) || !words) return;
     turn.landmarks += 1;
     workShown(this.state.delivered, id, textOf(record.parts), append);
-    // An artifact that begins stands apart.
+    // A new artifact begins a part of its own.
     if (!append) laneOf(turn).open = null;
     this.saidIn(turn, record, words, id);
   }
@@ -958,7 +958,7 @@ class A2aStep extends Step<A2aState> {
         : { type: 'raw', label: 'data', value: said.value };
     this.addPart(turn, laneOf(turn), { kind: 'content', content });
   }
-  /** `of` names what the words belong to, where a message or an artifact stands for itself. */
+  /** `of` names the message or artifact that has a part of its own. */
   showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
     const { delivered } = this.state;
     // Artifacts are known by their own ids.
@@ -991,7 +991,7 @@ class A2aStep extends Step<A2aState> {
     return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreignTasks, taskId);
   }
   /**
-   * The streams have said all they had to say. Where the last of it was that a task failed which nobody had heard of, ours is meant: servers
+   * All streams have ended. If the last record says that an unknown task failed, it means ours: servers
    * name a fresh one when their agent breaks off within a task they have not been given yet (@a2a-js/sdk 0.3).
    */
   streamsSpoke(turn: A2aTurn): void {
@@ -1040,7 +1040,7 @@ class A2aStep extends Step<A2aState> {
   callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
     if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
     const next = completed(snapshot, call.last);
-    // An earlier word about what is asked: the question stands as it was shown.
+    // A late snapshot of a call that is asked about does not change the question.
     if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
     call.last = next;
     this.showCall(turn, call);
@@ -1074,7 +1074,7 @@ class A2aStep extends Step<A2aState> {
     this.changeCall(turn, call.id, { status: 'pending' });
     this.sendDecision(turn, call, before);
   }
-  /** The question is taken back, and an answer that has not left is not sent. */
+  /** Withdraws the question, and an answer that was not sent yet. */
   callChanged(turn: A2aTurn, call: A2aCall): void {
     this.withdrawAsk(call);
     this.recall(turn, call);
@@ -1101,7 +1101,7 @@ class A2aStep extends Step<A2aState> {
     const beside = request.beside ? { beside: request.beside } : {};
     this.ask({ ...head, kind: 'approval', toolKind: kind, detail, ...beside, ...paths, options, ...editable }, about);
   }
-  /** Nobody waits for an answer about the call any more; it counts as decided. */
+  /** Withdraws the question about the call, which then counts as decided. */
   withdrawAsk(call: A2aCall): void {
     if (call.decision === 'changed') call.decision = 'none';
     const ask = this.askOf(call);
@@ -1159,7 +1159,7 @@ class A2aStep extends Step<A2aState> {
     const { callId } = stream;
     if (error && UNREAD.has(error.kind)) stream.isDoubtful = false;
     if (stream.arrived) return this.closed(turn, error);
-    // What became of one that another took the place of, or that was recalled, is not the turn's business.
+    // The turn does not depend on a decision that was replaced or recalled.
     if (callId === null || stream.isRecalled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;
     const call = callOf(turn, callId);
@@ -1186,7 +1186,7 @@ class A2aStep extends Step<A2aState> {
     if (!now) return;
     if (heldBecause(turn) !== undefined) {
       if (!isOver(now.state)) return;
-      // A task that is over takes no answer.
+      // An ended task accepts no answer.
       for (const call of Object.values(turn.calls)) this.recall(turn, call);
     }
     if (isSilent && !isAtRest(now.state)) return;
@@ -1211,7 +1211,7 @@ class A2aStep extends Step<A2aState> {
       this.askAbout(turn, call);
     }
   }
-  /** The agent rests and has not said what it waits for: true when the task is looked at before the turn goes on. */
+  /** Reads the task of an agent that rests without saying what it waits for; true when it does. */
   looksFirst(turn: A2aTurn): boolean {
     const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.looked);
     for (const call of open) call.looked = true;
@@ -1351,7 +1351,7 @@ class A2aStep extends Step<A2aState> {
     this.tell('hangUp');
     if (!wasStreaming) this.closed(turn, null);
   }
-  /** The address stands in the first message of a task. Where that was not sent here it is registered later. */
+  /** The first message of a task carries the address. A task of an earlier window gets it later. */
   registerPush(): void {
     const { push, task, agent } = this.state;
     if (!agent?.push || task.id === null) return;
@@ -1361,7 +1361,7 @@ class A2aStep extends Step<A2aState> {
     this.request('register push', 'registerPush', { taskId: task.id });
   }
 
-  // --- a stream that broke: the task is subscribed to again. What was said meanwhile is not replayed by the agent; it is read from the task.
+  // --- a stream that broke: subscribes to the task again. Agents do not replay what was missed, so it is read from the task.
 
   /** `follows`: no connection was lost, the task is only not subscribed to yet. */
   lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
@@ -1401,7 +1401,7 @@ class A2aStep extends Step<A2aState> {
     this.tellConnection(turn, recovery, true);
     if (recovery.subscription) this.readSubscribed(recovery.subscription);
   }
-  /** Nobody promises a first record, so the task is read as soon as the subscription stands. */
+  /** Reads the task as soon as the subscription is open: no version promises a first record. */
   readSubscribed(subscription: Subscription): void {
     if (subscription.read !== 'no') return;
     subscription.read = 'reading';
@@ -1432,7 +1432,7 @@ class A2aStep extends Step<A2aState> {
     const isAlone = subscription.held?.length === 0;
     if (!problem && !now && !subscription.task && isAlone) subscription.outcome = 'gone';
     else {
-      // What the subscription says of the task is better than nothing.
+      // Falls back to the task record that the subscription sent.
       this.subscriptionCaughtUp(turn, subscription, now ?? subscription.task);
       if (this.state.turn !== turn || turn.recovery !== recovery) return;
       if (now && isAtRest(isAlone ? now.state : turn.taskState)) subscription.outcome = 'rests';
@@ -1471,7 +1471,7 @@ class A2aStep extends Step<A2aState> {
       this.log('info', `Subscribing again failed: ${error.message}`);
       return this.afterTry(turn, recovery);
     }
-    // It cannot be subscribed to: it is over, or this agent offers no subscription.
+    // The task has ended, or the agent offers no subscription.
     recovery.step = 'reading';
     this.readTask('retried task');
   }
@@ -1486,7 +1486,7 @@ class A2aStep extends Step<A2aState> {
     }
     this.afterTry(turn, recovery);
   }
-  /** Only an agent that goes on earns quick tries: one that lets go of every subscription at once would be asked without end. */
+  /** Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end. */
   rewardProgress(turn: A2aTurn, recovery: Recovery): void {
     if (turn.progress > recovery.progress) Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp });
   }
@@ -1503,7 +1503,7 @@ class A2aStep extends Step<A2aState> {
   }
   giveUp(turn: A2aTurn, recovery: Recovery): void {
     this.tellActivity(turn, null);
-    // What was said while the last try was under way is as good as an answer.
+    // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
     recovery.step = 'asking';
     recovery.stands = false;
@@ -1512,7 +1512,7 @@ class A2aStep extends Step<A2aState> {
 
   // --- earlier windows: what they left in the journal, and what happened since
 
-  /** The turn that the end of a window broke off goes on: with what was missed, and live where the agent is still at work. */
+  /** Continues a turn that the end of a window broke off: shows what was missed, and subscribes while the agent still works. */
   reopen(left: LeftTurn, now: Incoming): void {
     const { state } = this;
     if (!isInRecord(state.delivered, now)) return this.comeBack();
@@ -1539,12 +1539,12 @@ class A2aStep extends Step<A2aState> {
     }
     this.goOn(turn, now);
   }
-  /** What the agent did while nobody listened becomes a turn. */
+  /** Shows what the agent did without a listener as a turn. */
   catchUp(now: Incoming): void {
     if (this.state.turn || this.has('losesHistory')) return;
     if (hasNews(this.state.delivered, now, (text) => this.wasSaid(text))) this.goOn(this.newTurn(this.newId(), [], { at: this.now }), now);
   }
-  /** Shows what happened, and goes on listening where the task goes on. */
+  /** Shows what happened, and subscribes to a task that still runs. */
   goOn(turn: A2aTurn, now: Incoming): void {
     turn.records += 1;
     this.catchUpWith(turn, now);
@@ -1639,7 +1639,7 @@ class A2aStep extends Step<A2aState> {
       return this.request('hang up', 'hangUpGently');
     }
     stop.step = 'waiting';
-    // Where no word has come yet there is no task to be told, and no last word to wait for.
+    // Before the first record there is no task to cancel and no last record to wait for.
     if (!isStreaming(turn) || turn.records === 0) this.stopWaited(turn, stop);
   }
   stopElapsed(turn: A2aTurn): void {
@@ -1664,7 +1664,7 @@ class A2aStep extends Step<A2aState> {
     const hangsUp = isStreaming(turn);
     if (hangsUp) this.tell('hangUp');
     if (why !== null && (!wasStreaming || hangsUp)) {
-      // Nobody knows whether it goes on: what is said next would be lost on a task that does.
+      // The task may go on, and a message to it would be lost.
       this.leaveTask();
       this.addNotice(turn, 'warn', notReached(why));
     }
@@ -1809,7 +1809,7 @@ class A2aStep extends Step<A2aState> {
       this.showText(turn, 'text', answer.message || t('The command has run.'));
       return this.finish('done');
     }
-    // Nothing but the answer came: the rest is told to those who subscribe.
+    // Only the answer came: a subscription tells the rest.
     if (answer.message) {
       turn.anything = true;
       this.addNotice(turn, 'info', answer.message);

@@ -24,25 +24,25 @@ import { type Checkpoint, checkpoint } from './schema.ts';
 export interface Timing {
   /** `tick`: between looks at what waits: keeping the turn's connection, telling of silence, asking about changed calls. */
   readonly ping: number;
-  /** Silence until the user is told that the agent is waited for. */
+  /** Silence until the user sees that the agent is silent. */
   readonly silence: number;
-  /** `stop`: that an agent has to end a stream after a cancel, and to answer the cancel. */
+  /** `stop`: until an agent must answer a cancel and end its stream. */
   readonly patience: number;
-  /** `rest N`: that a stream may stay open after the agent said that it waits, and did not say for what. */
+  /** `rest N`: how long a stream may stay open after the agent said that it waits, without saying for what. */
   readonly lastWords: number;
-  /** That an agent has to begin an answer which is there at once, and that it may pause in the middle of one. */
+  /** Until an immediate answer must begin, and for each pause in it. */
   readonly answer: number;
-  /** That an agent has to show its card; it may have to start first. */
+  /** Until the agent must show its card; it may have to start first. */
   readonly card: number;
-  /** Without a record after a decision until the task is looked at. */
+  /** Silence after a decision until the task is read. */
   readonly doubt: number;
-  /** That a stream has to say what a notification said, before it is taken for dead. */
+  /** Until a stream must confirm a notification; later it counts as dead. */
   readonly news: number;
-  /** `keep`: that growing text may wait until a checkpoint is written. */
+  /** `keep`: until a checkpoint with growing text is written. */
   readonly keep: number;
   /** `retry`: before the tries to subscribe to a task again. */
   readonly retries: readonly number[];
-  /** All in all for these tries, while no subscription stands. */
+  /** For all these tries together, without the time that a subscription was open. */
   readonly giveUp: number;
 }
 export const TIMING: Timing = {
@@ -61,16 +61,16 @@ export const TIMING: Timing = {
 
 export interface A2aState extends Conversation {
   readonly setup: Setup;
-  /** What was found at the address; null until the link is ready. */
+  /** The agent at the address; null until the link is ready. */
   agent: Agent | null;
-  /** The task that the conversation goes on in. */
+  /** The conversation's current task. */
   task: TaskRef;
   /** The conversation's own task, while a command runs in another. */
   aside: TaskRef | null;
   turn: A2aTurn | null;
-  /** What the agent is told with the next prompt. */
+  /** Notes for the agent, sent with the next prompt. */
   readonly notes: string[];
-  /** What the user allowed for the rest of the conversation, where the agent itself would not keep to it. */
+  /** Allowances for the rest of the conversation that the agent does not keep itself. */
   readonly allowances: Allowance[];
   allowed: number;
   /** The conversation in short, for a task that has to be told. */
@@ -83,9 +83,9 @@ export interface A2aState extends Conversation {
   /** The shipped server in its later generation. */
   newer: boolean;
   versionChanged: boolean;
-  /** Which task the agent was told to send notifications of. `sent`: the last message carried the address. */
+  /** The task that has our address for notifications. `sent`: the last message carried the address. */
   push: { sent: boolean; task: string | null; refused: boolean };
-  /** Which model answers, as the agent said last. */
+  /** The model that the agent named last. */
   model: string;
   /** The task is read for news. `again`: more came meanwhile. */
   reading: 'no' | 'reading' | 'again';
@@ -116,7 +116,7 @@ export interface TaskRef {
   contextId: string | null;
   /** Settings were sent: they go with the first message of a task. */
   settled: boolean;
-  /** A new task knows nothing of the conversation: it is told with the next prompt. */
+  /** The next prompt tells a new task about the conversation. */
   tellPast: boolean;
 }
 export interface Allowance {
@@ -130,14 +130,14 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   readonly streams: Stream[];
   prompt: SentPrompt | null;
   command: CommandRun | null;
-  /** What was shown as text. */
+  /** The text shown in this turn. */
   said: string;
   /** Something beside words was shown. */
   anything: boolean;
 
   /** The state that the newest stream told. */
   taskState: TaskState | null;
-  /** What the agent says went wrong. */
+  /** The failure that the agent named. */
   failure: string | null;
   /** The last text that came with a state. */
   lastWords: string;
@@ -156,15 +156,15 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   agentTime: number | null;
   /** The timestamp that came last. */
   timestamp: string | null;
-  /** The task that goes on with this turn: what it holds from before has been shown. */
+  /** The task that continues in this turn; its earlier content has been shown. */
   readonly earlierTask: string | null;
   /** Tasks of others that were heard of, and calls in them that were not asked about. */
   readonly foreignTasks: Table<true>;
   readonly foreignCalls: Table<true>;
-  /** What may have been the end of our task under another id, as long as nothing follows it. */
+  /** The last record, if it may be the end of our task under another id. */
   stray: Incoming | null;
 
-  /** What the user said to a call, by the agent's id: sent when the turn rests. */
+  /** The user's words about a call, by the agent's id: sent when the turn rests. */
   readonly followUps: Table<string>;
   /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
   readonly lateEdits: LateEdit[];
@@ -175,15 +175,15 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   heardAt: number;
   /** A checkpoint is written by the timer. */
   keepIsDue: boolean;
-  /** How many checkpoints were written at once, since when. */
+  /** Count of checkpoints written at once, and since when. */
   readonly kept: { since: number; count: number };
   /** `heardAt` when the task was looked at behind the streams. */
   lookedBehindAt: number;
-  /** When a notification came that no stream has confirmed yet. */
+  /** Time of a notification that no stream has confirmed yet. */
   newsAt: number | null;
-  /** The task is looked at because nothing came of a decision. */
+  /** The task is being read because nothing followed a decision. */
   doubt: { readonly why: string | null } | null;
-  /** The task is looked at for what it waits for. `whole`: also for what became of a call that stands still. */
+  /** The task is being read to learn what it waits for. `whole`: also what became of a call that makes no progress. */
   looking: { readonly whole: boolean } | null;
   recovery: Recovery | null;
   stop: Stop | null;
@@ -207,9 +207,9 @@ export interface A2aCall extends Call<Decision> {
   live: string | null;
   /** The call as it was when the user, or an allowance, decided last. */
   asked: Snapshot | null;
-  /** What the user made of the proposal. */
+  /** The proposal as the user edited it. */
   edited: string | null;
-  /** How often it was asked about once more. */
+  /** How often the user was asked again. */
   again: number;
   /** It became another at some time: from then on questions come after a moment. */
   hasChanged: boolean;
@@ -234,9 +234,9 @@ export interface Stream {
   way: 'new' | 'held' | 'sent' | 'answered';
   /** Why it has not left, for the user. */
   held: string | null;
-  /** When a decision left, as long as nothing was heard since. */
+  /** Time a decision was sent; null after the next record. */
   sentAt: number | null;
-  /** A decision that left, and nobody knows whether it was read. */
+  /** A decision was sent and may or may not have been read. */
   isDoubtful: boolean;
   isRecalled: boolean;
   /** Something came on it. */
@@ -246,9 +246,9 @@ export interface Stream {
   began: string | null;
   /** After the agent said that it waits: `resting`, then `lingering`. */
   rest: 'no' | 'resting' | 'lingering';
-  /** Id, time and text of its newest records, the newest last: some agents send one twice. */
+  /** Id, time and text of its newest records, newest last: some agents send a record twice. */
   readonly newest: (readonly [string, string, string])[];
-  /** How often each record came on it since there are several streams, by its id, time and text: they tell the same. */
+  /** How often each record came since there are several streams, by id, time and text: streams of one task carry the same records. */
   readonly heard: Table<number>;
 }
 export interface SentPrompt {
@@ -278,13 +278,13 @@ export interface CommandRun {
 /** Taking up a task whose stream has broken. */
 export interface Recovery {
   readonly why: string;
-  /** There was no connection yet that could be lost: nothing is said of the first try. */
+  /** No connection was lost, so the first try is not shown. */
   isQuiet: boolean;
-  /** A subscription stands. */
+  /** A subscription is open. */
   stands: boolean;
   /** `reading`: the shipped server, which stops without its connection, is only looked at. */
   step: 'waiting' | 'subscribed' | 'reading' | 'asking';
-  /** Which of the tries; `until` is moved on by each subscription that stood. */
+  /** Number of the try; each subscription that was open moves `until`. */
   at: number;
   until: number;
   /** News brought the try forward; it does not take the place of the one that was due, once for each. */
@@ -294,13 +294,13 @@ export interface Recovery {
   stoodAt: number | null;
   subscription: Subscription | null;
 }
-/** The task is read as soon as the subscription stands; what comes meanwhile waits. */
+/** The task is read as soon as the subscription is open; records wait until then. */
 export interface Subscription {
   readonly link: string;
   held: unknown[] | null;
   task: Incoming | null;
   read: 'no' | 'reading' | 'done';
-  /** How the body ended while the task was still read. */
+  /** The body ended while the task was still being read. */
   hasEnded: boolean;
   outcome: 'none' | 'rests' | 'gone';
 }
@@ -315,7 +315,7 @@ export interface Stop {
   /** Why the cancel failed, for the user; '' when it was not answered in time. */
   why: string | null;
 }
-/** What went wrong with a stream or a request. `kind`: `rpc`, `status`, `nothing`, or what the transport calls it. */
+/** Failure of a stream or a request. `kind`: `rpc`, `status`, `nothing`, or a kind of the transport. */
 export interface Problem {
   readonly kind: string;
   readonly code: number;
@@ -416,7 +416,7 @@ export function newSubscription(link: string): Subscription {
 
 // --- what the state says
 
-/** How many records of a stream are known again. */
+/** How many records of a stream are compared with the next one. */
 const NEWEST = 16;
 
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
@@ -432,7 +432,7 @@ export function repeats({ newest }: Stream, messageId: string, timestamp: string
   if (newest.push([messageId, timestamp, words]) > NEWEST) newest.shift();
   return isSame;
 }
-/** The call stands still until the user answers. */
+/** The call waits for the user. */
 export function isUndecided({ decision }: A2aCall): boolean {
   return decision === 'asking' || decision === 'changed';
 }
@@ -442,36 +442,36 @@ export function isDecided(call: A2aCall): boolean {
 export function isRejected({ decision }: A2aCall): boolean {
   return decision === 'rejected' || decision === 'rejectedUndelivered';
 }
-/** Some call stands still until the user answers. */
+/** Some call waits for the user. */
 export function isWaiting(turn: A2aTurn): boolean {
   return Object.values(turn.calls).some(isUndecided);
 }
 export function commandRuns(turn: A2aTurn): boolean {
   return Object.values(turn.calls).some(({ last }) => last.kind === 'execute' && last.status === 'running');
 }
-/** Calls that were decided, and of which the agent has said nothing since but that they wait. */
+/** Decided calls that the agent still reports as waiting. */
 export function undelivered(turn: A2aTurn): readonly A2aCall[] {
   return Object.values(turn.calls).filter(
     ({ last, decision }) => last.status === 'waiting' && (decision === 'allowed' || decision === 'rejectedUndelivered'),
   );
 }
-/** The newest decision about a call, by the agent's id: one of them at most can still go out. */
+/** The newest decision about a call, by the agent's id; older ones are never sent. */
 export function decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
   return turn.streams.findLast((one) => one.callId === callId);
 }
 function newestDecisions(turn: A2aTurn): readonly Stream[] {
   return turn.streams.filter((one) => one.callId !== null && decisionAbout(turn, one.callId) === one);
 }
-/** When the first decision left of those that nothing was heard since. */
+/** Time of the oldest decision without a record since. */
 export function sentSince(turn: A2aTurn): number | null {
   const all = newestDecisions(turn).flatMap(({ sentAt }) => sentAt ?? []);
   return all.length > 0 ? Math.min(...all) : null;
 }
-/** Why decisions have not left, for the user; undefined when all have. */
+/** Why decisions are not sent yet, for the user; undefined when all are sent. */
 export function heldBecause(turn: A2aTurn): string | undefined {
   return newestDecisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
 }
-/** What stands to be decided is not what the user was asked about. */
+/** The call is no longer the one that the user was asked about. */
 export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
   if (!asked) return false;
   if (last.status === 'pending') return decision === 'asking';
@@ -485,7 +485,7 @@ export function isStreaming(turn: A2aTurn): boolean {
 export function isOffline({ recovery }: A2aTurn): boolean {
   return recovery !== null && !recovery.stands;
 }
-/** It tells how the task `ours` stood at a time that has been heard of. */
+/** The record is about another task, or tells nothing newer than the streams. */
 export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, ours: string | null): boolean {
   if (taskId !== (ours ?? undefined)) return true;
   const isPast = timestamp !== undefined && turn.agentTime !== null && Date.parse(timestamp) <= turn.agentTime;
@@ -497,7 +497,7 @@ export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
   const at = Date.parse(timestamp);
   if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
 }
-/** The record came while the task was read, and stands in what was read. */
+/** The record came while the task was being read, and is part of what was read. */
 export function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
   if (!covered || messageId === undefined) return false;
   const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
@@ -521,7 +521,7 @@ export function leftTurn(past: readonly Turn[]): LeftTurn | undefined {
   const parsed = turn?.status === 'failed' ? checkpoint.safeParse(turn.adapterState) : undefined;
   return turn && parsed?.data?.running ? { turn, kept: parsed.data } : undefined;
 }
-/** Parts and checkpoint of a turn that goes on, under ids of this window. The end of the window ended its calls, not the agent. */
+/** Parts and checkpoint of a turn that continues, under ids of this window. Calls that the window's end cancelled run on. */
 export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readonly parts: readonly Part[]; readonly kept: Checkpoint } {
   const ids = new Map(turn.parts.map(({ id }) => [id, newId()]));
   const idOf = (id: string) => ids.get(id) ?? id;

@@ -84,7 +84,7 @@ import {
 /** From here on a history is worth a warning, in UTF-16 units. */
 const LARGE = 5 * 1024 * 1024;
 const MOST_RUNNING = 8;
-/** What one answer may tell the server, in UTF-16 units. */
+/** Limit for one answer to the server, in UTF-16 units. */
 const ANSWER_LIMIT = 256 * 1024;
 /** Timer `closing`: how long the server may take to close after [DONE], in milliseconds. */
 const CLOSING = 5_000;
@@ -133,7 +133,7 @@ class AiSdk extends ShownMessage {
     }
   }
 
-  // --- Beginning and leaving. There is no connection to open: each request brings its own.
+  // --- Start and end. There is no connection to open: each request opens its own.
 
   ready(): void {
     const { state } = this;
@@ -177,7 +177,7 @@ class AiSdk extends ShownMessage {
     Object.assign(this.state.learned, change);
     this.port(null, 'learn', 'server', { do: 'learn', change });
   }
-  /** Results that an open response awaits will not come any more: the server is told so. */
+  /** Tells the server that results awaited by an open response will not come. */
   leave(): void {
     const { state } = this;
     const { turn, settings, learned } = state;
@@ -232,7 +232,7 @@ class AiSdk extends ShownMessage {
     if (instead) this.emit({ type: 'turns.removed', from: replaced ?? '' });
     const post = instead ?? this.say(turnId, content);
     const turn = this.newTurn(turnId, content, post);
-    // The message goes on where the failed turn ended, so what that had shown is shown in this turn.
+    // The message continues where the failed turn ended, so this turn shows the parts of that one.
     if (post.continues) this.adopt(turn, [], this.assistant(turn, true).parts, 0);
     this.request(turn, post);
   }
@@ -270,7 +270,7 @@ class AiSdk extends ShownMessage {
     messages.push(message);
     return { trigger: 'submit-message', continues: false };
   }
-  /** Takes back an earlier message of the user and everything behind it, and says this in its place. undefined: there is no such turn. */
+  /** Replaces an earlier message of the user and everything after it. undefined: there is no such turn. */
   sayInstead(replaced: string, turnId: string, content: readonly Content[]): Post | undefined {
     const { messages, users, delivered } = this.state;
     const id = find(users, replaced);
@@ -300,7 +300,7 @@ class AiSdk extends ShownMessage {
     if (id !== undefined) put(users, now, id);
   }
 
-  /** Stops at once on this side. A server that has an address for it is told first: it may take a closed connection for a short loss. */
+  /** Stops at once on this side. A server with a stop address is told first: it may take a closed connection for a short loss. */
   cancel(): void {
     const { turn, settings, chatId, setup } = this.state;
     if (!turn || turn.phase === 'stopping') return;
@@ -500,7 +500,7 @@ class AiSdk extends ShownMessage {
       resume: { tries: 0, attempt: 0, received: 0 },
     };
   }
-  /** The message that a response goes on with, or a new one. */
+  /** The message that a response continues, or a new one. */
   assistant(turn: ChatTurn, continues: boolean): UiMessage {
     const { messages } = this.state;
     const last = messages.at(-1);
@@ -627,7 +627,7 @@ class AiSdk extends ShownMessage {
     if (progress === 'behind' && !isAtEnd) return;
     response.shadow = null;
     if (progress === 'behind') {
-      // It ended before it came as far as the first time: what is shown stands.
+      // The replay ended earlier than the first response: keeps what is shown.
       assembly.finished ||= shadow.assembly.finished;
       assembly.errors.push(...shadow.assembly.errors);
       return;
@@ -738,7 +738,7 @@ class AiSdk extends ShownMessage {
     this.state.messages.push({ id: messageId(this.state), role: 'user', parts: told });
     return { trigger: 'submit-message', tells, continues: false };
   }
-  /** The agent goes on by itself once more. After many requests without an action of the user, the user decides. */
+  /** Sends the next request. After many requests without an action of the user, asks the user first. */
   nextRequest(turn: ChatTurn, post: Post): void {
     turn.post = post;
     if (turn.rounds < this.state.settings.maxAutoPosts) return this.goOn(turn);
@@ -784,7 +784,7 @@ class AiSdk extends ShownMessage {
 
   // --- Calls of our tools
 
-  /** What a chunk means for calls and approvals. */
+  /** Applies a chunk to calls and approvals. */
   noteCall(turn: ChatTurn, chunk: Chunk, part: ToolPart | undefined): void {
     if (turn.phase === 'stopping') return;
     switch (chunk.type) {
@@ -953,7 +953,7 @@ class AiSdk extends ShownMessage {
     }
   }
 
-  // --- Calls that nobody answers but us
+  // --- Calls that only we can answer
 
   /** The server says that its open response waits for this call. Some say so before the input is announced as complete. */
   awaits(turn: ChatTurn, id: string): void {
@@ -1139,7 +1139,7 @@ class AiSdk extends ShownMessage {
     const text = t('The result was not taken: {0}', refusal?.why ?? '');
     this.emit({ type: 'notice', notice: { level: 'error', text, next: ['openSettings'] } });
   }
-  /** Nobody waits for results in the response any more. */
+  /** The response no longer waits for results. */
   dropHanding(turn: ChatTurn): void {
     for (const call of Object.values(turn.own)) this.dropHandingOf(call);
     const { keyAsk } = turn;

@@ -13,7 +13,7 @@ import {
 
 /* Assistant messages: how chunks change one, and how far a replay of one has come. Pure functions over JSON. */
 
-/** What a response has told besides its message. */
+/** State of a response besides its message. */
 export interface Assembly {
   /** Where this response begins in the parts of the message. */
   readonly boundary: number;
@@ -21,7 +21,7 @@ export interface Assembly {
   finished: boolean;
   finishReason: string | null;
   aborted: { readonly reason: string | null } | null;
-  /** How many chunks arrived. */
+  /** Count of chunks. */
   received: number;
   start: { readonly messageId: string | null } | null;
   /** Open blocks: id on the wire to index in the parts. */
@@ -308,7 +308,7 @@ function applyOutcome(
   return changed(message, part, observer);
 }
 
-/** What a chunk about the input says besides the input. */
+/** Applies the other members of a chunk about the input. */
 function describe(part: ToolPart, chunk: InputChunk): void {
   if (chunk.title != null) part.title = chunk.title;
   if (chunk.toolMetadata != null) part.toolMetadata = chunk.toolMetadata;
@@ -435,7 +435,7 @@ const RANK: Readonly<Record<ToolState, number>> = {
   'output-denied': 4,
 };
 
-/** How far a replayed message has come, compared with the one that is shown. */
+/** Progress of a replayed message compared with the shown one. */
 export function progressOf(shown: readonly UiPart[], replayed: readonly UiPart[]): Progress {
   for (const [at, part] of shown.entries()) {
     const other = replayed[at];

@@ -13,7 +13,7 @@ export const MASKED = 'An error occurred.';
 
 type GrowthEvent = Extract<SessionEvent, { readonly type: 'text.delta' | 'call.inputDelta' }>;
 type Growth = GrowthEvent extends infer E ? (E extends GrowthEvent ? { -readonly [K in keyof E]: E[K] } : never) : never;
-/** What the session shows of the last message, part by part. */
+/** Shows the last message in the session, part by part. */
 export abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver {
   /** The last text of this step, and how many effects there were with it. */
   growth: { readonly at: number; readonly shown: Shown; readonly event: Growth; readonly effects: number } | null = null;

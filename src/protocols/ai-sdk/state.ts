@@ -30,7 +30,7 @@ export interface AiSdkState extends Conversation {
   /** The rest of a response that was under way when the window closed is looked for. */
   pickUp: { link: string | null; attempt: number } | null;
   linkCount: number;
-  /** How many ids of messages were made. */
+  /** Count of message ids made. */
   messageCount: number;
 }
 export interface Setup {
@@ -39,7 +39,7 @@ export interface Setup {
   /** Tools that work on files of this computer. */
   readonly fileTools: readonly OfferedTool[];
   readonly timing: Timing;
-  /** What cannot be used of the profile. */
+  /** Options of the profile that cannot be used. */
   readonly problems: readonly string[];
   /** The last turn, when the window closed in the middle of it. */
   readonly interrupted: { readonly id: string; readonly prompt: readonly Content[]; readonly hasCalls: boolean } | null;
@@ -81,7 +81,7 @@ export interface ChatTurn extends TurnState {
   response: ChatResponse | null;
   /** Where its messages begin when the user said nothing. */
   readonly from: number;
-  /** How often the agent has gone on by itself since the user last acted. */
+  /** Requests without an action of the user. */
   rounds: number;
   /** A held response began a round beyond the limit, and the user is asked about it. */
   isRoundAsked: boolean;
@@ -92,11 +92,11 @@ export interface ChatTurn extends TurnState {
   grace: string[];
   /** By approval id. */
   readonly approvals: Table<{ readonly toolCallId: string; readonly askId: string | null }>;
-  /** Who waits for a key. `askId` is null while the key is stored. */
+  /** The request and calls that wait for a key. `askId` is null while the key is stored. */
   keyAsk: { askId: string | null; isForRequest: boolean; readonly calls: string[] } | null;
-  /** What a key for the request would mend. */
+  /** The refusal that a key would resolve. */
   refused: Refused | null;
-  /** What the session shows of each part of the last message. */
+  /** The shown form of each part of the last message. */
   shown: Shown[];
   readonly shownIds: Table<true>;
   /** `turn.adapterState` holds the messages, because the user is asked about approvals. */
@@ -109,7 +109,7 @@ export interface Shown {
   /** The card shows our own result, and whether it is one: what the server repeats of it changes nothing. */
   own: 'result' | 'error' | null;
 }
-/** A call that we answer: of one of our tools, or of a tool nobody has. */
+/** A call that we answer: of one of our tools, or of an unknown tool. */
 export interface OwnCall {
   readonly id: string;
   /** `round`: waits for the user's word that the agent may go on. `queued`: too many run. `withdrawn`: the server has settled it. */
@@ -119,9 +119,9 @@ export interface OwnCall {
   /** The server said that its open response waits for it. */
   isAwaited: boolean;
   handing: Handing | null;
-  /** How much of the response had arrived when the server took the answer. */
+  /** Chunks received when the server took the answer. */
   acceptedAt: number | null;
-  /** What `heard` was when a silence began to be waited for. */
+  /** `heard` when waiting for silence began. */
   silentSince: number;
 }
 /** A result on its way to a server that holds its response open. */
@@ -167,10 +167,10 @@ export interface Refused {
   /** For the user, with advice. */
   readonly message: string;
   readonly next: readonly Remedy[];
-  /** What the server said, without advice. */
+  /** The server's words, without advice. */
   readonly said: string;
 }
-/** What an ask is about. */
+/** Subject of an ask. */
 export type About =
   | { readonly what: 'approval'; readonly approvalId: string }
   | { readonly what: 'dataApproval'; readonly request: DataApproval; readonly name: string }
@@ -184,7 +184,7 @@ export interface TurnOutcome {
   readonly error?: Fault;
   readonly retry?: Post | 'regenerate';
 }
-/** How a response ended. `isSaid`: the server said so. */
+/** End of a response. `isSaid`: the server said so. */
 export type ResponseOutcome =
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'aborted'; readonly reason: string | null }

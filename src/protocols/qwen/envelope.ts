@@ -43,24 +43,24 @@ import { type ToolUse, toolUse } from './tools.ts';
 
 /** Milliseconds. */
 const LIMITS = {
-  /** How long a handshake is waited for before the first prompt. */
+  /** Time for a handshake before the first prompt. */
   handshake: 2_000,
-  /** How long lines of a turn that was cancelled may still come. */
+  /** Time during which lines of a cancelled turn may still come. */
   trail: 1_000,
   /** Without another line, a message that says "stop" was the last one. Chunks say it once. */
   settle: { 'stream-json': 600, 'stream-chunk-json': 120 },
   /** An error without an end: the agent may go on all the same. */
   refused: 5_000,
-  /** How long a submitted prompt may take to show that it runs. */
+  /** Time until a submitted prompt must show that it runs. */
   submit: 2_000,
-  /** How long a tool may wait for the user before somebody should have been asked. */
+  /** Time a tool may wait for the user before a question must have come. */
   confirm: 5_000,
   /** How long an agent that uses our tools as a server may take to run a call of one so. */
   ours: 2_000,
   /** Until the names of commands are there. */
   names: 10_000,
 };
-/** How many heartbeats without an answer show that an agent knows none. */
+/** Unanswered heartbeats after which the agent counts as one without them. */
 const TRIES = 3;
 const DEAD_KEPT = 200;
 
@@ -255,7 +255,7 @@ export class EnvelopeStep extends QwenStep {
   get toldSession(): string {
     return this.talk.session === '_new' ? '' : this.talk.session;
   }
-  /** What the agent calls the session wins. */
+  /** The agent's name for the session wins. */
   adopt(session: string): void {
     if (session === '' || session === '_new' || session === this.talk.session) return;
     this.talk.session = session;
@@ -267,7 +267,7 @@ export class EnvelopeStep extends QwenStep {
     return count !== undefined && count < this.talk.prompts;
   }
 
-  /** A prompt that we have not sent: somebody else's, or one that we do not wait for. */
+  /** A prompt that we did not send, or do not wait for. */
   isOther(prompt: string | null | undefined): boolean {
     const count = prompt == null ? undefined : readPromptName(prompt)?.count;
     return count !== undefined && count > this.talk.prompts;
@@ -350,7 +350,7 @@ export class EnvelopeStep extends QwenStep {
         return this.finish('failed', { error });
       }
       const { unsupported: _unsupported, ...shown } = fault;
-      // Nothing else says that the turn is over when an agent refuses a prompt so.
+      // An agent that refuses a prompt this way sends no other end of the turn.
       if (finish === undefined && !anew && this.state.turn && this.state.turn.phase === 'running')
         return this.finishes({ next: ['retry'], ...shown });
       this.note('error', fault.message, undefined, fault.next);
@@ -418,7 +418,7 @@ export class EnvelopeStep extends QwenStep {
     call.shown = { at: 0, watched: false, looks: null, asked: false, prints: false, ...known?.shown, ...told };
     if (!known) return;
     const { title, kind, locations } = use;
-    // A place its displays named stands as long as the call has none.
+    // Keeps the location of its displays until the call has one.
     const place = locations.length > 0 ? { locations } : {};
     const change = { name: use.name, title, kind, inputText: args, ...(input === undefined ? {} : { input: use.input }), ...place };
     this.changeCall({ id: turnId }, id, change);
@@ -447,7 +447,7 @@ export class EnvelopeStep extends QwenStep {
       this.emit({ type: 'call.inputDelta', turnId, callId: id, text });
     }
   }
-  /** The model round is over: every call has its whole input. Gives the calls that became whole. */
+  /** Ends a model round: every call has its whole input. Gives the calls that became complete. */
   completeCalls(): readonly WholeCall[] {
     const { turn } = this.state;
     if (!turn) return [];
@@ -493,13 +493,13 @@ export class EnvelopeStep extends QwenStep {
     this.changeCall({ id: turnId }, id, {
       status,
       ...(looks ? { title: looks.title, kind: looks.kind, locations: looks.locations } : {}),
-      // What went wrong is said once.
+      // Shows the failure once.
       ...(what ? { output: failed ? what.output.filter((one) => one.kind !== 'content') : what.output } : {}),
       ...(failed ? { error: { message: firstText(what.output) } } : {}),
     });
     this.emitAll(what?.events ?? []);
   }
-  /** A call says that it waits for the user, and nobody was asked. */
+  /** A call reports that it waits for the user, but no question came. */
   confirmIsLate(id: CallId): void {
     const call = this.call(id);
     if (!call || this.isAsking || call.status !== 'waiting' || call.shown?.asked) return;
@@ -603,7 +603,7 @@ export class EnvelopeStep extends QwenStep {
     const badge = scope && scope !== 'tool' ? `\u001b[90m${scope}:\u001b[0m ` : '';
     this.emit({ type: 'terminal.changed', terminal: { id }, delta: `${badge}${styledText(text, note)}` });
   }
-  /** What a known call prints stands in its card until its result does. */
+  /** Shows the output of a known call in its card until the result comes. */
   terminalOfCall(callId: CallId | null | undefined): string | undefined {
     const call = callId == null ? undefined : this.call(callId);
     const { turn } = this.state;
@@ -801,7 +801,7 @@ export class EnvelopeStep extends QwenStep {
     this.note('warn', t('The agent refused: {0}', text));
     if (id !== undefined) this.withdrawApproval(id);
   }
-  /** The turn is over: an answer that comes too late for it is nobody's concern. */
+  /** The turn has ended: ignores late answers for it. */
   requestsAreDead(): void {
     const { dead } = this.talk;
     dead.push(...keys(this.state.requests));
@@ -875,7 +875,7 @@ export class EnvelopeStep extends QwenStep {
     for (const call of Object.values(this.agent.calls)) {
       if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);
       this.printsNoMore(call);
-      // What became of calls without an end is not known: an agent that does not show its tools says none.
+      // The end of such calls is unknown: an agent that does not show its tools reports none.
       if (turn && status === 'done' && isOpen(call) && call.status !== 'waiting') this.changeCall(turn, call.id, { status: 'ended' });
       remove(this.agent.calls, call.id);
     }
@@ -904,7 +904,7 @@ export class EnvelopeStep extends QwenStep {
     const { cancelledAt } = this.talk;
     return cancelledAt !== null && this.now - cancelledAt < LIMITS.trail;
   }
-  /** What trickles in after the end of the turn it belongs to is not shown. */
+  /** Does not show late lines of an ended turn. */
   isLate(): boolean {
     if (this.state.turn || !this.isTrailing) return false;
     this.log('info', 'A line of the turn that was stopped came late; it is not shown');
@@ -930,7 +930,7 @@ export class EnvelopeStep extends QwenStep {
     const slept = this.now - heart.lastBeat > 3 * every + 1000;
     heart.lastBeat = this.now;
     if (slept) {
-      // The machine slept or we were held up: that is nobody's silence.
+      // The machine slept or was busy: the agent was not silent.
       heart.silence = 0;
       heart.open = false;
     }
@@ -998,7 +998,7 @@ interface WholeCall {
   readonly name: string;
   readonly input: unknown;
 }
-/** What one line of the model holds. */
+/** Content of one line of the model. */
 interface Said {
   /** Something to show, not bookkeeping alone. */
   readonly anything: boolean;

@@ -94,7 +94,7 @@ class ProcessStep extends Step<QwenState> {
     if (setup.resume?.history) this.do({ do: 'port', call: 'record', port: 'file', args: { do: 'record', key: setup.resume.key } });
     else this.openProcess({ plain: false });
   }
-  /** What was said before, as the agent keeps it. */
+  /** The earlier conversation, as the agent stores it. */
   showRecord(entries: readonly Entry[] = []): void {
     if (this.state.phase === 'left') return;
     const { setup } = this.state;
@@ -168,7 +168,7 @@ class ProcessStep extends Step<QwenState> {
     if (this.state.junk <= JUNK_LOGGED) this.log('info', `The agent wrote something that is no message: ${text.slice(0, 500)}`);
     if (this.state.junk === 1 && !this.state.agent?.dialect) this.emit(junkWhileOpening(text, 'stream-json'));
   }
-  /** The agent goes on; what was in that line is lost, so the user has to know. */
+  /** The agent continues, but the content of that line is lost, so the user is told. */
   leaveOut(limit: unknown): void {
     const text = t('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', Number(limit) / 1024 / 1024);
     this.log('warn', text);
@@ -238,7 +238,7 @@ class ProcessStep extends Step<QwenState> {
     this.emit({ type: 'link.opening', note: t('{0} Starting it again ({1} of 3).', reason, next.nth) });
     this.timer('restart', next.wait);
   }
-  /** What was to be resumed is not there, as of a conversation that ended before anything was said in it. */
+  /** The conversation to resume does not exist, as when it ended before its first message. */
   beginAnew(): void {
     const { called } = this.state.setup;
     this.log('warn', `${called} does not keep the conversation ${this.state.key}`);

@@ -65,7 +65,7 @@ const LIMITS = {
   silenceAgain: 5_000,
   silenceInSubAgent: 30_000,
   probeAfter: 60_000,
-  /** A timer that fires this late was held up by a machine that slept: that is nobody's silence. */
+  /** A timer that fires this late was delayed by a sleeping machine: the agent was not silent. */
   slept: 30_000,
 };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -74,7 +74,7 @@ const EFFORT = 'effort';
 const EFFORTS: readonly OptionChoice[] = ['low', 'medium', 'high', 'xhigh', 'max'].map((value) => ({ value, name: value }));
 const MESSAGES_KEPT = 50;
 const FILES_NAMED = 20;
-/** What a hook writes is told in one line of this many UTF-16 units. */
+/** Length of the line that shows a hook's output, in UTF-16 units. */
 const HOOK_REASON = 500;
 /** Calls of these kinds may yet need the user's yes; others run as soon as they are whole. */
 const MAY_ASK: ReadonlySet<string> = new Set(['edit', 'execute', 'think']);
@@ -173,14 +173,14 @@ export class MessageStep extends QwenStep {
       },
     });
   }
-  /** The first description of a name stands. */
+  /** Keeps the first description of a name. */
   addCommands(commands: readonly Command[]): void {
     const all = this.talk.commands;
     const news = commands.filter(({ name }) => name !== '' && !find(all, name));
     for (const command of news) put(all, command.name, find(all, command.name) ?? command);
     if (news.length > 0) this.emit({ type: 'commands.set', commands: Object.values(all).sort((a, b) => (a.name < b.name ? -1 : 1)) });
   }
-  /** True unless the text names a command nobody has announced. */
+  /** True unless the text names an unknown command. */
   knowsCommand(text: string): boolean {
     const name = commandIn(text);
     return name === undefined || find(this.talk.commands, name) !== undefined;
@@ -189,7 +189,7 @@ export class MessageStep extends QwenStep {
     const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined).data?.commands ?? [];
     const { can, commands } = this.talk;
     const ours = { name: USAGE, description: '', aliases: [], hint: '[today|week|month|all]' };
-    // The agent's own command of that name stands.
+    // Keeps the agent's own command of that name.
     can.usageReport &&= find(commands, USAGE) === undefined && !names.includes(USAGE);
     this.addCommands([...namedCommands(names), ...(can.usageReport ? [ours] : [])]);
   }
@@ -201,7 +201,7 @@ export class MessageStep extends QwenStep {
     // Claude Code says so in a line of its own.
     if (moved && !this.peer.onlyMessages) this.startOver(clearsIn(this.state.turn?.prompted ?? ''));
   }
-  /** `asked`: the user wants what was said before to be gone; the view is cleared as soon as the turn that does it is over. */
+  /** `asked`: the user wants to clear the conversation; the view is cleared when the turn that does so ends. */
   startOver(asked: boolean): void {
     const { turn } = this.state;
     if (asked && turn) turn.clears = true;
@@ -307,7 +307,7 @@ export class MessageStep extends QwenStep {
         return;
     }
   }
-  /** What we asked about going on or back is settled by what the user says instead. */
+  /** A new prompt settles our question about continuing or going back. */
   cancelOffers(): void {
     for (const ask of Object.values(this.state.asks)) {
       const { about } = this.openAsk(ask.id) ?? {};
@@ -366,7 +366,7 @@ export class MessageStep extends QwenStep {
     this.finish('done');
   }
 
-  // --- going back to before something was said: files first, as the user wants them, then a new process
+  // --- going back to an earlier message: files first, as the user wants them, then a new process
 
   filesBefore({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
     const found = rewound.safeParse(reply.ok ? reply.payload : undefined);
@@ -429,7 +429,7 @@ export class MessageStep extends QwenStep {
     const all = modes.some((one) => one.id === mode) ? modes : [...modes, { id: mode, name: mode }];
     this.emit({ type: 'mode.set', mode: { current: mode, all } });
   }
-  /** A mode in which nobody is asked any more needs a yes of its own. */
+  /** A mode without approvals needs a confirmation. */
   chooseMode(mode: string): void {
     if (!this.peer.unattended.includes(mode)) return this.setMode(mode);
     const name = this.peer.modes().find((one) => one.id === mode)?.name ?? mode;
@@ -618,7 +618,7 @@ export class MessageStep extends QwenStep {
     if (this.isOfBackgroundAgent(line) || !this.tellsOfTask(line, call)) return;
     const denied = line.subtype === 'permission_denied' && line.tool_use_id ? line.tool_use_id : undefined;
     if (denied !== undefined) put(talk.refused, denied, true);
-    // That a call was refused is no step of it.
+    // The refusal is not a step of the call.
     for (const note of effects.notes) this.note(note.level, note.text, denied === undefined ? note.parent : call?.parent);
   }
   /** The facts of a `system` line. */
@@ -763,7 +763,7 @@ export class MessageStep extends QwenStep {
     if (parent == null) this.emit({ type: 'text.delta', turnId, kind, partId, text: piece });
     else this.emit({ type: 'text.delta', turnId, kind, partId, parent, text: piece });
   }
-  /** Whole blocks complete what streamed, replace it where they say something else, or are added. */
+  /** Whole blocks complete streamed text, replace it where it differs, or are added. */
   wholeBlocks({ message, parent_tool_use_id: parent }: schema.AssistantLine, turnId: TurnId): void {
     const lane = this.lane(parent);
     for (const block of message.content) {
@@ -823,7 +823,7 @@ export class MessageStep extends QwenStep {
       recorded: this.state.turn?.by === 'record',
       ...(call?.decision.is === 'written' ? { applied: call.decision.diff } : {}),
     };
-    // That a sub-agent began is told in words for the model.
+    // The start of a sub-agent is a text for the model.
     const isLaunched = call?.use.input.run_in_background === true && Object.values(this.talk.tasks).includes(callId);
     const isAsync = !block.is_error && (isLaunched || (isRecord(line.tool_use_result) && line.tool_use_result.isAsync === true));
     if (call) call.before = null;
@@ -831,7 +831,7 @@ export class MessageStep extends QwenStep {
     if (turnId !== undefined && !isAsync) this.emitAll(resultEvents(block, line, turnId, how, this.cwd));
     if (!block.is_error && call) this.agentLaunched(call, isAsync);
   }
-  /** The turn has ended well: calls without a result were not cancelled, nobody knows what came of them. */
+  /** The turn has ended well: calls without a result end as unknown, not as cancelled. */
   endWithoutResults(turnId: TurnId): void {
     for (const call of this.openCalls()) {
       if (call.turn !== turnId || call.status === 'waiting') continue;
@@ -925,7 +925,7 @@ export class MessageStep extends QwenStep {
       child.status = 'cancelled';
       this.changeCall(turn, child.id, { status: 'cancelled' });
     }
-    // What it said last is most often its report.
+    // Its last text is usually its report.
     if (words !== '' && words.trim() !== find(this.talk.lastWords, call.id)?.trim())
       this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), parent: call.id, text: words });
     this.changeCall(turn, call.id, { status, goesOn: false });
@@ -984,7 +984,7 @@ export class MessageStep extends QwenStep {
   lookAtSilence(): void {
     const { silence } = this.talk;
     if (!this.state.turn) return;
-    // What the user or one of our tools is waited for is no silence of the agent.
+    // Waiting for the user or one of our tools does not count as silence of the agent.
     if (this.now - silence.lookAt > LIMITS.slept || this.waitsForUser || this.toolsBusy)
       Object.assign(silence, { since: this.now, probedAt: null });
     const quiet = this.now - silence.since;
@@ -1061,7 +1061,7 @@ export class MessageStep extends QwenStep {
   }
 }
 
-/** What became of looking for the message to resume at. */
+/** Result of the search for the message to resume at. */
 export interface MessageBefore {
   readonly turnId: TurnId;
   readonly prompt: QwenPrompt;

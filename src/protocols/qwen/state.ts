@@ -18,25 +18,25 @@ export interface QwenState extends Conversation {
   key: string | null;
   /** The first turn that is shown. An agent keeps nothing that could be resumed before one began. */
   firstTurn: TurnId | null;
-  /** When it was started again, in milliseconds since the epoch. */
+  /** Times of restarts, in milliseconds since the epoch. */
   readonly restarts: number[];
   /** The process before this one died in a turn. */
   brokeOff: boolean;
   /** Sent as soon as the agent is ready: it follows an earlier message. */
   held: QwenPrompt | null;
-  /** How many lines were no messages. */
+  /** Count of lines that were no messages. */
   junk: number;
-  /** The agent goes on with a conversation that it keeps no readable record of; said when it is ready. */
+  /** The agent continues a conversation without a readable record; shown when it is ready. */
   unrecorded: boolean;
 }
 export type QwenPrompt = Conversation['queue'][number];
-/** What a conversation is begun with. */
+/** Setup of a conversation. */
 export interface Setup {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly product: Product;
-  /** What the user calls the agent. */
+  /** The user's name for the agent. */
   readonly called: string;
   readonly client: { readonly name: string; readonly version: string };
   readonly options: TalkOptions;
@@ -44,7 +44,7 @@ export interface Setup {
   readonly problems: readonly string[];
   readonly resume: { readonly key: string; readonly history: boolean } | null;
   readonly tools: readonly OfferedTool[];
-  /** What can be done with conversations that the agent keeps. */
+  /** Operations on conversations that the agent stores. */
   readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
 }
 export interface OfferedTool {
@@ -59,20 +59,20 @@ export interface QwenTurn extends TurnState {
   spoke: boolean;
   /** With its end the view is cleared. */
   clears: boolean;
-  /** What `turn.activity` says. */
+  /** The text of `turn.activity`. */
   activity: string | null;
 }
 export interface Agent {
-  /** It was started without what only the message dialect understands. */
+  /** Started without the arguments that only the message dialect understands. */
   readonly plain: boolean;
   readonly args: readonly string[];
   readonly startedAt: number;
-  /** What came before the dialect was known. */
+  /** Lines received before the dialect was known. */
   readonly early: { readonly id: string | null; readonly line: Line }[];
   dialect: Dialect | null;
-  /** How many lines were of the other dialect. */
+  /** Count of lines in the other dialect. */
   foreign: number;
-  /** How it goes on when the process has ended, once that was decided here. */
+  /** What follows the end of the process, once decided here. */
   ending: Ending | null;
   readonly calls: Table<QwenCall>;
   readonly approvals: Table<Approval>;
@@ -94,7 +94,7 @@ export type Ending =
   | { readonly kind: 'restart'; readonly reason: string }
   /** The agent does not keep what it was to go on with. */
   | { readonly kind: 'anew'; readonly reason: string }
-  /** It goes on from an earlier message; what to say there. */
+  /** The conversation continues from an earlier message, with this prompt. */
   | { readonly kind: 'back'; readonly reason: string; readonly upTo: string | null; readonly prompt: QwenPrompt };
 
 /** A tool call of the agent. */
@@ -108,7 +108,7 @@ export interface QwenCall {
   /** A sub-agent that works on in the background. */
   goesOn: boolean;
   decision: { readonly is: 'none' | 'allowed' | 'refused' } | { readonly is: 'written'; readonly diff: Diff };
-  /** What its file held before; null until it is read. */
+  /** Earlier content of its file; null until it is read. */
   before: FileRead | null;
   /** Its pieces and displays (envelope dialect). */
   shown: ShownCall | null;
@@ -120,7 +120,7 @@ export interface FileRead {
 }
 export interface ShownCall {
   args: string;
-  /** When its newest display was made, by the agent's clock. */
+  /** Time of its newest display, by the agent's clock. */
   at: number;
   /** Somebody will say when it ends: the agent shows it, or we run it. */
   watched: boolean;
@@ -128,11 +128,11 @@ export interface ShownCall {
   whole: boolean;
   /** The call itself came, with its name; else only its displays speak of it. */
   named: boolean;
-  /** What its displays make it out to be. */
+  /** Kind and title according to its displays. */
   looks: ToolUse | null;
   /** The user was asked about it. */
   asked: boolean;
-  /** What it prints stands in a terminal of its own. */
+  /** Its output is shown in a terminal of its own. */
   prints: boolean;
 }
 /** A request to use a tool. */
@@ -140,7 +140,7 @@ export interface Approval {
   readonly id: string;
   readonly request: CanUseTool;
   readonly use: ToolUse;
-  /** When the agent refuses by itself, in milliseconds since the epoch. */
+  /** Time at which the agent refuses by itself, in milliseconds since the epoch. */
   readonly until: number | null;
   askId: string | null;
   before: FileRead;
@@ -157,11 +157,11 @@ export type PendingRequest =
   | { readonly for: 'usage'; readonly turnId: TurnId }
   /** Which files would be put back, and then putting them back. */
   | { readonly for: 'rewind'; readonly dry: boolean; readonly turnId: TurnId; readonly prompt: QwenPrompt };
-/** Who waits for one of our tools: a message to us as an MCP server, or a call of the envelope dialect. */
+/** The origin of a call of our tools: a message to us as an MCP server, or a call of the envelope dialect. */
 export type ToolRun =
   | { readonly for: 'mcp'; readonly requestId: string; readonly rpcId: unknown }
   | { readonly for: 'call'; readonly callId: CallId; readonly name: string; readonly promptId: string; readonly turnId: TurnId };
-/** What an ask is about, for who reads its answer. */
+/** Subject of an ask, for reading its answer. */
 export type About =
   | { readonly about: 'tool'; readonly requestId: string }
   | { readonly about: 'mode'; readonly mode: string }
@@ -188,7 +188,7 @@ export interface MessageState {
   };
   /** Blocks that may still grow, by the call of the sub-agent that speaks; the agent itself has ''. */
   readonly lanes: Table<Blocks>;
-  /** What a sub-agent said last. */
+  /** The last text of a sub-agent. */
   readonly lastWords: Table<string>;
   /** Calls whose refusal was told. */
   readonly refused: Table<true>;
@@ -197,7 +197,7 @@ export interface MessageState {
   /** Sub-agents without an end, by their task. */
   readonly tasks: Table<CallId>;
   readonly counted: Counted;
-  /** Types of lines that nobody here knows. */
+  /** Unknown types of lines. */
   readonly unknown: string[];
   readonly silence: Silence;
 }
@@ -207,27 +207,27 @@ export interface Silence {
   /** When the timer was started, and for how long: one that fires much later was held up by a machine that slept. */
   lookAt: number;
   probedAt: number | null;
-  /** How many probes had no answer. */
+  /** Count of probes without an answer. */
   missed: number;
-  /** What the agent said last: that the model failed. */
+  /** The failure of the model that the agent reported last. */
   failure: string | null;
   said: 'nothing' | 'waiting' | 'dead';
 }
 export interface Blocks {
   /** Those of this round; `open`: its whole block has not come. An index says which block was begun under it last. */
   blocks: { readonly kind: 'text' | 'thought' | 'call'; readonly id: string; index: number; text: string; open: boolean }[];
-  /** What was finished under the last messages: the same again is no news. */
+  /** Messages that were finished last: a repetition is left out. */
   readonly finished: { readonly messageId: string; readonly keys: string[] }[];
 }
 
 export interface EnvelopeState {
   session: string;
   ready: boolean;
-  /** How many prompts were sent, and what the newest is called. */
+  /** Count of sent prompts, and the id of the newest. */
   prompts: number;
   prompt: string;
   version: string | number | null;
-  /** When a turn was last cancelled, in milliseconds since the epoch. */
+  /** Time of the last cancelled turn, in milliseconds since the epoch. */
   cancelledAt: number | null;
   /** What the turn ends with when nothing follows: a message said that it was the last one, or told an error and no more. */
   ending: 'none' | 'done' | Fault;

@@ -51,7 +51,7 @@ const STOP_LIMIT = 5_000;
 /** Milliseconds kept for the way back when the agent gives a call of our tools only so long. */
 const MARGIN = 5_000;
 const ANSWERS_KEPT = 200;
-/** How many sub-agents deep is looked for the one that works in the background. */
+/** Depth of nested sub-agents to search for the one that works in the background. */
 const DEEPEST = 20;
 const REFUSED = 'The user did not allow this.';
 const APPLIED = 'The user applied an edited version of this change; read the file again.';
@@ -59,7 +59,7 @@ const UNREADABLE = 'The request could not be read.';
 const FILES_NAMED = 20;
 const FOREIGN_LIMIT = 3;
 
-/** What both dialects do: turns, calls, requests of the agent, approvals, our tools, questions of ours, the end of a process. */
+/** Common to both dialects: turns, calls, requests of the agent, approvals, our tools, our questions, the end of a process. */
 export abstract class QwenStep extends Step<QwenState> {
   /** The process that runs. */
   get agent(): Agent {
@@ -97,7 +97,7 @@ export abstract class QwenStep extends Step<QwenState> {
   /** A line of the other dialect is a fault; a few of them end it. */
   receive(line: Line): void {
     const { agent } = this;
-    // It is lost as it stands; what the old process may still say is not read.
+    // The turn is lost; output of the old process is no longer read.
     if (agent.ending?.kind === 'restart') return;
     const proven = dialectOf(line, INITIALIZE);
     if (proven === undefined || proven === agent.dialect || line.type === 'control_response') return this.onLine(line);
@@ -124,7 +124,7 @@ export abstract class QwenStep extends Step<QwenState> {
   abstract stopAgent(): void;
   /** The process is gone or about to be: every ask, call and turn is settled, every timer stopped. */
   abstract endAgent(why: string): void;
-  /** Changes the mode, after a yes of its own where nobody would be asked any more. */
+  /** Changes the mode; one without approvals needs a confirmation first. */
   abstract chooseMode(mode: string): void;
   /** Sends a prompt as a turn. */
   abstract prompt(prompt: QwenPrompt): void;
@@ -143,7 +143,7 @@ export abstract class QwenStep extends Step<QwenState> {
     if (!agent || agent.ending) return;
     agent.ending = how.again ? { kind: 'restart', reason } : { kind: 'close', reason, next: how.next ?? null };
     if (how.again) {
-      // The turn is lost as it stands; what the old process may still say about it is not read.
+      // The turn is lost; output of the old process about it is no longer read.
       this.state.brokeOff ||= this.state.turn !== null;
       this.endAgent(reason);
     } else this.stopAgent();
@@ -281,7 +281,7 @@ export abstract class QwenStep extends Step<QwenState> {
   openCalls(): readonly QwenCall[] {
     return Object.values(this.agent.calls).filter((call) => isOpen(call) && !this.goesOn(call.id));
   }
-  /** What has to be said of a turn whose agent went away in it: calls whose end nobody knows, files that were changed. */
+  /** Lists calls with an unknown end and changed files of a turn whose agent went away. */
   lostTurn(): void {
     const { turn } = this.state;
     if (!turn) return;
@@ -314,7 +314,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const no: Decline = { result: permissionLine(this.dialect, id, { allow: false, message: REFUSED }) };
     const opened = request && this.openRequest(id, AGENT, no, background);
     if (!opened) return undefined;
-    // Nobody is there to answer while the session or its process ends.
+    // No user can answer while the session or its process ends.
     if (this.state.phase !== 'left' && !this.agent.ending) return request.payload;
     this.decline(opened);
     return undefined;
@@ -332,7 +332,7 @@ export abstract class QwenStep extends Step<QwenState> {
   fail(id: string, message: string): void {
     this.reply(id, errorLine(this.dialect, id, message, this.peer.onlyMessages));
   }
-  /** It waits for an answer all the same; without an id there is nobody to answer. */
+  /** The agent waits for an answer all the same; without an id no answer is possible. */
   refuseUnreadable(line: Line): void {
     const id = unreadableId(line);
     this.log('warn', `A control request could not be read: ${JSON.stringify(line).slice(0, 500)}`);
@@ -456,7 +456,7 @@ export abstract class QwenStep extends Step<QwenState> {
       return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
     }
     if (answer.kind !== 'option' || answer.optionId === REJECT) {
-      // Words are the user's own there: an agent of the RFC goes on with them, and stops where there are none.
+      // With words of the user the agent continues; without words it stops.
       const wordless = this.dialect === 'envelope' ? '' : REFUSED;
       return this.refuseApproval(approval, (answer.kind === 'option' ? answer.feedback : undefined) ?? wordless, 'answered');
     }
@@ -470,7 +470,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const unattended = suggestion && unattendedMode(suggestion, this.peer);
     const permissions = suggestion && unattended === undefined ? [suggestion] : [];
     this.allowed(approval, { allow: true, input: request.input ?? {}, permissions });
-    // The yes was for this call; that nobody is asked any more is a question of its own, as in the mode menu.
+    // The approval was for this call; a mode without approvals needs a confirmation, as in the mode menu.
     if (unattended !== undefined) this.chooseMode(unattended);
     if (optionId === ALLOW_EDITS && this.peer.editsMode !== undefined) this.chooseMode(this.peer.editsMode);
   }
@@ -550,7 +550,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
     if (ask) this.closeAsk(ask, how);
   }
-  /** The call has a result: nobody waits for an answer about it any more. */
+  /** The call has a result: withdraws the question about it. */
   settleCall(callId: CallId): void {
     for (const approval of Object.values(this.agent.approvals)) {
       if (approval.request.tool_use_id === callId) this.refuseApproval(approval, 'Too late.', 'withdrawn');
@@ -559,7 +559,7 @@ export abstract class QwenStep extends Step<QwenState> {
   refuseAll(why: string): void {
     for (const approval of Object.values(this.agent.approvals)) this.refuseApproval(approval, why, 'cancelled');
   }
-  /** What the turn asked is refused; a sub-agent in the background still waits. */
+  /** Refuses the requests of the turn; a sub-agent in the background still waits. */
   refuseOfTurn(why: string): void {
     for (const approval of Object.values(this.agent.approvals)) {
       if (!this.goesOn(approval.request.tool_use_id)) this.refuseApproval(approval, why, 'cancelled');

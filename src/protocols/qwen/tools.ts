@@ -29,7 +29,7 @@ export function clip(text: string, limit: number): string {
 
 // --- calls
 
-/** What a tool does, whatever the agent calls it (docs/protocols/qwen.md §3.5). */
+/** Kind of each tool, by its names in all agents (docs/protocols/qwen.md §3.5). */
 export type ToolWork =
   | 'edit'
   | 'write'
@@ -231,7 +231,7 @@ export function proposalOf(use: ToolUse, text: FileText, cwd: string): readonly 
   return use.work === 'notebook' ? cellProposal(use.input, path, text) : [];
 }
 
-/** The same before it is allowed: what is not certain of a file that cannot be read is said too. */
+/** The same before it is allowed: also says what is uncertain about a file that cannot be read. */
 export function previewOf(use: ToolUse, text: FileText, cwd: string): readonly Diff[] {
   const diffs = proposalOf(use, text, cwd);
   return text === undefined && use.work !== 'notebook' ? diffs.map((diff) => ({ ...diff, excerpt: { unplaced: true } })) : diffs;
@@ -342,7 +342,7 @@ const WHERE: Readonly<Record<string, () => string>> = {
   userSettings: () => t('In all your projects'),
 };
 
-/** What a user may answer: once, as the agent itself proposes for later, or no. */
+/** The options: allow once, the agent's own proposals for later, reject. */
 export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readonly Option[] {
   const later = (request.permission_suggestions ?? []).flatMap((suggestion, at) => suggestedOption(suggestion, at, peer));
   const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
@@ -364,7 +364,7 @@ export function suggestionOf(request: CanUseTool, optionId: string): Suggestion 
   return at === undefined ? undefined : request.permission_suggestions?.[Number(at)];
 }
 
-/** The mode a suggestion changes to, when nobody would be asked any more in it. */
+/** The mode a suggestion changes to, if it is one without approvals. */
 export function unattendedMode(suggestion: Suggestion, peer: Peer): string | undefined {
   const { type, mode } = suggestion;
   return type === 'setMode' && typeof mode === 'string' && peer.unattended.includes(mode) ? mode : undefined;
@@ -402,7 +402,7 @@ function nameOf(mode: string, peer: Peer): string {
   return peer.modes().find((one) => one.id === mode)?.name ?? mode;
 }
 
-/** What a user is shown: from the tool and its input, never from the model's own description alone. */
+/** Details of an approval: from the tool and its input, never from the model's description alone. */
 export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   const { input } = use;
   const text = (key: string) => (typeof input[key] === 'string' ? input[key] : undefined);
@@ -435,7 +435,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
 }
 
-/** What is shown below a command: everything else that is sent with it. */
+/** Details below a command: everything else that is sent with it. */
 export function besideOf(use: ToolUse): readonly ApprovalDetail[] {
   const unknown = use.work === 'shell' ? Object.entries(otherArguments(use.input) ?? {}) : [];
   if (unknown.length === 0) return [];
