@@ -8,12 +8,13 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 
 /**
  * One key for all spellings of an absolute path, to compare files by and to keep them under; never to open one. Folds case where the system does,
- * resolves `.` and `..`, and takes away what Windows ignores: trailing dots and blanks, `\\?\`, the name of the main data stream.
+ * resolves `.` and `..`, and takes away what Windows ignores (trailing dots and blanks, `\\?\`, the name of the main data stream) and what macOS
+ * links (`/private`).
  */
 export function fileKey(file: string, platform: Platform): string {
   if (platform === 'win32') return windowsKey(file);
   const key = `/${resolved(file.split('/')).join('/')}`;
-  return platform === 'darwin' ? foldCase(key.normalize('NFC')) : key;
+  return platform === 'darwin' ? foldCase(withoutPrivate(key).normalize('NFC')) : key;
 }
 
 /** True for a path that reads as one of Windows: with a drive or a share. */
@@ -21,9 +22,16 @@ export function isWindowsPath(path: string): boolean {
   return /^[A-Za-z]:[\\/]|^\\\\/.test(path);
 }
 
-/** The same where the system is not known: a path with a drive or a share is Windows', any other one is what it reads. */
+/** The system that a path is of, as far as its text tells: only macOS has these folders. */
+export function writtenPlatform(path: string): Platform {
+  if (isWindowsPath(path)) return 'win32';
+  return /^\/(?:Users|Volumes|private)\//.test(path) ? 'darwin' : 'posix';
+}
+
+/** The same where the system is not known. For lists and for grouping, not for decisions. */
 export function writtenKey(path: string): string {
-  return isWindowsPath(path) ? fileKey(path, 'win32') : path;
+  const platform = writtenPlatform(path);
+  return platform === 'posix' ? path : fileKey(path, platform);
 }
 
 /** The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. */
@@ -69,6 +77,11 @@ function withoutDevicePrefix(file: string): string {
   const plain = file.replaceAll('\\', '/').replace(/^\/\/[?.]\/(?:UNC\/)?/i, (prefix) => (/unc/i.test(prefix) ? '//' : ''));
   // As in the path of a file: address.
   return plain.replace(/^\/(?=[A-Za-z]:)/, '');
+}
+
+/** macOS has links to these three folders; programs name a file by either way. */
+function withoutPrivate(path: string): string {
+  return path.replace(/^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/i, '');
 }
 
 /** The names of a path without empty ones, `.` and `..`. */

@@ -1,15 +1,19 @@
+import { isWindowsPath, pathBelowFolder, writtenPlatform } from './fileName.ts';
+
 /* Paths as text, for code that must not depend on the machine it runs on. A path that begins with a drive or a share is a Windows path. */
 
-const isWindows = (path: string): boolean => /^[A-Za-z]:[\\/]|^\\\\/.test(path);
+export function isAbsolutePath(path: string): boolean {
+  return path.startsWith('/') || isWindowsPath(path);
+}
 
 /** Like `path.resolve` of two arguments, the first of them absolute. */
 export function resolvePath(from: string, to: string): string {
-  if (isWindows(from) || isWindows(to)) return resolveWindows(from, to);
+  if (isWindowsPath(from) || isWindowsPath(to)) return resolveWindows(from, to);
   return `/${normalize((to.startsWith('/') ? to : `${from}/${to}`).split('/')).join('/')}`;
 }
 function resolveWindows(from: string, to: string): string {
-  const root = /^[A-Za-z]:|^[\\/]{2}[^\\/]+[\\/][^\\/]+/.exec(isWindows(to) ? to : from)?.[0] ?? '';
-  const rest = isWindows(to) ? to.slice(root.length) : /^[\\/]/.test(to) ? to : `${from.slice(root.length)}\\${to}`;
+  const root = /^[A-Za-z]:|^[\\/]{2}[^\\/]+[\\/][^\\/]+/.exec(isWindowsPath(to) ? to : from)?.[0] ?? '';
+  const rest = isWindowsPath(to) ? to.slice(root.length) : /^[\\/]/.test(to) ? to : `${from.slice(root.length)}\\${to}`;
   return `${root.replaceAll('/', '\\')}\\${normalize(rest.split(/[\\/]/)).join('\\')}`;
 }
 function normalize(parts: readonly string[]): readonly string[] {
@@ -21,6 +25,15 @@ function normalize(parts: readonly string[]): readonly string[] {
   return kept;
 }
 
+/**
+ * The way from a folder to something in it, '' for the folder itself; undefined when the target is elsewhere. The folder is absolute, a relative
+ * target counts from it. Windows paths get backslashes.
+ */
+export function pathInside(folder: string, target: string): string | undefined {
+  const platform = writtenPlatform(folder);
+  const below = pathBelowFolder(folder, resolvePath(folder, target), platform);
+  return platform === 'win32' ? below?.replaceAll('/', '\\') : below;
+}
 /** The path of a `file:` URI, or the text itself when it is none that can be read. Drive letters and hosts make Windows paths. */
 export function pathOfUri(uri: string): string {
   const [, host = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
@@ -42,7 +55,7 @@ function decoded(text: string): string | undefined {
 export function uriOfPath(path: string): string {
   const encoded = (text: string) => encodeURI(text.replaceAll('\\', '/')).replaceAll('?', '%3F').replaceAll('#', '%23');
   if (path.startsWith('\\\\')) return `file:${encoded(path)}`;
-  return isWindows(path)
+  return isWindowsPath(path)
     ? `file:///${path.slice(0, 2)}${encoded(path.slice(2))}`
     : `file://${encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23')}`;
 }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
+import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import type { Chat } from './chat.ts';
 import { type GitRepository, repositories } from './git.ts';
@@ -172,7 +173,7 @@ async function changeContents(resources: readonly unknown[]): Promise<readonly C
 
 function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitRepository | undefined {
   return all
-    .filter(({ rootUri }) => uri.fsPath.startsWith(rootUri.fsPath))
+    .filter(({ rootUri }) => pathBelow(rootUri.fsPath, uri.fsPath) !== undefined)
     .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
 }
 

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { keyOfFile } from '../protocols/paths.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
 /** The folder a new session works in: that of the active editor, the only one, or the one the user picks. Undefined when there is none. */
@@ -29,5 +30,7 @@ export function hasFolder(): boolean {
 
 /** The other folders of the workspace, for agents that may work in several. */
 export function otherFolders(cwd: string): readonly string[] {
-  return (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => (uri.scheme === 'file' && uri.fsPath !== cwd ? [uri.fsPath] : []));
+  return (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
+    uri.scheme === 'file' && keyOfFile(uri.fsPath) !== keyOfFile(cwd) ? [uri.fsPath] : [],
+  );
 }

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { SessionHost, Surface } from '../live/surface.ts';
+import { pathBelow } from '../protocols/paths.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Location } from '../session/model.ts';
 import { locationToFollow, runningTurn } from '../session/select.ts';
@@ -214,8 +215,7 @@ function uriOf({ document }: vscode.TextEditor): string {
 }
 
 function isBelow(folder: string, file: string): boolean {
-  const within = path.relative(folder, file);
-  return within !== '' && !within.startsWith('..') && !path.isAbsolute(within);
+  return Boolean(pathBelow(folder, file));
 }
 
 /** What may change where the agent works. Growing text does not. */

@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Disposable } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
+import { keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Warn } from './endWork.ts';
 
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
@@ -13,9 +14,10 @@ const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, acti
 export function warnOfUnsaved(desk: SessionHost, ask = warn): Disposable {
   return desk.onChange((_, { event, now }) => {
     if (event.type !== 'ask.opened' || event.ask.kind !== 'approval' || event.ask.detail.type !== 'edit') return;
-    const paths = new Set(event.ask.detail.diffs.map((diff) => path.resolve(now.cwd, diff.path)));
+    const keyOf = (file: string) => keyOfFile(realPathNow(file));
+    const files = new Set(event.ask.detail.diffs.map((diff) => keyOf(path.resolve(now.cwd, diff.path))));
     const unsaved = vscode.workspace.textDocuments.filter(
-      (document) => document.isDirty && document.uri.scheme === 'file' && paths.has(document.uri.fsPath),
+      (document) => document.isDirty && document.uri.scheme === 'file' && files.has(keyOf(document.uri.fsPath)),
     );
     if (unsaved.length > 0) void offerToSave(unsaved, now.agent.name, ask);
   });

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { keyOfFile, pathBelow } from '../protocols/paths.ts';
 import type { Session } from '../session/model.ts';
 import { diffsOf } from '../session/select.ts';
 
@@ -21,9 +22,8 @@ export async function isWorkspaceFile(file: string): Promise<boolean> {
 /** True for a file that a session works on: below its folder, or named by one of its calls or asks. */
 export function isNamedBy(session: Session, file: string): boolean {
   const wanted = path.resolve(session.cwd, file);
-  const within = path.relative(session.cwd, wanted);
-  if (within && !within.startsWith('..') && !path.isAbsolute(within)) return true;
-  const same = (other: string) => path.resolve(session.cwd, other) === wanted;
+  if (pathBelow(session.cwd, wanted)) return true;
+  const same = (other: string) => keyOfFile(path.resolve(session.cwd, other)) === keyOfFile(wanted);
   return (
     session.turns.some((turn) =>
       turn.parts.some(

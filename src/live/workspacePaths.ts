@@ -11,11 +11,11 @@ export function workspacePathsAt(cwd: string): WorkspacePaths {
       if (target.includes('\0')) return undefined;
       const root = realPathNow(cwd);
       const real = realPathNow(path.resolve(cwd, target));
-      if (pathBelow(root, real) === undefined) return undefined;
-      const below = path.relative(root, real);
+      const below = pathBelow(root, real);
+      if (below === undefined) return undefined;
       // By both names: an editor reads .vscode/settings.json through whatever link is there.
       const guarded = guardReason(below) ?? guardReason(pathBelow(path.resolve(cwd), path.resolve(cwd, target)) ?? '');
-      return { path: below.replaceAll(path.sep, '/'), ...(guarded ? { guarded } : {}) };
+      return { path: below, ...(guarded ? { guarded } : {}) };
     },
   };
 }

@@ -1,21 +1,11 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { fileKey, type Platform } from '../base/fileName.ts';
+import { fileKey, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 
 /** Where a path an agent names really lies (acp.md §10.3). */
 export type Place = 'inside' | 'guarded' | 'outside';
-
-/** How paths read on a system. */
-export interface PathRules {
-  readonly relative: (from: string, to: string) => string;
-  readonly isAbsolute: (path: string) => boolean;
-  readonly sep: string;
-  /** Names that differ in case only are the same. */
-  readonly foldsCase: boolean;
-}
-const native: PathRules = { ...path, foldsCase: process.platform === 'win32' || process.platform === 'darwin' };
 
 /** How the system this runs on reads names. */
 export const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
@@ -46,11 +36,9 @@ export function looksOutside(target: string, roots: readonly string[]): boolean 
   return roots.every((root) => pathBelow(root, target) === undefined);
 }
 
-/** The way from a folder to something in it, '' for the folder itself; undefined when the target is elsewhere, on another drive for example. */
-export function pathBelow(root: string, target: string, { relative, isAbsolute, sep, foldsCase }: PathRules = native): string | undefined {
-  const folded = (text: string) => (foldsCase ? text.toLowerCase() : text);
-  const below = relative(folded(root), folded(target));
-  return below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below) ? undefined : below;
+/** The way from a folder to something in it with forward slashes, '' for the folder itself; undefined when the target is elsewhere. */
+export function pathBelow(root: string, target: string): string | undefined {
+  return pathBelowFolder(root, target, platform);
 }
 
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
@@ -77,6 +65,13 @@ export function realPathNow(target: string, links = 0): string {
     const leadsTo = links < 40 ? linkNow(here) : undefined;
     return leadsTo === undefined ? here : realPathNow(path.resolve(path.dirname(here), leadsTo), links + 1);
   }
+}
+
+/** The name of a file as its folder has it, where the system takes several spellings for one. A link keeps its own name. */
+export function spelledName(file: string): string {
+  const name = path.basename(file);
+  const real = platform === 'posix' ? name : path.basename(realPathNow(file));
+  return keyOfFile(`/${real}`) === keyOfFile(`/${name}`) ? real : name;
 }
 
 function linkNow(file: string): string | undefined {

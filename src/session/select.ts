@@ -1,4 +1,5 @@
-import { isWindowsPath, writtenKey } from '../base/fileName.ts';
+import { isWindowsPath, pathBelowFolder, writtenKey, writtenPlatform } from '../base/fileName.ts';
+import { isAbsolutePath } from '../base/paths.ts';
 import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 
@@ -200,16 +201,19 @@ function placeOf(call: ToolCall): Location | undefined {
 function withoutFolder(text: string, cwd: string): string {
   if (cwd.length < 2) return text;
   const base = cwd.replace(/[\\/]$/, '');
-  const inside = [`${base}/`, `${base}\\`].reduce((left, folder) => left.replaceAll(folder, ''), text);
+  const flags = writtenPlatform(cwd) === 'posix' ? 'g' : 'gi';
+  const folder = base.split(/[\\/]/).map((name) => name.replace(/[.*+?^${}()|[\]]/g, '\\$&'));
+  const inside = text.replace(new RegExp(`${folder.join('[\\\\/]')}[\\\\/]`, flags), '');
   const bare = `${base.slice(1)}/`;
   return inside.startsWith(bare) ? inside.slice(bare.length) : inside;
 }
 
 /** A path for people: relative to the session's folder when it lies inside. */
 export function relativePath(path: string, cwd: string): string {
-  const base = cwd.replace(/[\\/]$/, '');
-  const plain = (text: string) => (isWindowsPath(cwd) ? text.replaceAll('/', '\\').replace(/[A-Z]/g, (one) => one.toLowerCase()) : text);
-  return base !== '' && plain(path).startsWith(plain(base)) && /^[\\/]/.test(path.slice(base.length)) ? path.slice(base.length + 1) : path;
+  if (!isAbsolutePath(path)) return path;
+  const below = pathBelowFolder(cwd, path, writtenPlatform(cwd));
+  if (!below) return path;
+  return isWindowsPath(cwd) && path.includes('\\') ? below.replaceAll('/', '\\') : below;
 }
 
 /** What to call a session in lists: its title, or the beginning of its first prompt. */

@@ -12,6 +12,7 @@ const same: readonly (readonly [Platform, ...string[]])[] = [
   ['win32', 'C:\\wſ\\a', 'C:\\WS\\a'],
   ['darwin', '/Users/me/Ü.ts', '/users/ME/u\u0308.ts', '/Users/me/./x/../ü.ts'],
   ['darwin', '/ws/.vſcode', '/ws/.VSCODE'],
+  ['darwin', '/private/tmp/a', '/tmp/a', '/TMP/A'],
   ['posix', '/ws/a.ts', '/ws//a.ts', '/ws/./b/../a.ts', '/ws/a.ts/'],
 ];
 /** Two files each. */
@@ -52,6 +53,12 @@ test('what lies below a folder is told in its own spelling', () => {
     ['win32', 'c:\\ws', 'D:\\ws\\a', undefined],
     ['win32', 'c:\\ws', 'c:\\ws\\..\\a', undefined],
     ['win32', 'C:\\', 'c:\\a', 'a'],
+    ['win32', 'C:\\ws', '\\\\server\\share\\a.ts', undefined],
+    ['win32', '\\\\server\\share\\ws', '\\\\SERVER\\share\\ws\\a.ts', 'a.ts'],
+    ['darwin', '/tmp/ws', '/private/tmp/ws/a', 'a'],
+    ['darwin', '/private/var/ws', '/var/WS/a', 'a'],
+    ['darwin', '/private/ws', '/ws/a', undefined],
+    ['posix', '/tmp/ws', '/private/tmp/ws/a', undefined],
     ['darwin', '/Users/Me/ws', '/users/me/WS/Ä', 'Ä'],
     ['posix', '/ws', '/ws/a/../b', 'b'],
     ['posix', '/ws', '/WS/a', undefined],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -42,12 +42,16 @@ describe('an edit of a file with unsaved text', () => {
     assert.equal(asked.length, 1);
     assert.match(asked[0] ?? '', /Agent a wants to change .*a\.txt/);
     assert.ok(editor.document.isDirty);
+    // Agents name a file by another spelling of its path; here through a link.
+    symlinkSync(folder, path.join(folder, 'link'));
+    desk.open(edit('linked', path.join(folder, 'link', 'a.txt')));
+    assert.equal(asked.length, 2);
     answer = 'save';
     const saved = new Promise((resolve) => vscode.workspace.onDidSaveTextDocument(resolve));
     desk.open(edit('second', file));
     await saved;
     assert.equal(readFileSync(file, 'utf8'), 'one\nmine\n');
-    assert.deepEqual(desk.openAsks(), ['other', 'first', 'second']);
+    assert.deepEqual(desk.openAsks(), ['other', 'first', 'linked', 'second']);
     watching.dispose();
   });
 });

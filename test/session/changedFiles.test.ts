@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diff, ToolCall, Turn } from '../../src/session/model.ts';
-import { changedFiles, relativePath } from '../../src/session/select.ts';
+import { callTitle, changedFiles, relativePath } from '../../src/session/select.ts';
 
 function turnWith(diffs: readonly Diff[]): Turn {
   const call: ToolCall = {
@@ -52,4 +52,19 @@ test('a path of Windows is told from its folder, whichever case the drive is wri
   assert.equal(relativePath('c:/WS/src/a.ts', 'C:\\ws\\'), 'src/a.ts');
   assert.equal(relativePath('C:\\ws-twin\\a.ts', 'c:\\ws'), 'C:\\ws-twin\\a.ts');
   assert.equal(relativePath('/WS/a.ts', '/ws'), '/WS/a.ts');
+});
+
+test('a path of macOS is told from its folder by every spelling of it', () => {
+  assert.equal(relativePath('/users/Me/ws/Ä.ts', '/Users/me/ws'), 'Ä.ts');
+  assert.equal(relativePath('/private/tmp/ws/a.ts', '/private/tmp/ws'), 'a.ts');
+  assert.equal(relativePath('/Users/me/ws-twin/a.ts', '/Users/me/ws'), '/Users/me/ws-twin/a.ts');
+  assert.equal(relativePath('a/ws/b.ts', '/a'), 'a/ws/b.ts');
+});
+
+test('a title names files without the folder, in whatever case the agent writes it', () => {
+  const titleOf = (title: string, cwd: string) => callTitle({ ...call, title }, cwd);
+  const call: ToolCall = { id: 'c', name: 'x', title: '', kind: 'other', status: 'done', inputText: '', output: [], locations: [] };
+  assert.equal(titleOf('Edit C:\\ws\\src\\a.ts and c:/WS/b.ts', 'c:\\ws'), 'Edit src\\a.ts and b.ts');
+  assert.equal(titleOf('Edit /ws/a.ts, not /WS/a.ts', '/ws'), 'Edit a.ts, not /WS/a.ts');
+  assert.equal(titleOf('Edit \\\\server\\share\\ws\\a.ts', '\\\\server\\share\\ws'), 'Edit a.ts');
 });

@@ -3,7 +3,20 @@ import { filesUnder } from '../stages/files.ts';
 import { bundleTests } from '../stages/nodeTests.ts';
 
 /** Rooms that run outside the editor and outside a browser. */
-const ROOMS = ['transport', 'live', 'protocols', 'session', 'headless', 'agent', 'bridge', 'base', 'conversation', 'editor'];
+const ROOMS = [
+  'transport',
+  'live',
+  'protocols',
+  'session',
+  'headless',
+  'agent',
+  'bridge',
+  'base',
+  'conversation',
+  'editor',
+  'serve',
+  'attack',
+];
 
 /** Bundles the unit tests of these rooms to out/unit-windows; each bundle with the source it was made of. */
 export async function bundleUnitTests(only: string | undefined): Promise<ReadonlyMap<string, string>> {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
-import { realPathNow } from '../../protocols/paths.ts';
+import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import type { ToolKind } from '../../session/model.ts';
 import { openDocument } from '../files.ts';
@@ -77,6 +77,5 @@ function outside<S extends z.ZodMiniType>(shape: ToolShape<S>, input: unknown): 
 }
 
 function isInside(cwd: string, file: string): boolean {
-  const within = path.relative(cwd, file);
-  return within === '' || (!within.startsWith('..') && !path.isAbsolute(within)) || inWorkspace(file);
+  return pathBelow(cwd, file) !== undefined || inWorkspace(file);
 }

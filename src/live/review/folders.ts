@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
-import { pathBelow, realPathNow } from '../../protocols/paths.ts';
+import { pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
 export interface Folders {
@@ -24,18 +24,18 @@ export function prefixOf({ root }: Folders, folder: string): string {
 
 /**
  * A file's name: its path with slashes, relative in the session's own folder and absolute in the others. undefined for what lies in none of them. A
- * folder on the way may be a link.
+ * folder on the way may be a link; the name is spelled as in its folder.
  */
 export function nameOf(folders: Folders, file: string): string | undefined {
-  const all = [folders.root, ...folders.others];
   const below = (target: string, real: boolean) => {
-    for (const folder of all) {
+    for (const folder of [folders.root, ...folders.others]) {
       const name = pathBelow(real ? realPathNow(folder) : folder, target);
-      if (name) return prefixOf(folders, folder) + path.relative(real ? realPathNow(folder) : folder, target).replaceAll(path.sep, '/');
+      if (name) return prefixOf(folders, folder) + name;
     }
     return undefined;
   };
-  return below(file, false) ?? below(path.join(realPathNow(path.dirname(file)), path.basename(file)), true);
+  const real = () => below(path.join(realPathNow(path.dirname(file)), spelledName(file)), true);
+  return (platform === 'posix' ? below(file, false) : undefined) ?? real();
 }
 
 export function fileOf({ root }: Folders, name: string): string {

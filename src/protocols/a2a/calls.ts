@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import { resolvePath } from '../../base/paths.ts';
+import { pathInside } from '../../base/paths.ts';
 import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
 import { withArguments } from '../commandInput.ts';
 import {
@@ -610,14 +610,6 @@ export function allowanceKey(call: Snapshot): string {
 
 /** It would change a file, or run a command, outside the folder that is worked in. */
 export function isOutside(detail: ApprovalDetail, cwd: string): boolean {
-  if (detail.type === 'edit') return detail.diffs.some((diff) => diff.path !== '' && !isInside(cwd, diff.path, false));
-  return detail.type === 'command' && detail.cwd !== undefined && !isInside(cwd, detail.cwd, true);
-}
-
-function isInside(folder: string, file: string, orItself: boolean): boolean {
-  const windows = resolvePath(folder, '.').includes('\\');
-  const plain = (path: string) => (windows ? path.toLowerCase() : path);
-  const [base, target] = [plain(resolvePath(folder, '.')), plain(resolvePath(folder, file))];
-  const separator = windows ? '\\' : '/';
-  return (orItself && target === base) || target.startsWith(base.endsWith(separator) ? base : `${base}${separator}`);
+  if (detail.type === 'edit') return detail.diffs.some((diff) => diff.path !== '' && !pathInside(cwd, diff.path));
+  return detail.type === 'command' && detail.cwd !== undefined && pathInside(cwd, detail.cwd) === undefined;
 }

@@ -12,6 +12,7 @@ import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
+import { pathBelow } from '../paths.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -196,7 +197,7 @@ function found(command: string, search: string): string | undefined {
 /** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
 function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
   const home = launch.env.HOME ?? homedir();
-  const outside = path.relative(home, launch.cwd).startsWith('..');
+  const outside = pathBelow(home, launch.cwd) === undefined;
   return {
     CODER_AGENT_WORKSPACE_PATH: launch.cwd,
     ...(outside ? { CODER_AGENT_ALLOWED_ROOT: launch.cwd } : {}),

@@ -1,3 +1,4 @@
+import { writtenKey } from '../../base/fileName.ts';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
@@ -242,11 +243,12 @@ export function noteAllowed(decided: Decided, ask: Approval, cwd: string): void 
   allowDetails(decided, detailsIn(ask), cwd);
   if (ask.detail.type !== 'edit' || !CHANGING.has(ask.toolKind)) return;
   for (const { path, after, excerpt, summary } of ask.detail.diffs)
-    if (!excerpt && !summary && after !== null) put(decided.allowedTexts, path, after);
+    if (!excerpt && !summary && after !== null) put(decided.allowedTexts, writtenKey(path), after);
 }
 /** The user has allowed it, before or after all. */
 export function allowDetails(decided: Decided, details: readonly ApprovalDetail[], cwd: string): void {
-  for (const path of pathsOf(details)) remove(decided.refusedPaths, resolvePath(cwd, path));
+  const allowed = new Set(pathsOf(details).map((path) => writtenKey(resolvePath(cwd, path))));
+  for (const path of keys(decided.refusedPaths)) if (allowed.has(writtenKey(path))) remove(decided.refusedPaths, path);
   for (const command of commandsOf(details)) {
     remove(decided.refusedCommands, command);
     put(decided.allowedCommands, command, true);
@@ -261,7 +263,7 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
     put(decided.refusedCommands, command, true);
     remove(decided.allowedCommands, command);
   }
-  for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, path);
+  for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, writtenKey(path));
 }
 /**
  * What of a command the user has refused; undefined when they know of nothing. What they have allowed is left out first. A file counts by its
@@ -277,7 +279,8 @@ export function refusedIn(line: string, decided: Decided): Against | undefined {
   );
   return names.some((name) => placeIn(folded, name) >= 0) ? 'file' : undefined;
 }
-export const allowedText = (decided: Decided | undefined, path: string): string | undefined => decided && find(decided.allowedTexts, path);
+export const allowedText = (decided: Decided | undefined, path: string): string | undefined =>
+  decided && find(decided.allowedTexts, writtenKey(path));
 
 function pathsOf(details: readonly ApprovalDetail[]): readonly string[] {
   return details.flatMap((one) => (one.type === 'edit' ? one.diffs.map((diff) => diff.path) : []));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
+import { keyOfFile, looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
@@ -39,7 +39,7 @@ const LONGEST_TEXT = 1024 * 1024;
 /** Files as the user has them. It remembers what the agent knows of them, so that a whole text it sends is taken as the change it means. */
 export class FilePort {
   readonly #files: Files;
-  /** Texts the agent has read or written, by the real names of their files. */
+  /** Texts the agent has read or written, by the keys of their real files. */
   readonly #known = new Map<string, string>();
 
   constructor(files: Files) {
@@ -77,7 +77,7 @@ export class FilePort {
   async #read({ path: file, line, limit }: Extract<FileArgs, { do: 'read' }>): Promise<{ readonly content: string | null }> {
     const text = await this.#text(file);
     if (text === null) return { content: null };
-    this.#note(realPathNow(path.resolve(file)), plain(text));
+    this.#note(keyOfFile(realPathNow(path.resolve(file))), plain(text));
     return { content: slice(text, line ?? undefined, limit ?? undefined) };
   }
 
@@ -96,7 +96,7 @@ export class FilePort {
       before,
       same: before === wanted && saved === plain(wanted),
       // A link to a refused file is the same file.
-      refusedPath: refused.find((one) => realPathNow(one) === real) ?? null,
+      refusedPath: refused.find((one) => keyOfFile(realPathNow(one)) === keyOfFile(real)) ?? null,
       merged: before === null ? wanted : this.#merged(real, before, wanted, saved),
     };
   }
@@ -105,7 +105,7 @@ export class FilePort {
   #merged(real: string, present: string, wanted: string, saved: string | undefined): string | null {
     const [now, then] = [plain(present), plain(wanted)];
     // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
-    const base = this.#known.get(real) ?? (saved === then ? undefined : saved);
+    const base = this.#known.get(keyOfFile(real)) ?? (saved === then ? undefined : saved);
     if (base === now || (base === undefined && (saved === undefined || saved === now || now === then))) return wanted;
     return base === undefined ? null : (mergedInto(now, base, then) ?? null);
   }
@@ -116,7 +116,7 @@ export class FilePort {
     } catch (error) {
       throw failed(INTERNAL, `Writing ${file} failed: ${messageOf(error)}`);
     }
-    this.#note(real, plain(content));
+    this.#note(keyOfFile(real), plain(content));
     return null;
   }
 

@@ -1,6 +1,6 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
-import { resolvePath } from '../../base/paths.ts';
+import { isAbsolutePath, pathInside, resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
 import { find, keys, newTable, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
@@ -1921,12 +1921,7 @@ const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINU
 
 /** As the paths read; where links lead is found out by the port. Relative paths are nobody's claim to be elsewhere. */
 function isBelow(root: string, path: string): boolean {
-  if (!/^(?:[\\/]|[A-Za-z]:[\\/])/.test(path)) return true;
-  const [folder, file] = [resolvePath(root, '.'), resolvePath(root, path)];
-  return (
-    file === folder ||
-    file.startsWith(folder.endsWith('/') || folder.endsWith('\\') ? folder : `${folder}${folder.includes('\\') ? '\\' : '/'}`)
-  );
+  return !isAbsolutePath(path) || pathInside(root, path) !== undefined;
 }
 const plain = (text: string): string => text.replaceAll('\r\n', '\n');
 /** A file that is there keeps its own mark. */

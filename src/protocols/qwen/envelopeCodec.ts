@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { resolvePath } from '../../base/purePath.ts';
+import { resolvePath } from '../../base/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Diff, Fault, Notice, Output, ToolCall, TurnId } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { pathInside } from '../../base/purePath.ts';
+import { pathInside } from '../../base/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
 import { errorText, isRecord, type Line } from './codec.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { pathInside, resolvePath } from '../../base/purePath.ts';
+import { pathInside, resolvePath } from '../../base/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';

@@ -531,3 +531,16 @@ test(
     }
   }),
 );
+
+test(
+  'a file named in another case is the changed one where the system says so, and only there',
+  inScene(async (scene) => {
+    scene.write({ 'src/a.ts': 'one\n' });
+    await scene.turn('t', () => scene.write({ 'src/a.ts': 'two\n' }));
+    const other = path.join(scene.root.toUpperCase(), 'SRC', 'A.ts');
+    const folds = existsSync(other);
+    assert.equal(await scene.changes.baseText(other), folds ? 'one\n' : undefined);
+    assert.equal(scene.changes.watches(other), folds);
+    assert.equal(scene.changes.watches(scene.path('src/a.ts')), true);
+  }),
+);

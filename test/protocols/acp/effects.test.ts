@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { diskFiles } from '../../../src/live/diskFiles.ts';
 import { slice } from '../../../src/protocols/acp/files.ts';
-import { pathBelow, placeOf } from '../../../src/protocols/paths.ts';
+import { placeOf } from '../../../src/protocols/paths.ts';
 import type { Files } from '../../../src/protocols/ports.ts';
 import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
 import { choose } from '../../agents/drive.ts';
@@ -112,16 +112,6 @@ test('45: links out of the workspace, .., folders that steer the editor, relativ
     assert.equal(await place(name), 'guarded');
   await assert.rejects(placeOf('src/a.txt', [made.cwd]), /not absolute/);
   await assert.rejects(placeOf(`${made.cwd}/a\0b`, [made.cwd]), /NUL/);
-});
-
-test('45: another drive is elsewhere; names in another case are the same where the system says so, and only there', () => {
-  const windows = { ...path.win32, foldsCase: true };
-  assert.equal(pathBelow('C:\\work', 'c:\\WORK\\src\\a.ts', windows), 'src\\a.ts');
-  assert.equal(pathBelow('C:\\work', 'D:\\work\\a.ts', windows), undefined);
-  assert.equal(pathBelow('C:\\work', 'C:\\work-twin\\a.ts', windows), undefined);
-  assert.equal(pathBelow('C:\\work', '\\\\server\\share\\a.ts', windows), undefined);
-  assert.equal(pathBelow('/Code', '/code/a', { ...path.posix, foldsCase: true }), 'a');
-  assert.equal(pathBelow('/Code', '/code/a', { ...path.posix, foldsCase: false }), undefined);
 });
 
 test('45: outside the workspace a user is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {
