@@ -8,6 +8,7 @@ import { withoutSecrets } from '../transport/environment.ts';
 import { disownGroup, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
+import { programOf } from '../transport/programFile.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
@@ -50,10 +51,11 @@ type Spawn = (command: string, args: string[], options: SpawnOptions) => ChildPr
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** Settles when the program runs; rejects when it could not be started. */
-function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
-  const child = spawn(spec.command, [...(spec.args ?? [])], {
+async function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
+  const env = mergeEnvironment(withoutSecrets(environmentWith({})), spec.env ?? {}, process.platform === 'win32');
+  const child = spawn(spec.args === undefined ? spec.command : programOf(spec.command, env), [...(spec.args ?? [])], {
     cwd: spec.cwd ?? cwd,
-    env: mergeEnvironment(withoutSecrets(environmentWith({})), spec.env ?? {}, process.platform === 'win32'),
+    env,
     shell: spec.args === undefined,
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,6 +9,7 @@ import type { Channel, Closed } from './channel.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, ownGroup } from './ownedGroups.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
+import { programOf } from './programFile.ts';
 import { stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
@@ -45,8 +46,8 @@ export function processChannel(spec: ProcessSpec, options: ProcessOptions): Chan
     if (spec.command === '') throw new Error('The command is empty.');
     return new ProcessChannel(spec, options);
   } catch (error) {
-    // Arguments that no program can be started with: an empty name, a null character.
-    return closedChannel({ failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), messageOf(error)), stderr: '' });
+    // A program that is missing, or arguments that none can be started with: an empty name, a null character.
+    return closedChannel({ ...whyNotStarted(spec, error), stderr: '' });
   }
 }
 
@@ -66,9 +67,10 @@ class ProcessChannel implements Channel {
   constructor(spec: ProcessSpec, options: ProcessOptions) {
     this.#spec = spec;
     this.#options = options;
-    const child = (options.spawn ?? crossSpawn.spawn)(spec.command, [...spec.args], {
+    const env = environmentWith(spec.env);
+    const child = (options.spawn ?? crossSpawn.spawn)(programOf(spec.command, env), [...spec.args], {
       cwd: spec.cwd,
-      env: environmentWith(spec.env),
+      env,
       detached: process.platform !== 'win32',
       windowsHide: true,
       stdio: 'pipe',
@@ -185,6 +187,8 @@ export function closedChannel(closed: Closed): Channel {
 export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env };
   for (const name of NOT_INHERITED) delete env[name];
+  // Keeps cmd.exe from running a program of the working folder in place of the one on the PATH.
+  if (process.platform === 'win32') env.NoDefaultCurrentDirectoryInExePath = '1';
   return mergeEnvironment(env, added, process.platform === 'win32');
 }
 
@@ -214,19 +218,20 @@ function howEnded(name: string, ending: boolean, code: number | null, signal: st
   return signal ? t('{0} was ended by {1}.', name, signal) : t('{0} ended with exit code {1}.', name, code ?? '?');
 }
 
-function whyNotStarted(spec: ProcessSpec, error: NodeJS.ErrnoException): Omit<Closed, 'stderr'> {
+function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!existsSync(spec.cwd))
     return { failure: 'noFolder', reason: t('{0} could not start: the folder {1} does not exist.', nameOf(spec), spec.cwd) };
-  if (error.code === 'ENOENT') {
+  if (code === 'ENOENT') {
     return { failure: 'missing', reason: t('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
   }
-  if (error.code === 'EACCES' || error.code === 'EPERM') {
+  if (code === 'EACCES' || code === 'EPERM') {
     return {
       failure: 'forbidden',
       reason: t('"{0}" may not be executed. Check that it is a program and that its permissions allow it.', spec.command),
     };
   }
-  return { failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), error.message) };
+  return { failure: 'broken', reason: t('{0} could not start: {1}', nameOf(spec), messageOf(error)) };
 }
 
 /** The last bytes of a stream. */

@@ -1,4 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { systemProgram } from './programFile.ts';
+
+/** By its path: the working folder may hold a program of that name. */
+const TASKKILL = systemProgram('taskkill.exe');
 
 /**
  * Signals a process and everything it started. On POSIX the child must lead its own group (`detached: true` at spawn); on Windows the tree is
@@ -6,7 +10,7 @@ import { execFile, spawnSync } from 'node:child_process';
  */
 export function signalTree(pid: number, signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
   if (process.platform === 'win32') {
-    execFile('taskkill', ['/pid', String(pid), '/T', '/F'], () => {});
+    execFile(TASKKILL, ['/pid', String(pid), '/T', '/F'], () => {});
     return;
   }
   try {
@@ -23,7 +27,7 @@ export function signalTree(pid: number, signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'
 /** As `signalTree` with SIGKILL, for the end of this process: nothing asynchronous would still run. */
 export function killTreeNow(pid: number): void {
   if (process.platform === 'win32')
-    spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true, timeout: 5_000 });
+    spawnSync(TASKKILL, ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true, timeout: 5_000 });
   else signalTree(pid, 'SIGKILL');
 }
 

@@ -2,6 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import crossSpawn from 'cross-spawn';
 import { mergeEnvironment } from './process.ts';
+import { endingsOf } from './programFile.ts';
 
 /** How long a program may take to say its version, in milliseconds. */
 const PATIENCE = 15_000;
@@ -26,12 +27,6 @@ export async function whereIs(command: string, searched: string): Promise<string
     }
   }
   return undefined;
-}
-
-/** What may follow the name of a program in its file. */
-export function endingsOf(command: string, onWindows: boolean): readonly string[] {
-  if (!onWindows) return [''];
-  return /\.(exe|com|cmd|bat)$/i.test(command) ? [''] : ['.exe', '.com', '.cmd', '.bat'];
 }
 
 /** What a program calls its version, asked once; undefined when it does not say. Never rejects. */

@@ -7,8 +7,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
+import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
-import { endingsOf } from '../../src/transport/programs.ts';
+import { endingsOf, programOf } from '../../src/transport/programFile.ts';
 import { replaceFile, replaceFileSync } from '../../src/transport/replaceFile.ts';
 
 /** As cross-spawn on Windows with a missing program: cmd.exe runs, and `error` comes in place of `exit`. */
@@ -30,7 +31,7 @@ test('a missing program that cmd.exe stood in for closes the channel with its re
 
 test('a missing command in a terminal ends with exit code 127', async () => {
   const terminals = childTerminals({ cwd: tmpdir(), spawn: startsCmdInstead });
-  const terminal = await terminals.create({ command: 'no-such-command', args: [] });
+  const terminal = await terminals.create({ command: path.resolve('no-such-command'), args: [] });
   assert.deepEqual(await terminal.exited(), { code: 127, signal: null });
 });
 
@@ -44,6 +45,30 @@ test('a program named with its ending is searched as it is', () => {
   assert.deepEqual(endingsOf('npm.cmd', true), ['']);
   assert.ok(endingsOf('npm', true).includes('.cmd'));
   assert.deepEqual(endingsOf('npm', false), ['']);
+});
+
+test('a program is searched on the PATH of Windows and never in the working folder', () => {
+  const files = new Set(['C:\\tools\\qwen.cmd', 'C:\\Program Files\\nodejs\\npx', 'ws\\evil.exe', 'evil.exe', '.\\evil.exe']);
+  const search = { platform: 'win32', isFile: (file: string) => files.has(file) } as const;
+  const env = { Path: '.;ws;;C:\\Windows;"C:\\Program Files\\nodejs";C:\\tools' };
+  assert.equal(programOf('qwen', env, search), 'C:\\tools\\qwen.cmd');
+  assert.equal(programOf('qwen.cmd', env, search), 'C:\\tools\\qwen.cmd');
+  assert.equal(programOf('npx', env, search), 'C:\\Program Files\\nodejs\\npx');
+  assert.throws(() => programOf('evil', env, search), { code: 'ENOENT' });
+  for (const path of ['.\\evil.exe', 'C:\\a b\\agent.cmd', 'bin/agent', 'C:agent']) assert.equal(programOf(path, env, search), path);
+  assert.equal(programOf('evil', {}, { ...search, platform: 'linux' }), 'evil');
+});
+
+test('nothing of an argument is read by cmd.exe', () => {
+  const written = (arg: string) => cmdArgument(arg);
+  assert.equal(written('a'), '^"a^"');
+  assert.equal(written('a b'), '^"a^ b^"');
+  assert.equal(written('x" & calc & "'), '^"x\\^"^ ^&^ calc^ ^&^ \\^"^"');
+  assert.equal(written('%PATH%!X!^'), '^"^%PATH^%^!X^!^^^"');
+  assert.equal(written('C:\\a\\'), '^"C:\\a\\\\^"');
+  assert.equal(written('\\\\"'), '^"\\\\\\\\\\^"^"');
+  // The only characters that mean something to cmd.exe stand behind a caret.
+  for (const arg of ['a&b', 'a|b>c<d', '(a)', '"', '""&', 'a^"&b']) assert.doesNotMatch(written(arg), /(?<!\^)(?:\^\^)*[&|<>()"%!]/);
 });
 
 const held = () => Object.assign(new Error('EPERM: operation not permitted, rename'), { code: 'EPERM' });

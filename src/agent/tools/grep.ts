@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setImmediate as afterOthers } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { Lines } from '../../transport/lines.ts';
+import { programOf } from '../../transport/programFile.ts';
 import { openReal } from '../../transport/realFiles.ts';
 import { shortPath } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
@@ -142,19 +143,29 @@ const match = z.object({
   }),
 });
 
-/** Whether `rg` is on the PATH; looked for once. */
+/** `rg` did not start. */
 let missing = false;
+
+/** Ripgrep on the PATH, never one of the working folder. */
+function ripgrep(): string | undefined {
+  try {
+    return missing ? undefined : programOf('rg', process.env);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The search by ripgrep; undefined when there is none on the PATH. */
 function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | undefined> {
-  if (missing) return Promise.resolve(undefined);
+  const program = ripgrep();
+  if (program === undefined) return Promise.resolve(undefined);
   const args = ['--json', '--hidden', '--glob', '!.git', '--glob', '!node_modules', '--sort', 'path', '--no-config'];
   if (search.literal) args.push('--fixed-strings');
   if (search.ignoreCase) args.push('--ignore-case');
   if (search.glob !== undefined) args.push('--glob', search.glob);
   args.push('--regexp', search.pattern, '--', search.target);
   return new Promise((resolve, reject) => {
-    const child = spawn('rg', args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
     const hits: Hit[] = [];
     let more = false;
     let stderr = '';

@@ -88,5 +88,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
 /** The agent's environment without Parley's own secrets and the switch that makes an editor's binary a Node. */
 function environment(): NodeJS.ProcessEnv {
   const { ELECTRON_RUN_AS_NODE: _, ...rest } = withoutSecrets(process.env);
-  return { ...rest, PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+  // A program of the working folder runs only when the command names it by a path.
+  const onWindows = process.platform === 'win32' ? { NoDefaultCurrentDirectoryInExePath: '1' } : {};
+  return { ...rest, ...onWindows, PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import { variableOf } from '../../transport/programFile.ts';
 
 /** The shell that runs command lines, and what the model is told about it. */
 export interface ShellProgram {
@@ -24,7 +25,7 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
     const file = shell !== undefined && /\/(ba|z|da|k)?sh$/.test(shell) ? shell : '/bin/sh';
     return { file, kind: 'posix', description: file };
   }
-  const variable = (name: string): string | undefined => Object.entries(env).find(([key]) => key.toUpperCase() === name)?.[1];
+  const variable = (name: string) => variableOf(env, name);
   const folders = (variable('PATH') ?? '').split(';').filter((folder) => path.win32.isAbsolute(folder));
   const programs = [variable('PROGRAMFILES'), variable('PROGRAMW6432')].filter((folder) => folder !== undefined);
   const pwsh = [
@@ -41,7 +42,9 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
   const besideGit = folders.filter((folder) => exists(path.win32.join(folder, 'git.exe'))).map((folder) => path.win32.dirname(folder));
   const bash = [...homes, ...besideGit].map((home) => path.win32.join(home, 'bin', 'bash.exe')).find(exists);
   if (bash !== undefined) return { file: bash, kind: 'posix', description: 'Git Bash; POSIX syntax, Windows programs' };
-  return { file: 'powershell.exe', kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
+  const system = path.win32.join(variable('SYSTEMROOT') ?? 'C:\\Windows', 'System32');
+  const file = path.win32.join(system, 'WindowsPowerShell', 'v1.0', 'powershell.exe');
+  return { file, kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
 }
 
 /** The arguments that make the shell run one command line and end with its exit code, with UTF-8 output. */

@@ -215,7 +215,8 @@ const IDENTITY = {
 function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; readonly identity: boolean }> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...launch.env };
-    execFile('git', ['config', 'user.email'], { cwd: launch.cwd, timeout: 5000, env }, (error, out) =>
+    // From the home: Windows would run a git.exe of the working folder.
+    execFile('git', ['-C', launch.cwd, 'config', 'user.email'], { cwd: homedir(), timeout: 5000, env }, (error, out) =>
       resolve({ found: error?.code !== 'ENOENT', identity: !error && out.trim() !== '' }),
     );
   });

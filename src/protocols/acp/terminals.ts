@@ -139,7 +139,13 @@ function notStarted(id: string, text: string, code: number): TerminalHandle {
   return { id, output: () => ({ text, truncated: false, exit }), exited: async () => exit, kill: () => {}, release: () => {} };
 }
 
+/** One argument in a command line of the system's shell. */
 function quoted(arg: string): string {
-  if (process.platform === 'win32') return `"${arg.replaceAll('"', '\\"')}"`;
-  return `'${arg.replaceAll("'", "'\\''")}'`;
+  return process.platform === 'win32' ? cmdArgument(arg) : `'${arg.replaceAll("'", "'\\''")}'`;
+}
+
+/** In quotes as programs of Windows read them, and every character that means something to cmd.exe escaped, the quotes as well. */
+export function cmdArgument(arg: string): string {
+  const text = `"${arg.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`;
+  return text.replace(/[()[\]%!^"`<>&|;, *?]/g, '^$&');
 }
