@@ -134,13 +134,42 @@ function withoutBlanksAround(command: string): string {
   return command.slice(from, to);
 }
 
-/** Broadly: the whole command, the same as a shell reads its blanks, or any of the commands in it. */
+/** Broadly: the whole command, or any of the commands in it, in whatever case, quoted, escaped, by path or behind a wrapper. */
 function matchesText(pattern: string, command: string): boolean {
   const whole = command.trim();
-  const matches = globMatcher(pattern, 'text');
-  if (pattern === whole || matches(whole)) return true;
-  const bare = foldedBlanks(whole);
-  return matches(bare) || whole.split(/[;&|\n\r(){}`]|\$\(/).some((one) => matches(foldedBlanks(one)));
+  if (pattern === whole || globMatcher(pattern, 'text')(whole)) return true;
+  // Windows and macOS find programs in any case.
+  const matches = globMatcher(pattern.toLowerCase(), 'text');
+  const folded = whole.toLowerCase();
+  if (matches(foldedBlanks(folded))) return true;
+  const commands = new Set(folded.split(/[;&|\n\r(){}`]|\$\(/).map(foldedBlanks));
+  return [...commands].some((one) => matches(one) || spellings(one).some(matches));
+}
+
+/** Programs that run what follows them. */
+const WRAPPER =
+  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
+/** Words behind a wrapper at which the command it runs may begin. */
+const MOST_STARTS = 12;
+
+/** One command without quotes and escapes, its program without folder and ending: as it is, and from each word that a wrapper may run. */
+function spellings(command: string): readonly string[] {
+  // A caret escapes on Windows, and a backslash elsewhere, where Windows parts folders by it.
+  const plain = command.replace(/["'^]/g, '');
+  const inFolder = command.replace(/(["'])[^"']*[\\/]([^"'\\/]*)\1/g, '$2').replace(/["'^]/g, '');
+  return [...new Set([plain, inFolder, plain.replaceAll('\\', '')])].flatMap((one) => {
+    const words = one.trim().split(/ +/);
+    let first = 0;
+    while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
+    const runsOthers = WRAPPER.test(programName(words[first] ?? ''));
+    const starts = words.slice(first, first + (runsOthers ? MOST_STARTS : 1));
+    return starts.map((word, at) => [programName(word), ...words.slice(first + at + 1)].join(' '));
+  });
+}
+
+function programName(word: string): string {
+  const name = word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')) + 1).replace(/^@/, '');
+  return name.replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
 }
 
 /** With one blank for every run of them, and without characters that do not show. */

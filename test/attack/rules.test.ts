@@ -216,6 +216,25 @@ test('a rule that rejects a command sees it behind blanks, other commands and ch
   }
 });
 
+test('a rule that rejects a command sees it by every name of its program', () => {
+  const all = [
+    ...['GIT push', 'Git.exe push -f', 'git.cmd push', '"C:\\Program Files\\Git\\cmd\\git.exe" push', '/usr/bin/git push', './git push'],
+    ...['g^it push', '^g^i^t p^ush', 'gi"t" push', "'git' 'push'", 'g\\it push', '@git push', '& git push', '. git push', '& "git" push'],
+    ...['cmd /c git push', 'cmd.exe /d /s /c "git push"', 'CMD /C "git" push', 'call git push', 'start "" git push', 'start /b git push'],
+    ...['powershell -NoProfile -Command git push', 'pwsh -c "git push"', "bash -lc 'git push'", 'sh -c "git push"', 'wsl git push'],
+    ...['sudo -u x git push', 'env A=1 git push', 'A=1 git push', 'timeout 5 git push', 'xargs -n 1 git push', 'if exist x git push'],
+    ...['echo x & git push', 'echo x\r\ngit push', 'iex "git push"', 'Start-Process git push', 'nohup nice git push'],
+  ];
+  for (const text of all) {
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'no', text);
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'Git push*')]), 'no', text);
+  }
+  for (const text of ['DEL a.txt', 'del.exe a', 'cmd /c DEL /q a', 'Del a', 'd^el a'])
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'del *')], 'win32'), 'no', text);
+  for (const text of ['echo "git push"', 'git pull', 'gitx push', 'npm run git push'])
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'once', text);
+});
+
 test('an option of unknown meaning is never chosen', () => {
   for (const effects of [['other'], ['other', 'allow_always'], ['other', 'reject_always']] as const) {
     const options = effects.map((effect, at) => ({ id: `o${at}`, label: 'x', effect }));
