@@ -10,6 +10,7 @@ import { withArguments } from '../../src/protocols/commandInput.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 import { assertLinear } from './linear.ts';
+import { assertNoRuleAllows, isAllowedBy } from './names.ts';
 
 /** The room of rules: an agent words its request so that a rule of the user answers for something else. */
 
@@ -96,6 +97,19 @@ test('no rule with a wildcard and no rule without a pattern covers a file that r
     assert.equal(answered(edit(`C:\\w\\${name}`), wide, 'win32', 'c:\\w'), undefined, name);
   }
   assert.equal(answered(edit('/w/src/a.ts'), [allow('edit', '**')]), 'once');
+});
+
+test('no rule of any kind covers a file by a name that misleads, on any system', () => {
+  for (const [platform, cwd, separator] of [
+    ['posix', '/w', '/'],
+    ['darwin', '/Users/me/w', '/'],
+    ['win32', 'c:\\w', '\\'],
+    ['win32', '\\\\server\\share\\w', '/'],
+  ] as const) {
+    assert.ok(isAllowedBy([allow('edit', '**')], edit(`${cwd}${separator}src${separator}a.ts`), cwd, platform));
+    assertNoRuleAllows((name) => edit(`${cwd}${separator}${name.replaceAll('/', separator)}`), cwd, platform);
+    assertNoRuleAllows((name) => edit(name), cwd, platform);
+  }
 });
 
 test('a rule that names a guarded file exactly covers that file and no other spelling of it', () => {

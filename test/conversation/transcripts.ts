@@ -5,6 +5,8 @@ import { test } from 'node:test';
 import type { Effect, Input, Machine } from '../../src/conversation/machine.ts';
 import type { Conversation } from '../../src/conversation/state.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
+import type { Approval, Ask } from '../../src/session/model.ts';
+import { assertNoRuleAllows, isAllowedBy } from '../attack/names.ts';
 
 /*
  * Transcripts: what happens to a machine, and everything it wants done, in order.
@@ -43,8 +45,8 @@ interface Case {
   readonly lines: readonly string[];
 }
 
-/** Defines a test for each case and each way to run it. */
-export function testTranscripts<S extends Conversation>(protocol: TranscriptProtocol<S>): void {
+/** Defines a test for each case and each way to run it; gives the protocol back for further tests. */
+export function testTranscripts<S extends Conversation>(protocol: TranscriptProtocol<S>): TranscriptProtocol<S> {
   for (const file of readdirSync(protocol.folder)
     .filter((name) => name.endsWith('.txt'))
     .sort()) {
@@ -58,6 +60,46 @@ export function testTranscripts<S extends Conversation>(protocol: TranscriptProt
       }
   }
   if (process.env.WRITE) test('transcripts are written, not tested', () => assert.fail('Run again without WRITE'));
+  return protocol;
+}
+
+/**
+ * An edit that a transcript asks about, with another name of the file each time. `file` is its path there, directly in the session's folder;
+ * `byRule`: a rule can allow such an edit at all.
+ */
+export function testNames<S extends Conversation>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
+  test('no rule of any kind answers for a file by a name that misleads', () => {
+    const one = readdirSync(protocol.folder)
+      .filter((name) => name.endsWith('.txt'))
+      .flatMap((name) => readCases(name, readFileSync(path.join(protocol.folder, name), 'utf8')))
+      .find((found) => found.title === title);
+    assert.ok(one, title);
+    const cwd = path.posix.dirname(file);
+    const below = cwd === '/' ? cwd : `${cwd}/`;
+    const askFor = (name: string): Approval => {
+      const lines = one.lines.map((line) => line.replaceAll(`"${file}"`, JSON.stringify(`${below}${name}`)));
+      const ask = asksOf(protocol, { ...one, lines }).find(({ kind }) => kind === 'approval');
+      assert.ok(ask?.kind === 'approval', `${JSON.stringify(name)} is asked about`);
+      return ask;
+    };
+    assert.equal(isAllowedBy([{ kind: 'edit', decision: 'allow', pattern: 'src/**' }], askFor('src/a.ts'), cwd), byRule);
+    assertNoRuleAllows(askFor, cwd);
+  });
+}
+
+/** The asks that a case opens. */
+function asksOf<S extends Conversation>(protocol: TranscriptProtocol<S>, one: Case): readonly Ask[] {
+  const started = protocol.start(one.setup);
+  const lines = one.lines.filter((line) => line.startsWith('> ')).map((line) => line.slice(2));
+  let now = 0;
+  return [...(lines[0] === 'start' ? [] : started.inputs), ...lines].flatMap((line) => {
+    if (typeof line === 'string' && line.startsWith('at ')) {
+      now = Number(line.slice('at '.length));
+      return [];
+    }
+    const effects = protocol.machine(started.state, typeof line === 'string' ? inputOf(protocol, line) : line, now);
+    return effects.flatMap((effect) => (effect.do === 'emit' && effect.event.type === 'ask.opened' ? [effect.event.ask] : []));
+  });
 }
 
 /** The titles of all cases in a folder. */

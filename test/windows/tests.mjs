@@ -5,7 +5,7 @@ import { run } from 'node:test';
 const [, , out, list] = process.argv;
 const files = JSON.parse(readFileSync(list, 'utf8'));
 writeFileSync(out, '');
-for await (const { type, data } of run({ files, concurrency: 2, timeout: 90_000 })) {
+for await (const { type, data } of run({ files, concurrency: 2, timeout: 400_000 })) {
   if (type !== 'test:pass' && type !== 'test:fail') continue;
   const error = data.details?.error;
   const cause = error?.cause ?? error;

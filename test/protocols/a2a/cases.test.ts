@@ -4,7 +4,7 @@ import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
 import { QUIRKS } from '../../../src/protocols/a2a/quirks.ts';
 import { type A2aState, type Agent, newA2a, TIMING, type Timing } from '../../../src/protocols/a2a/state.ts';
-import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import { URI } from '../../fakes/a2a.ts';
 
 /*
@@ -40,7 +40,7 @@ test('each quirk has its transcript', () => {
   assert.deepEqual(missing, []);
 });
 
-testTranscripts<A2aState>({
+const transcripts = testTranscripts<A2aState>({
   folder: FOLDER,
   machine: a2aMachine,
   link: 'agent',
@@ -81,6 +81,8 @@ testTranscripts<A2aState>({
   },
   describe: (effect) => describeA2a(effect),
 });
+
+testNames(transcripts, 'the earlier generation cannot be told of changes: they are written once the call is done', '/w/a');
 
 function describeA2a(effect: Effect): string | null | undefined {
   if (effect.do === 'drop' || (effect.do === 'notify' && effect.method === 'freshen')) return null;

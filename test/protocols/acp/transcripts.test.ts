@@ -4,7 +4,7 @@ import { acpMachine } from '../../../src/protocols/acp/machine.ts';
 import { quirkTable } from '../../../src/protocols/acp/quirks.ts';
 import type { AcpState } from '../../../src/protocols/acp/state.ts';
 import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
-import { type TranscriptProtocol, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { type TranscriptProtocol, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 /*
  * ACP's own words in transcripts: `update [SESSION] {…}` is a session/update; `permit ID {toolCall, options?}` a session/request_permission with
@@ -66,6 +66,7 @@ function request(kind: string, name: string, params: unknown, end: string) {
 }
 
 testTranscripts(acpTranscripts);
+testNames(acpTranscripts, 'an edit is asked about when its file has been read; a stop before that answers it', '/code/a');
 
 test('every case has a title of its own', () => {
   const titles = transcriptTitles(acpTranscripts.folder);

@@ -5,7 +5,7 @@ import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { aiSdkMachine } from '../../../src/protocols/ai-sdk/machine.ts';
 import { QUIRKS } from '../../../src/protocols/ai-sdk/quirks.ts';
 import type { AiSdkState } from '../../../src/protocols/ai-sdk/state.ts';
-import { describe, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { describe, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import { newState, type StateOptions } from './state.ts';
 
 /*
@@ -18,7 +18,7 @@ const tools = [{ name: 'look', ...tool }];
 const FOLDER = path.resolve('test/protocols/ai-sdk/cases');
 const SEED = '00000000-0000-4000-8000-000000000000';
 
-testTranscripts<AiSdkState>({
+const transcripts = testTranscripts<AiSdkState>({
   folder: FOLDER,
   machine: aiSdkMachine,
   link: 'chat 1',
@@ -87,6 +87,8 @@ testTranscripts<AiSdkState>({
       .replaceAll(new RegExp(`${SEED.slice(0, 24)}0*([0-9a-f]+)`, 'g'), 'u$1');
   },
 });
+
+testNames(transcripts, 'allow: the answer is posted in the part, and the output belongs to the earlier step', 'c.txt', false);
 
 function answered(askId: string, answer: object): Input {
   return { on: 'intent', intent: { type: 'answer', askId, answer } as never };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { LIMITS } from '../../../src/protocols/kimi-wire/adapter.ts';
 import { newWire, type Setup, wire } from '../../../src/protocols/kimi-wire/machine.ts';
 import { QUIRKS } from '../../../src/protocols/kimi-wire/quirks.ts';
-import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 const FOLDER = 'test/protocols/kimi-wire/cases';
 const DEFAULTS: Setup = {
@@ -19,7 +19,7 @@ const DEFAULTS: Setup = {
 };
 
 // Cases of Wire: `event TYPE {…}` and `text "…"` come from the agent, `request ID TYPE {…}` is asked by it.
-testTranscripts({
+const transcripts = testTranscripts({
   folder: FOLDER,
   machine: wire,
   link: 'agent',
@@ -44,6 +44,8 @@ testTranscripts({
   describe: (effect) =>
     effect.do === 'timer' && effect.after === null && /^(note|silence|closing|record|grace)/.test(effect.timer) ? null : undefined,
 });
+
+testNames(transcripts, 'what an approval is about: edits by hunk, MCP tools, a command known only from its call, plain words', '/a');
 
 test('every quirk names a transcript', () => {
   const titles = transcriptTitles(FOLDER);

@@ -5,7 +5,7 @@ import { readTalkOptions } from '../../../src/protocols/qwen/launch.ts';
 import { qwen } from '../../../src/protocols/qwen/machine.ts';
 import { QUIRKS } from '../../../src/protocols/qwen/quirks.ts';
 import { newQwenState, type QwenState } from '../../../src/protocols/qwen/state.ts';
-import { testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import * as l from './lines.ts';
 
 /*
@@ -28,7 +28,7 @@ const asked = new Map<string, string>();
 const line = (params: unknown): Input => ({ on: 'message', link: 'agent', method: 'line', params });
 const noise = /^(reply|silence|expire|heartbeat|names|settle|detection|handshake)\b/;
 
-testTranscripts<QwenState>({
+const transcripts = testTranscripts<QwenState>({
   folder: 'test/protocols/qwen/cases',
   link: 'agent',
   machine: (state, input) => {
@@ -111,6 +111,8 @@ testTranscripts<QwenState>({
     return event.type === 'options.set' && event.options.length === 0 ? null : undefined;
   },
 });
+
+testNames(transcripts, 'allow: the diff is made here from the input and the file, the answer has the exact verb inside', '/w/a.txt');
 
 test('every case has a title of its own', () => {
   const titles = transcriptTitles('test/protocols/qwen/cases');
