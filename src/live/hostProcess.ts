@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
+import { killTreeNow } from '../transport/processTree.ts';
 import type { Profile } from './profiles.ts';
 
 /** An agent host of this user (docs/servers.md). */
@@ -70,5 +71,7 @@ export async function startHost({ data, script, profiles, env }: HostStart): Pro
 
 /** Asks a host to end. Its sessions come back with the next. */
 export function stopHost({ pid }: RunningHost): void {
-  process.kill(pid, 'SIGTERM');
+  // Windows knows no such signal: it would end the host alone, and its agents would stay.
+  if (process.platform === 'win32') killTreeNow(pid);
+  else process.kill(pid, 'SIGTERM');
 }

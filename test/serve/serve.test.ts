@@ -102,10 +102,8 @@ test('a turn of the included agent goes to a client, and its session is there af
   client.dispatch(chat, { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date(0).toISOString(), message });
   await client.until(() => client.actions().some(({ type }) => type === 'chat/turnComplete'));
   assert.ok(client.actions().some(({ type }) => type === 'chat/responsePart'));
-  const closed = once(client.socket, 'close');
   host.child.kill('SIGTERM');
-  assert.equal((await closed)[0], 1001, 'a clean end tells its clients');
-  assert.equal((await once(host.child, 'exit'))[0], 0);
+  await once(host.child, 'exit');
   const again = await connected(await started(t, folder));
   await again.ask('initialize', { protocolVersions: ['0.9.0'], clientId: 'c' });
   const { items } = (await again.ask('listSessions')) as { items: readonly { resource: string; title: string }[] };
@@ -113,6 +111,17 @@ test('a turn of the included agent goes to a client, and its session is there af
     items.map(({ resource, title }) => [resource, title]),
     [[session, 'hello']],
   );
+});
+
+test('a host that is told to end tells its clients, and is not announced any more', async (t) => {
+  const folder = folderOf(t);
+  const host = await started(t, folder);
+  const client = await connected(host);
+  const closed = once(client.socket, 'close');
+  host.child.kill('SIGTERM');
+  assert.equal((await closed)[0], 1001);
+  assert.equal((await once(host.child, 'exit'))[0], 0);
+  assert.equal(existsSync(path.join(folder, 'data', 'host.json')), false);
 });
 
 test('attack: nobody gets in without the token, from a web page or by another name of the computer', async (t) => {
@@ -143,7 +152,6 @@ test('attack: the token is in no log, and what names it can be read by its owner
   host.child.kill('SIGTERM');
   await once(host.child, 'exit');
   assert.ok(!log.includes(host.token));
-  assert.equal(existsSync(file), false);
 });
 
 test('a second host on the same conversations says who has them, and ends', async (t) => {

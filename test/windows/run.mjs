@@ -18,6 +18,8 @@ const env = {
   ...process.env,
   WINEPREFIX: path.join(home, 'prefix'),
   WINEDEBUG: '-all',
+  // Starting a process takes a second.
+  PARLEY_ATTACK_KILLS: '10',
   PARLEY_WINE_CMD: `Z:${path.join(home, 'cmd', 'cmd.exe').replaceAll('/', '\\')}`,
   WINEDLLOVERRIDES: 'taskkill.exe=n;mscoree=;mshtml=;winemenubuilder.exe=',
 };

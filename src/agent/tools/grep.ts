@@ -4,14 +4,13 @@ import path from 'node:path';
 import { setImmediate as afterOthers } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { Lines } from '../../transport/lines.ts';
-import { programOf } from '../../transport/programFile.ts';
 import { openReal } from '../../transport/realFiles.ts';
 import { shortPath } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
 import { walk } from '../workspace/walk.ts';
 import { matcher } from './glob.ts';
 import { permitRead } from './permit.ts';
-import type { Hit, Hits, Search } from './search.ts';
+import { type Hit, type Hits, ripgrep, type Search } from './search.ts';
 import { defineTool, done, ToolFailure } from './tool.ts';
 
 const MAX_TEXT = 300;
@@ -146,19 +145,10 @@ const match = z.object({
 /** `rg` did not start. */
 let missing = false;
 
-/** Ripgrep on the PATH, never one of the working folder. */
-function ripgrep(): string | undefined {
-  try {
-    return missing ? undefined : programOf('rg', process.env);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The search by ripgrep; undefined when there is none on the PATH. */
 function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | undefined> {
   const program = ripgrep();
-  if (program === undefined) return Promise.resolve(undefined);
+  if (missing || program === undefined) return Promise.resolve(undefined);
   const args = ['--json', '--hidden', '--glob', '!.git', '--glob', '!node_modules', '--sort', 'path', '--no-config'];
   if (search.literal) args.push('--fixed-strings');
   if (search.ignoreCase) args.push('--ignore-case');

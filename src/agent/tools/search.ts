@@ -1,3 +1,5 @@
+import { programOf } from '../../transport/programFile.ts';
+
 /** A search in file contents, whoever does it. */
 export interface Search {
   readonly pattern: string;
@@ -17,4 +19,13 @@ export interface Hit {
 export interface Hits {
   readonly hits: readonly Hit[];
   readonly more: boolean;
+}
+
+/** Ripgrep on the PATH, never one of the working folder. */
+export function ripgrep(): string | undefined {
+  try {
+    return programOf('rg', process.env);
+  } catch {
+    return undefined;
+  }
 }

@@ -12,7 +12,6 @@ import type { Closed } from '../../transport/channel.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
-import { pathBelow } from '../paths.ts';
 
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -197,7 +196,9 @@ function found(command: string, search: string): string | undefined {
 /** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
 function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
   const home = launch.env.HOME ?? homedir();
-  const outside = pathBelow(home, launch.cwd) === undefined;
+  const below = path.relative(home, launch.cwd);
+  // On another drive it is absolute.
+  const outside = below.startsWith('..') || path.isAbsolute(below);
   return {
     CODER_AGENT_WORKSPACE_PATH: launch.cwd,
     ...(outside ? { CODER_AGENT_ALLOWED_ROOT: launch.cwd } : {}),

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Lines } from '../../transport/lines.ts';
+import { variableOf } from '../../transport/programFile.ts';
 import type { Launch, Past } from '../adapter.ts';
 import { type Entry, entryIn } from './messageCodec.ts';
 
@@ -24,7 +25,7 @@ export function directly(launch: ProcessLaunch): { readonly command: string; rea
     return existsSync(script) ? { command: launch.command, args: [script, ...rest] } : plain;
   }
   if (!/^qwen(\.cmd)?$/i.test(path.basename(launch.command))) return plain;
-  const found = locate(launch.command, launch.env.PATH ?? process.env.PATH ?? '', launch.cwd);
+  const found = locate(launch.command, variableOf(launch.env, 'PATH') ?? process.env.PATH ?? '', launch.cwd);
   if (found === undefined) return plain;
   const script = [path.dirname(found), path.join(path.dirname(found), 'node_modules', '@qwen-code', 'qwen-code')]
     .filter((folder) => existsSync(path.join(folder, 'cli-entry.js')))

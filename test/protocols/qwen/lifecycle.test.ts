@@ -66,6 +66,20 @@ for (const way of ['a prompt', 'a command', 'a prompt typed before the agent is 
   });
 }
 
+test('the wrapper that npm installs on Windows is passed by: the script in the folder beside it is run', () => {
+  const base = mkdtempSync(path.join(tmpdir(), 'parley-wrapper-'));
+  try {
+    const pack = path.join(base, 'npm', 'node_modules', '@qwen-code', 'qwen-code');
+    mkdirSync(pack, { recursive: true });
+    for (const name of ['cli-entry.js', 'cli.js']) writeFileSync(path.join(pack, name), '');
+    writeFileSync(path.join(base, 'npm', 'qwen.cmd'), '');
+    const launch: ProcessLaunch = { kind: 'process', command: 'qwen.cmd', args: ['-x'], env: { PATH: path.join(base, 'npm') }, cwd: base };
+    assert.deepEqual(directly(launch), { command: 'node', args: [path.join(pack, 'cli.js'), '-x'] });
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+});
+
 test('the installed wrapper is passed by: the script beside it is run', () => {
   const base = mkdtempSync(path.join(tmpdir(), 'parley-wrapper-'));
   try {

@@ -16,12 +16,14 @@ export interface McpTool {
 export function diffOf(shown: readonly Shown[]): Json | undefined {
   const diff = shown.find((one) => one.type === 'diff');
   if (!diff) return undefined;
+  // A name with backslashes would be quoted in the patch.
+  const name = diff.path.replaceAll('\\', '/');
   return {
     file_name: path.basename(diff.path),
     file_path: diff.path,
     ...(diff.before === null ? {} : { old_content: diff.before }),
     new_content: diff.after,
-    formatted_diff: createTwoFilesPatch(diff.path, diff.path, diff.before ?? '', diff.after),
+    formatted_diff: createTwoFilesPatch(name, name, diff.before ?? '', diff.after),
   };
 }
 

@@ -65,7 +65,9 @@ export function proposalOf(request: ApprovalRequest): Proposal {
     }
     if (shown.type !== 'diff') continue;
     const { path: file, before, after } = shown;
-    const fileDiff = createTwoFilesPatch(file, file, before ?? '', after, 'Current', 'Proposed', { context: 3 });
+    // A name with backslashes would be quoted in the patch.
+    const name = file.replaceAll('\\', '/');
+    const fileDiff = createTwoFilesPatch(name, name, before ?? '', after, 'Current', 'Proposed', { context: 3 });
     const confirmation = {
       type: 'edit',
       title,
