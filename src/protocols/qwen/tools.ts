@@ -29,7 +29,7 @@ export function clip(text: string, limit: number): string {
 
 // --- calls
 
-/** Kind of each tool, by its names in all agents (docs/protocols/qwen.md §3.5). */
+/** The work that a tool does, whatever its agent calls it (docs/protocols/qwen.md §3.5). */
 export type ToolWork =
   | 'edit'
   | 'write'

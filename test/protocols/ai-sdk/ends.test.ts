@@ -3,6 +3,8 @@ import { type TestContext, test } from 'node:test';
 import type { Route } from '../../fakes/aiSdk.ts';
 import { talk } from './talk.ts';
 
+// What HTTP says, status, headers and redirects, becomes words for the user.
+
 async function one(t: TestContext, route: Route, more: Record<string, Route> = {}) {
   const { server, prompt, now } = await talk(t, { routes: { '/api/chat': route, ...more } });
   return { server, turn: await prompt(), now };

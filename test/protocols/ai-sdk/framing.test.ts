@@ -4,6 +4,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { finish, said, start, step } from '../../fakes/aiSdk.ts';
 import { noticesOf, talk, textOf } from './talk.ts';
 
+// Bytes on a real connection: fragments, packing, limits.
+
 const ANSWER = [start('m'), step, ...said('Grüße, 漢字 😀.'), finish('stop')].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
 
 /** A whole conversation whose only response is these bytes. */

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { called, finish, output, type Reply, type Route, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
 import { call, echoTool, talk, textOf } from './talk.ts';
 
+// Which addresses for results are tried, and in which order, shows on the connection only.
+
 const tool = echoTool('look');
 const look = (id: string, more: object = {}) => called(id, 'look', { path: id }, more);
 const RESULT = '/api/chat/tool-result';

@@ -5,6 +5,8 @@ import type { UiMessage, UiPart } from '../../../src/protocols/ai-sdk/schema.ts'
 import { newSession } from '../../../src/session/reduce.ts';
 import { open, person } from './talk.ts';
 
+// Pure functions over messages and options.
+
 const PLAIN = { v5: false, errorsAsOutput: false };
 const tool = (state: string, more: object = {}): UiPart => ({ type: 'tool-x', toolCallId: 'c', state, input: { a: 1 }, ...more }) as UiPart;
 const assistant = (...parts: UiPart[]): UiMessage => ({ id: 'm', role: 'assistant', parts });

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { finish, type Route, said, start, step } from '../../fakes/aiSdk.ts';
 import { talk, textOf } from './talk.ts';
 
+// The key goes from the editor's store into a header.
+
 const guarded: Route = (reply, { headers }) =>
   headers.authorization === 'Bearer good'
     ? reply.all(start('m'), step, ...said('Hello.'), finish('stop'))

@@ -1,65 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { Session } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
-import { called, finish, output, type Route, said, start, step, stepEnd, type WireChunk } from '../../fakes/aiSdk.ts';
-import { echoTool, open, person, type TalkOptions, talk } from './talk.ts';
+import { called, finish, output, type Route, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
+import { echoTool, open, person, talk } from './talk.ts';
 
-/** The same conversation in the next window: everything it knows went through JSON. */
-async function nextWindow(t: TestContext, url: string, session: Session, options: Omit<TalkOptions, 'routes'> = {}) {
-  const live = open(`${url}/api/chat`, options, JSON.parse(JSON.stringify(session)) as Session);
-  // As the journal does: what was under way is over.
-  live.interrupt();
-  await live.restart();
-  t.after(async () => {
-    await live.stop();
-    live.dispose();
-  });
-  const now = person(live);
-  await now.until((one) => one.link.state === 'ready');
-  return now;
-}
-
-/** A first answer, then the same for everything that follows. */
-const then =
-  (...chunks: readonly WireChunk[]): Route =>
-  (reply, _, n) =>
-    n === 1 ? reply.all(...chunks) : reply.all(start(`m${n}`), step, ...said('ok'), stepEnd, finish('stop'));
-
-test('what is posted after a reload is what was posted before it: ids, thoughts, signatures, metadata, outputs', async (t) => {
-  const signature = { anthropic: { signature: 'EqQBCkYIAxgC/+=', redactedData: null } };
-  const { server, prompt, now } = await talk(t, {
-    routes: {
-      '/api/chat': then(
-        start('m'),
-        { type: 'message-metadata', messageMetadata: { model: 'x', cost: 0.5 } },
-        step,
-        { type: 'reasoning-start', id: 'r', providerMetadata: signature },
-        { type: 'reasoning-delta', id: 'r', delta: 'Let me see.' },
-        { type: 'reasoning-end', id: 'r', providerMetadata: signature },
-        ...said('I look.'),
-        called('c', 'look', { path: 'a' }, { providerMetadata: { google: { thoughtSignature: 'abc' } } }),
-        output('c', { deep: [1, null, 'x'] }, { providerMetadata: { google: { n: 1 } } }),
-        { type: 'source-url', sourceId: 's', url: 'https://example.test/', title: 'Source' },
-        { type: 'data-plan', id: 'p', data: { items: [1] } },
-        stepEnd,
-        finish('stop'),
-      ),
-    },
-  });
-  await prompt('first');
-  await prompt('second');
-  const before = server.bodies('/api/chat')[1]?.messages.slice(0, 2);
-  const after = await nextWindow(t, server.url, now());
-  after.live.send({ type: 'prompt', turnId: 'third', content: [{ type: 'text', text: 'third' }] });
-  await after.ended('third');
-  const body = server.bodies('/api/chat')[2];
-  assert.deepEqual(body?.messages.slice(0, 2), before);
-  assert.equal(body?.messages[2]?.id, server.bodies('/api/chat')[1]?.messages[2]?.id, 'the ids of the user too');
-  assert.equal(body?.id, server.bodies('/api/chat')[0]?.id);
-  assert.match(JSON.stringify(before), /EqQBCkYIAxgC/);
-});
+// Memory that conversations of one server share, and settings that are read again: both lie beside the machine, and show in the requests.
 
 test('the second conversation with a server begins with what the first has learned', async (t) => {
   const memory = new Map();

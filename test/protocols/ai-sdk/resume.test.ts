@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { finish, type Route, said, start, step, stepEnd, type WireChunk } from '../../fakes/aiSdk.ts';
-import { open, person, talk, textOf } from './talk.ts';
+import { test } from 'node:test';
+import { finish, said, start, type WireChunk } from '../../fakes/aiSdk.ts';
+import { talk, textOf } from './talk.ts';
+
+// The addresses of a resumed response are made from headers and options.
 
 const delta = (text: string): WireChunk => ({ type: 'text-delta', id: 't', delta: text });
 const opening: WireChunk = { type: 'text-start', id: 't' };
@@ -42,30 +44,4 @@ test('a workflow run is asked for the chunks after those that came', async (t) =
   });
   assert.equal(textOf(await prompt()), 'xy');
   assert.deepEqual(urls, ['/api/chat/run7/stream?startIndex=3']);
-});
-
-/** Closes the window in the middle of a response and opens it again. */
-async function reopened(t: TestContext, routes: Record<string, Route>, beginning: readonly WireChunk[]) {
-  const first = await talk(t, { routes: { '/api/chat': (reply) => void reply.open().send(...beginning), ...routes } });
-  first.say('go');
-  await first.until((session) => session.turns[0]?.parts.length === 1);
-  await first.live.stop();
-  const restored = open(`${first.server.url}/api/chat`, {}, first.now());
-  await restored.start({ key: first.now().resumeKey ?? assert.fail(), history: false });
-  t.after(async () => {
-    await restored.stop();
-    restored.dispose();
-  });
-  return { server: first.server, ...person(restored) };
-}
-
-test('a window that was closed in the middle picks the response up where it still runs', async (t) => {
-  const { now, until } = await reopened(
-    t,
-    { '/api/chat/*': (reply) => reply.all(start('m'), step, opening, delta('one '), delta('two'), stepEnd, finish('stop')) },
-    [start('m'), step, opening, delta('one ')],
-  );
-  await until((session) => session.turns.length === 1 && session.turns[0]?.status === 'done');
-  const [turn] = now().turns;
-  assert.deepEqual([turn && textOf(turn), turn?.prompt], ['one two', [{ type: 'text', text: 'go' }]]);
 });

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { said, start } from '../../fakes/aiSdk.ts';
 import { talk } from './talk.ts';
 
+// The order of a stop request and the end of the connection.
+
 test('with stopUrl the server is told before the socket closes', async (t) => {
   const order: string[] = [];
   const { say, stop, until, ended } = await talk(t, {

@@ -111,7 +111,9 @@ function shortened(effect: Effect): string | undefined {
   if (effect.do === 'open') {
     const { body, resume } = effect.params as { readonly body?: Record<string, unknown>; readonly resume?: object };
     if (!body) return `open ${effect.link} resume ${JSON.stringify(resume)}`;
-    const { id: _id, sessionId: _session, tools: _tools, trigger, messageId, ...more } = body;
+    const { id: _id, sessionId: _session, tools, trigger, messageId, ...rest } = body;
+    // The usual declaration is an object.
+    const more = Array.isArray(tools) ? { tools, ...rest } : rest;
     return `open ${effect.link} ${String(trigger)}${messageId === undefined ? '' : ` ${String(messageId)}`} ${JSON.stringify(more)}`;
   }
   if (effect.do === 'emit' && effect.event.type === 'turn.adapterState') {

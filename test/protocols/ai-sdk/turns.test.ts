@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { finish, said, start, step, stepEnd } from '../../fakes/aiSdk.ts';
 import { talk, textOf } from './talk.ts';
 
+// The request as it is on the wire.
+
 test('a plain answer: request fields, text, end', async (t) => {
   const { server, prompt, now } = await talk(t, {
     routes: { '/api/chat': (reply) => reply.all(start('m1'), step, ...said('Hello you.'), stepEnd, finish('stop')) },

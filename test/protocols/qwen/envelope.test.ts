@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { display, talking } from './envelopeDesk.ts';
+import { talking } from './envelopeDesk.ts';
+
+// Suggestions are promises of the adapter, which no transcript shows.
 
 test('hints: loading then found; the newest request wins; an error says why; silence and a cancel give nothing', async (t) => {
   const all = await talking(t);
@@ -44,43 +46,4 @@ test('hints: loading then found; the newest request wins; an error says why; sil
   assert.equal((await help)[0]?.value, '?help ');
   assert.deepEqual(await all.live.hints('plain text', 5), []);
   assert.equal(all.turn().status, 'running');
-});
-
-test('a conversation that a command loads takes the place of what was shown, and what waits is sent after it', async (t) => {
-  const all = await talking(t);
-  all.last().say(display('z', 'Success', { kind: 'todo_list', todos: [{ id: '1', content: 'a', status: 'pending' }] }));
-  all.live.send({ type: 'prompt', turnId: 'queued', content: [{ type: 'text', text: 'later' }] });
-  const history = [
-    { type: 'user', text: 'first' },
-    { type: 'gemini', text: 'One ' },
-    { type: 'tool_group', tools: [{ name: 'edit', description: 'a.txt', status: 'Success', resultDisplay: 'done it' }, 'junk'] },
-    { type: 'gemini_content', text: 'and two.' },
-    { role: 'user', content: 'second' },
-    { type: 'error', text: 'It failed.' },
-    { role: 'assistant', content: [{ type: 'text', text: 'Sorry.' }] },
-    { type: 'about', version: '1' },
-    null,
-  ];
-  all.last().say({
-    type: 'result/command',
-    session_id: 'E',
-    command: { kind: 'slash', path: ['chat', 'resume'], args: 'x' },
-    result: { type: 'load_history', history },
-  });
-  await all.settle();
-  const { turns, link } = all.now();
-  assert.deepEqual(
-    turns.map((turn) => [
-      JSON.stringify(turn.prompt).match(/"text":"(\w+)"/)?.[1],
-      turn.status,
-      turn.parts.map((part) => part.kind).join(),
-    ]),
-    [
-      ['first', 'done', 'text,call,text'],
-      ['second', 'done', 'notice,text'],
-      ['later', 'running', ''],
-    ],
-  );
-  assert.equal(link.state, 'ready');
-  assert.deepEqual([all.now().queue, all.now().plan ?? null], [[], null]);
 });

@@ -10,6 +10,8 @@ import { callsOf } from '../../../src/session/select.ts';
 import { desk } from './desk.ts';
 import * as l from './lines.ts';
 
+// Conversations that agents keep in files of their own.
+
 function folder(t: TestContext): string {
   const made = mkdtempSync(path.join(tmpdir(), 'parley-kept-'));
   t.after(() => rmSync(made, { recursive: true, force: true }));
@@ -194,43 +196,4 @@ test('saying something else in the place of an earlier message: files are put ba
   await played.settle();
   assert.deepEqual([played.now().turns.length, played.turn().id], [2, T3]);
   assert.equal(played.last().prompts().length, 1);
-});
-
-test('an agent that dies in a turn: what ran has an unknown end, changed files are named; Qwen Code is asked to go on only after a yes', async (t) => {
-  const played = desk(t, { command: 'qwen', options: { direct: 'false' }, files: { '/w/a.txt': 'x' } });
-  await played.start();
-  played.last().say(l.ready('initialize'));
-  await played.settle();
-  await played.prompt('go');
-  played
-    .last()
-    .say(
-      l.assistant([l.use('c1', 'edit', { file_path: '/w/a.txt', old_string: 'x', new_string: 'y' })]),
-      l.toolResult('c1', 'done'),
-      l.assistant([l.use('c2', 'run_shell_command', { command: 'make' })]),
-      l.event({ type: 'tool_progress', tool_use_id: 'c2', content: { type: 'shell_progress', elapsedMs: 1 } }),
-    );
-  await played.settle();
-  played.last().exit({ signal: 'SIGKILL', stderr: 'a word' });
-  await played.settle();
-  const turn = played.turn();
-  assert.equal(turn.status, 'failed');
-  assert.deepEqual(
-    callsOf(turn).map((call) => [call.status, /ended before/.test(call.error?.message ?? '')]),
-    [
-      ['done', false],
-      ['failed', true],
-    ],
-  );
-  assert.match(played.notices().join('\n'), /Files this turn has changed: a\.txt\./);
-  await played.tick(1_000);
-  played.last().say(l.ready('initialize'));
-  await played.settle();
-  assert.equal(played.last().requests('continue_last_turn').length, 0);
-  await played.answer(played.approval(), 'yes');
-  assert.equal(played.last().requests('continue_last_turn').length, 1);
-  played.last().answer('continue_last_turn', { accepted: true, interruption: 'interrupted_turn' });
-  played.last().say(l.init(), l.assistant([{ type: 'text', text: 'going on' }]), l.result());
-  await played.settle();
-  assert.deepEqual([played.turn().status, played.now().turns.length], ['done', 2]);
 });

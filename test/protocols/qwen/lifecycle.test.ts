@@ -7,64 +7,8 @@ import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { detailOf, explain, readTalkOptions, sentenceOf } from '../../../src/protocols/qwen/launch.ts';
 import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/record.ts';
 import { drive, textOf } from '../../agents/drive.ts';
-import { desk } from './desk.ts';
-import * as l from './lines.ts';
 
-test('a window that closes in the middle of a turn: the next start asks whether to go on where it stopped', async (t) => {
-  const all = desk(t, { command: '/opt/qwen' });
-  await all.start();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  await all.prompt('go');
-  all.live.interrupt();
-  assert.deepEqual([all.turn().status, all.turn().error?.next], ['failed', ['retry', 'continue']]);
-  await all.settle();
-  await all.live.restart();
-  await all.settle();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  assert.match(all.approval().title, /Go on where it stopped/);
-  await all.answer(all.approval(), 'yes');
-  assert.equal(all.last().requests('continue_last_turn').length, 1);
-  all.last().answer('continue_last_turn', { accepted: true, interruption: 'interrupted_turn' });
-  all.last().say(l.init(), l.assistant([{ type: 'text', text: 'Where was I' }]), l.result());
-  await all.settle();
-  assert.deepEqual([all.turn().status, all.turn().prompt], ['done', []]);
-  await all.live.restart();
-  await all.settle();
-  all.last().say(l.ready('initialize'));
-  await all.settle();
-  assert.deepEqual(all.now().asks, [], 'and only then');
-});
-
-for (const way of ['a prompt', 'a command', 'a prompt typed before the agent is ready'] as const) {
-  test(`whether to go on is settled by ${way}: the user has said what comes next`, async (t) => {
-    const all = desk(t, { command: '/opt/qwen' });
-    await all.start();
-    all.last().say(l.ready('initialize'));
-    await all.settle();
-    all.last().answer('supported_commands', { commands: ['init'] });
-    await all.settle();
-    await all.prompt('go');
-    all.live.interrupt();
-    await all.settle();
-    await all.live.restart();
-    await all.settle();
-    const early = way === 'a prompt typed before the agent is ready';
-    if (early) await all.prompt('something else');
-    all.last().say(l.ready('initialize'));
-    await all.settle();
-    if (!early) {
-      assert.match(all.approval().title, /Go on where it stopped/);
-      assert.equal(all.approval().ours, true);
-      await all.prompt(way === 'a command' ? '/init' : 'something else');
-    }
-    assert.deepEqual([all.now().asks, all.last().prompts().length, all.turn().status], [[], 1, 'running']);
-    all.last().say(l.init(), l.assistant([{ type: 'text', text: 'Yes' }]), l.result());
-    await all.settle();
-    assert.deepEqual([all.now().asks, all.last().requests('continue_last_turn').length, all.turn().status], [[], 0, 'done']);
-  });
-}
+// Real programs, pipes and files: how an agent is found, started, read and ended.
 
 test('the wrapper that npm installs on Windows is passed by: the script in the folder beside it is run', () => {
   const base = mkdtempSync(path.join(tmpdir(), 'parley-wrapper-'));
