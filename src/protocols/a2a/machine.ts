@@ -74,6 +74,7 @@ import {
   type CommandRun,
   callOf,
   commandRuns,
+  countTold,
   decisionAbout,
   type FileOfCall,
   hasBecomeAnother,
@@ -518,6 +519,7 @@ class A2aStep extends Step<A2aState> {
     const link = `stream ${this.state.streams}`;
     turn.taskState = null;
     turn.stray = null;
+    for (const stream of turn.streams) countTold(stream);
     turn.streams.push(newStream(link, of, callId));
     this.open(link, params);
     return link;
@@ -885,14 +887,13 @@ class A2aStep extends Step<A2aState> {
     const { messageId, timestamp, parts } = record;
     if (messageId === undefined || timestamp === undefined) return undefined;
     const words = parts.length === 1 ? (parts[0]?.text ?? '') : parts.map(({ text }) => text ?? '').join('\n');
+    const isAlone = turn.streams.length === 1;
+    const key = isAlone ? '' : `${messageId} ${timestamp} ${words}`;
+    const before = isAlone ? repeats(stream, messageId, timestamp, words) : count(stream.heard, key);
     // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
-    const isRepeated = repeats(stream, messageId, timestamp, words);
-    if (isRepeated && this.agent.peer.dialect === 'rfc' && PRECISE.test(timestamp)) return false;
-    if (turn.streams.length === 1) return true;
-    // Another stream may have told as many of them since there are several.
-    const key = `${messageId} ${timestamp} ${words}`;
-    const before = count(stream.heard, key);
-    return !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
+    if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(timestamp)) return false;
+    // Another stream may have told as many of them.
+    return isAlone || !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
   }
   statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);

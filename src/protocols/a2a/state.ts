@@ -3,6 +3,7 @@ import type { Ending, Failure } from '../../base/outcomes.ts';
 import {
   type Call,
   type Conversation,
+  count,
   find,
   type Lane,
   newConversation,
@@ -246,9 +247,9 @@ export interface Stream {
   began: string | null;
   /** After the agent said that it waits: `resting`, then `lingering`. */
   rest: 'no' | 'resting' | 'lingering';
-  /** Id, time and text of its newest records, newest last: some agents send a record twice. */
-  readonly newest: (readonly [string, string, string])[];
-  /** How often each record came since there are several streams, by id, time and text: streams of one task carry the same records. */
+  /** Id, time and text of its records one after the other, as long as there is no other stream. */
+  readonly told: string[];
+  /** How often each record came, by id, time and text, once there are several streams: streams of one task carry the same records. */
   readonly heard: Table<number>;
 }
 export interface SentPrompt {
@@ -403,7 +404,7 @@ export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): 
 export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
   return {
     ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isDoubtful: false, isRecalled: false },
-    ...{ arrived: false, records: 0, began: null, rest: 'no', newest: [], heard: {} },
+    ...{ arrived: false, records: 0, began: null, rest: 'no', told: [], heard: {} },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
@@ -416,7 +417,7 @@ export function newSubscription(link: string): Subscription {
 
 // --- what the state says
 
-/** How many records of a stream are compared with the next one. */
+/** How many records of the only stream are compared with the next one: some agents send a record twice. */
 const NEWEST = 16;
 
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
@@ -426,11 +427,19 @@ export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
 export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
   return turn.streams.findLast((one) => one.link === link);
 }
-/** One of the newest records of the stream came again. Notes the record. */
-export function repeats({ newest }: Stream, messageId: string, timestamp: string, words: string): boolean {
-  const isSame = newest.some((one) => one[0] === messageId && one[1] === timestamp && one[2] === words);
-  if (newest.push([messageId, timestamp, words]) > NEWEST) newest.shift();
-  return isSame;
+/** Notes a record of the only stream. Gives how often it is among the newest. */
+export function repeats({ told }: Stream, messageId: string, timestamp: string, words: string): number {
+  let times = 0;
+  for (let at = told.length - 3; at >= 0 && at >= told.length - 3 * NEWEST; at -= 3) {
+    if (told[at] === messageId && told[at + 1] === timestamp && told[at + 2] === words) times += 1;
+  }
+  told.push(messageId, timestamp, words);
+  return times;
+}
+/** Another stream may tell the same from now on. */
+export function countTold({ told, heard }: Stream): void {
+  for (let at = 0; at < told.length; at += 3) count(heard, `${told[at]} ${told[at + 1]} ${told[at + 2]}`);
+  told.length = 0;
 }
 /** The call waits for the user. */
 export function isUndecided({ decision }: A2aCall): boolean {
