@@ -1,4 +1,3 @@
-import type { ValidateFunction } from 'ajv';
 import { parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Tool, ToolAnswer } from './ports.ts';
@@ -25,7 +24,9 @@ export async function runTool(tools: readonly Tool[], run: ToolRun): Promise<Too
   if (run.signal.aborted) return refuse('Cancelled before it began.');
   try {
     const input = typeof run.input === 'string' ? parse(run.input) : (run.input ?? {});
-    const wrong = await problems(tool, input);
+    // The library that checks is loaded at the first call of a tool.
+    const { problems } = await import('./toolInput.ts');
+    const wrong = problems(tool, input);
     if (wrong) return refuse(`Wrong arguments for ${tool.name}: ${wrong}.`);
     return shorten(await raced(tool, input, run));
   } catch (error) {
@@ -45,26 +46,6 @@ function parse(text: string): unknown {
   } catch (error) {
     throw new Error(`The arguments are not JSON: ${messageOf(error)}`);
   }
-}
-
-/** More of them help the model no further. */
-const PROBLEMS = 3;
-const compiled = new WeakMap<object, ValidateFunction>();
-
-/** What is wrong with the input by the tool's own schema, or undefined. */
-async function problems(tool: Tool, input: unknown): Promise<string | undefined> {
-  let check = compiled.get(tool.parameters);
-  if (!check) {
-    // Loaded at the first call of a tool.
-    const { Ajv } = await import('ajv');
-    check = new Ajv({ strict: false, allErrors: true, logger: false }).compile(tool.parameters);
-    compiled.set(tool.parameters, check);
-  }
-  if (check(input)) return undefined;
-  return (check.errors ?? [])
-    .slice(0, PROBLEMS)
-    .map((error) => `${error.instancePath || 'the arguments'} ${error.message ?? error.keyword}`)
-    .join('; ');
 }
 
 /** The tool, or the abort, or the limit, whichever comes first; the tool is told to stop by the other two. */

@@ -93,6 +93,12 @@ test('the bundles keep to their weights', (t) => {
   assert.ok(sum <= 10_500, `the whole package weighs ${weights[4]} kB`);
 });
 
+test('what is loaded on demand is a module of ours', () => {
+  // Of a CommonJS module that is imported on demand, the bundler hands out the default export alone.
+  const foreign = Object.values(outputs).flatMap(({ entryPoint = 'src/' }) => (entryPoint.startsWith('src/') ? [] : [entryPoint]));
+  assert.deepEqual(foreign, []);
+});
+
 test('the bundles need nothing that is not in the package', () => {
   // ajv names these in code it could write to a file, which nobody asks of it.
   const named = /^ajv(?:\/dist\/runtime|-formats\/dist)\//;
