@@ -1,3 +1,4 @@
+import { isTooWide } from '../session/approvalAnswers.ts';
 import type { Answer } from '../session/intents.ts';
 import type { Ask } from '../session/model.ts';
 import type { SimpleAnswer } from './script.ts';
@@ -6,7 +7,8 @@ import type { SimpleAnswer } from './script.ts';
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
   if (ask.kind === 'question') return answerQuestion(ask, scripted);
-  const choose = (...effects: readonly string[]) => effects.flatMap((effect) => ask.options.filter((one) => one.effect === effect))[0]?.id;
+  const options = ask.options.filter((one) => !isTooWide(one, ask));
+  const choose = (...effects: readonly string[]) => effects.flatMap((effect) => options.filter((one) => one.effect === effect))[0]?.id;
   if (typeof scripted === 'string') {
     const id =
       scripted === 'allow'

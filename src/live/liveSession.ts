@@ -4,6 +4,7 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
+import { isTooWide } from '../session/approvalAnswers.ts';
 import { doneSides, pendingSides } from '../session/diffs.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
@@ -461,7 +462,7 @@ function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing'
 
 /** The ids a user may choose; what else comes from the view is not what was shown. */
 function offered(ask: Ask): readonly string[] {
-  if (ask.kind === 'approval') return ask.options.map((option) => option.id);
+  if (ask.kind === 'approval') return ask.options.filter((option) => !isTooWide(option, ask)).map((option) => option.id);
   return ask.refusal === undefined ? [] : [ask.refusal];
 }
 

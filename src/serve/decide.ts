@@ -193,7 +193,7 @@ function confirmed(action: Confirmed, { chat, session }: Held): Decision {
   const ask = session?.asks.find((one): one is Approval => one.kind === 'approval' && one.callId === toolCallId && !one.decision);
   if (!part || !ask || !turn || turn.stopping || turn.status !== 'running') return over;
   const side = approved ? 'approve' : 'deny';
-  const options = ask.options.filter((option) => sideOf(option) === side);
+  const options = ask.options.filter((option) => sideOf(option, ask) === side);
   const chosen =
     selectedOptionId === undefined
       ? (options.find((option) => option.effect.endsWith('_once')) ?? (approved ? undefined : options[0]))
@@ -244,7 +244,7 @@ function completed(action: Completed, { chat, session }: Held): Decision {
 function replyTo(ask: Ask, response: Completed['response'], answers: NonNullable<Completed['answers']>): Answer | undefined {
   if (ask.kind === 'approval') {
     const [chosen] = valuesOf(answers[APPROVAL_QUESTION]);
-    const option = ask.options.find((one) => one.id === chosen && sideOf(one) !== undefined);
+    const option = ask.options.find((one) => one.id === chosen && sideOf(one, ask) !== undefined);
     if (response === 'accept') return option && { kind: 'option', optionId: option.id };
     return { kind: 'cancelled' };
   }

@@ -18,6 +18,7 @@ import type {
   ToolCallState,
   TurnUsage,
 } from '../protocols/ahp/state.ts';
+import { isTooWide } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
@@ -367,7 +368,7 @@ function inputOf(call: ToolCall): string | undefined {
 function confirmationOf(ask: Approval, session: Session): Confirmation {
   const title = askTitle(ask, session, 'Run in terminal');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
-    const kind = sideOf(option);
+    const kind = sideOf(option, ask);
     return kind === undefined
       ? []
       : [{ id: option.id, label: option.label || option.id, kind, group: kind === 'approve' ? 0 : 1, _meta: toEffectMeta(option.effect) }];
@@ -387,9 +388,10 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   };
 }
 
-/** What an option of unknown meaning does nobody can say: it is not offered. */
-export function sideOf({ effect }: Option): 'approve' | 'deny' | undefined {
-  if (effect === 'allow_once' || effect === 'allow_always') return 'approve';
+/** An option of unknown meaning, or one that reaches further than its words, is not offered. */
+export function sideOf(option: Option, ask: Approval): 'approve' | 'deny' | undefined {
+  const { effect } = option;
+  if (effect === 'allow_once' || effect === 'allow_always') return isTooWide(option, ask) ? undefined : 'approve';
   return effect === 'reject_once' || effect === 'reject_always' ? 'deny' : undefined;
 }
 
@@ -423,7 +425,7 @@ function requestOf(ask: Ask, session: Session): InputRequest {
   const { detail } = ask;
   const about = detail.type === 'command' ? asCode(detail.command) : detail.type === 'text' ? detail.text : '';
   const title = askTitle(ask, session, 'Run in terminal');
-  const options = ask.options.filter(sideOf).map(({ id, label }) => ({ id, label: label || id }));
+  const options = ask.options.filter((one) => sideOf(one, ask)).map(({ id, label }) => ({ id, label: label || id }));
   return {
     id: ask.id,
     message: about === '' ? title : `${title}\n\n${about}`,

@@ -55,12 +55,15 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
   const standard = isStandard(ask);
   const allowing = by('allow_once');
   const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
-  const wider = by('allow_always');
+  const offered = by('allow_always');
+  const wider = offered.filter((option) => !isTooWide(option, ask) && !(grave && once));
   const refusing = rejection({ ...ask, options: clear });
-  const [rule] = once && standard && !grave ? suggestedRules(ask, cwd) : [];
+  const rules = once && standard && !grave ? suggestedRules(ask, cwd) : [];
+  // As wide as the agent's own.
+  const rule = offered.length > wider.length ? rules.at(-1) : rules[0];
   const answers: ApprovalAnswer[] = [
     ...allowing.map((option) => answerOf(option, 'once', option === once && standard ? t('Allow once') : undefined)),
-    ...(grave ? [] : wider.map((option) => answerOf(option, 'wider', standard ? widerLabel(option) : undefined))),
+    ...wider.map((option) => answerOf(option, 'wider', standard ? widerLabel(option) : undefined)),
     ...(once && rule && wider.length === 0 ? [sessionAnswer(once, rule.rule, rule.covers)] : []),
     ...(rule ? [{ id: 'always', does: { kind: 'always' } as const, means: 'always' as const, label: t('Always allow…') }] : []),
     ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
@@ -83,6 +86,16 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     ...(rejectAnswer ? { reject: rejectAnswer } : {}),
   };
 }
+
+/**
+ * The agent's own "always" for edits would cover guarded files later, and the agent would not ask any more. A rule of ours stands in its place,
+ * which does not cover them. An agent that knows no narrower way to allow keeps it.
+ */
+export function isTooWide({ effect }: Option, { detail, beside = [], toolKind, options }: Approval): boolean {
+  if (effect !== 'allow_always' || !options.some((one) => one.effect === 'allow_once')) return false;
+  return CHANGING.has(toolKind) || [detail, ...beside].some((one) => one.type === 'edit');
+}
+const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
 
 /** The same for an approval of a session, which knows whether its agent takes words with a rejection. */
 export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval): ApprovalAnswers {

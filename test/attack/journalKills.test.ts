@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimesSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,8 @@ import { inFolder, wholeTurns } from '../live/journalTurns.ts';
 const KILLS = Number(process.env.PARLEY_ATTACK_KILLS ?? 60);
 /** A conversation is killed so often before the next begins. */
 const KILLS_EACH = 30;
+/** Conversations that are written, and killed, side by side. */
+const LANES = 2 * availableParallelism();
 const program = fileURLToPath(new URL('../fakes/journalWriter.mjs', import.meta.url));
 
 const start = (...args: readonly string[]): ChildProcess =>
@@ -29,12 +31,14 @@ async function killed(child: ChildProcess, ms: number): Promise<readonly string[
   return out.split('\n').slice(0, -1);
 }
 
-test(`nothing that was settled is lost by ${KILLS} kills at random moments`, async () => {
-  let [settledTurns, kills] = [0, 0];
-  while (kills < KILLS) {
+/** One conversation after the other is killed until `kills` gives out; resolves with the number of turns that were settled. */
+async function lane(kills: { left: number }): Promise<number> {
+  let settledTurns = 0;
+  while (kills.left > 0) {
     await inFolder(async (folder, journal) => {
       const settled: string[] = [];
-      for (let time = 0; time < KILLS_EACH && kills < KILLS; time += 1, kills += 1) {
+      for (let time = 0; time < KILLS_EACH && kills.left > 0; time += 1) {
+        kills.left -= 1;
         const turns = await killed(start(folder, 's', String(1000 * time)), Math.random() * 30);
         settled.push(...turns);
         const read = await journal.read('s');
@@ -42,14 +46,20 @@ test(`nothing that was settled is lost by ${KILLS} kills at random moments`, asy
         assert.deepEqual(
           settled.filter((turn) => !found.has(turn)),
           [],
-          `kill ${kills}`,
+          `kill ${time} of a conversation`,
         );
-        assert.equal(read?.lost, 0, `kill ${kills}`);
+        assert.equal(read?.lost, 0, `kill ${time} of a conversation`);
       }
       settledTurns += settled.length;
     })();
   }
-  console.log(`        ${kills} kills, ${settledTurns} settled turns, 0 lost`);
+  return settledTurns;
+}
+
+test(`nothing that was settled is lost by ${KILLS} kills at random moments`, async () => {
+  const kills = { left: KILLS };
+  const settled = await Promise.all(Array.from({ length: LANES }, () => lane(kills)));
+  console.log(`        ${KILLS} kills, ${settled.reduce((sum, turns) => sum + turns, 0)} settled turns, 0 lost`);
 });
 
 test(

@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
-import type { Part, ToolCall, Turn } from '../../src/session/model.ts';
+import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
+import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
+import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { assertLinear } from './linear.ts';
@@ -22,7 +24,7 @@ const call = (id: string, status: ToolCall['status'] = 'running', more: Partial<
   ...more,
 });
 
-async function inTurn() {
+async function inTurn(rules: readonly ApprovalRule[] = [{ kind: 'command', pattern: '*a*a*b', decision: 'allow' }]) {
   const script = scriptedProtocol();
   let ids = 0;
   const live = new LiveSession(newSession('s', { protocol: 'scripted', name: 'Fake' }, '/w'), 'profile', {
@@ -33,7 +35,7 @@ async function inTurn() {
       files: { read: async () => '', write: async () => {} },
       terminals: { create: () => Promise.reject(new Error('none')) },
     },
-    rules: () => [{ kind: 'command', pattern: '*a*a*b', decision: 'allow' }],
+    rules: () => rules,
     client: { name: 'test', version: '0' },
     log: silentLog,
     trace: () => {},
@@ -104,4 +106,44 @@ test('a hundred thousand questions are each answered, and none of them as allowe
   const answers = heard.filter((intent) => intent.type === 'answer');
   assert.equal(answers.length, 99_900);
   assert.ok(answers.every(({ answer }) => answer.kind === 'cancelled'));
+});
+
+const wide: readonly Option[] = [
+  { id: 'session', label: 'Allow all edits in this session', effect: 'allow_always' },
+  { id: 'once', label: 'Allow', effect: 'allow_once' },
+  { id: 'no', label: 'Reject', effect: 'reject_once' },
+];
+const editOf = (name: string, options = wide): Approval => ({
+  kind: 'approval',
+  id: name,
+  turnId: 't',
+  title: `Edit ${name}`,
+  toolKind: 'edit',
+  detail: { type: 'edit', diffs: [{ path: `/w/${name}`, before: 'a', after: 'b' }] },
+  options,
+});
+
+test('no answer to an edit lets the agent change a guarded file later without asking', async () => {
+  const rules: ApprovalRule[] = [];
+  const { live, emit, heard } = await inTurn(rules);
+  const answers = () => heard.flatMap((intent) => (intent.type === 'answer' ? [[intent.askId, intent.answer]] : []));
+  const plain = editOf('src/a.ts');
+  emit({ type: 'ask.opened', ask: plain });
+  // Whoever sends it: the agent would not ask any more.
+  live.send({ type: 'answer', askId: 'src/a.ts', answer: { kind: 'option', optionId: 'session' } });
+  assert.deepEqual(answers(), []);
+  const session = approvalAnswers(plain, { cwd: '/w', feedback: false }).answers.find(({ does }) => does.kind === 'session');
+  assert.ok(session?.does.kind === 'session');
+  rules.push(session.does.rule);
+  live.send({ type: 'answer', askId: 'src/a.ts', answer: { kind: 'option', optionId: session.does.option.id } });
+  const once = { kind: 'option', optionId: 'once' };
+  assert.deepEqual(answers(), [['src/a.ts', once]]);
+  for (const name of ['src/b.ts', 'package.json', '.git/hooks/pre-commit', '.vscode/tasks.json', '.envrc', 'x.code-workspace', 'Makefile'])
+    emit({ type: 'ask.opened', ask: editOf(name) });
+  await new Promise(setImmediate);
+  assert.deepEqual(answers(), [
+    ['src/a.ts', once],
+    ['src/b.ts', once],
+  ]);
+  live.dispose();
 });

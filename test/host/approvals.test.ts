@@ -471,10 +471,10 @@ describe('approvals as quick-picks', () => {
   it('an edit that is changed while it is on the screen keeps its pick, and the row that was active', async () => {
     const diff = { path: '/project/x.ts', before: 'a', after: 'b' };
     desk.open({ ...command('1'), editable: true, detail: { type: 'edit', diffs: [diff] } });
-    await press('down');
+    await press('down', 'down', 'down');
     desk.say('a', { type: 'ask.revised', askId: '1', diffs: [{ ...diff, after: 'c' }] });
     await press('enter');
-    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'always' } }]);
+    assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'no' } }]);
   });
 
   it('all of a session are decided together', async () => {

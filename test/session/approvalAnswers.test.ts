@@ -144,6 +144,56 @@ test('what is dangerous can be allowed only once', () => {
   assert.deepEqual(shown(ask), ['A Allow once', 'R Reject', 'F Reject with feedback…']);
 });
 
+const edit = (path: string, change: Partial<Approval> = {}): Partial<Approval> => ({
+  toolKind: 'edit',
+  detail: { type: 'edit', diffs: [{ path, before: 'a', after: 'b' }] },
+  ...change,
+});
+
+test('an agent’s “always” for edits gives way to a rule of ours, which covers no guarded file', () => {
+  for (const [agent, options] of Object.entries(AGENTS)) {
+    const ask = approval(options, edit('/w/src/a.ts'));
+    const { answers } = approvalAnswers(ask, { cwd, feedback: true });
+    assert.deepEqual(
+      shown(ask),
+      ['A Allow once', 'S Allow for this session', 'W Always allow…', 'R Reject', 'F Reject with feedback…'],
+      agent,
+    );
+    const session = answers.find((one) => one.letter === 'S');
+    assert.ok(session?.does.kind === 'session', agent);
+    assert.deepEqual([session.does.rule, session.does.option.effect], [{ kind: 'edit', decision: 'allow' }, 'allow_once'], agent);
+  }
+});
+
+test('a guarded file, a file that goes and an edit without a diff are allowed once, whatever the agent offers', () => {
+  const gone = { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a', after: null }] } as const;
+  for (const change of [
+    edit('/w/package.json'),
+    edit('/w/.git/config'),
+    edit('/w/a.ts', { detail: gone }),
+    edit('/w/a.ts', { detail: { type: 'text', text: 'Edit a.ts' } }),
+    { beside: [edit('/w/a.ts').detail ?? gone] },
+  ]) {
+    for (const options of Object.values(AGENTS)) {
+      assert.deepEqual(shown(approval(options, change)), ['A Allow once', 'R Reject', 'F Reject with feedback…'], JSON.stringify(change));
+    }
+  }
+});
+
+test('an ask of Parley about a place outside can be allowed', () => {
+  const options = [
+    { id: 'allow', label: 'Allow', effect: 'allow_always' },
+    { id: 'reject', label: 'Reject', effect: 'reject_once' },
+  ] as const;
+  const ask = approval(options, edit('/elsewhere/a.ts', { ours: true, wordless: true }));
+  const { grave, answers } = approvalAnswers(ask, { cwd, feedback: true });
+  assert.equal(grave, true);
+  assert.deepEqual(
+    answers.map((one) => one.label),
+    ['Allow', 'Reject'],
+  );
+});
+
 test('Reject takes the narrowest refusal there is', () => {
   const always = { id: 'a', label: 'Never', effect: 'reject_always' } as const;
   const once = { id: 'o', label: 'No', effect: 'reject_once' } as const;
