@@ -1,9 +1,10 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { guardReason } from '../../base/guardedFiles.ts';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { keyOfFile, looksOutside, type Place, placeOf, realPathNow } from '../paths.ts';
+import { keyOfFile, looksOutside, type Place, pathBelow, placeOf, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
@@ -92,7 +93,7 @@ export class FilePort {
       place,
       target,
       real,
-      looksOutside: looksOutside(target, roots),
+      evident: place === 'outside' ? looksOutside(target, roots) : roots.some((root) => isBuildFile(root, target, real)),
       before,
       same: before === wanted && saved === plain(wanted),
       // A link to a refused file is the same file.
@@ -139,6 +140,12 @@ export class FilePort {
     const [oldest] = this.#known.keys();
     if (this.#known.size > MOST_TEXTS && oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+/** A file of build tools by the name that is written and by no link: changed all day, so once shown is enough. */
+function isBuildFile(root: string, target: string, real: string): boolean {
+  const below = pathBelow(root, target);
+  return below !== undefined && guardReason(below) === 'build' && below === pathBelow(realPathNow(root), real);
 }
 
 function failed(code: number, message: string): LinkError {

@@ -1522,14 +1522,14 @@ class AcpStep extends Step<AcpState> {
     return false;
   }
   mayWrite(id: string, job: WriteJob, look: WriteLook): void {
-    const { place, target, same, refusedPath, looksOutside } = look;
+    const { place, target, same, refusedPath, evident } = look;
     const decided = this.decidedIn(job.turnId);
     const mirrors = this.state.agent?.quirks.mirrorsWrites;
     if (this.stopsWrite(id, job)) return;
     if (decided && keys(decided.refusedPaths).length !== job.refused) return this.lookAtFile(id, job);
     // An agent that writes by itself only mirrors here; what the editor holds unsaved has to learn of it.
     if (same || (mirrors && place !== 'inside')) return this.yes(id, {});
-    const text = place === 'outside' && looksOutside ? allowedText(decided, target) : undefined;
+    const text = evident ? allowedText(decided, target) : undefined;
     const wasShown = text !== undefined && plain(text) === plain(job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
     const title =
@@ -1538,7 +1538,8 @@ class AcpStep extends Step<AcpState> {
         : place === 'guarded'
           ? t('Write a file that steers the editor or the version control')
           : t('Write a file outside the workspace');
-    const diffs = [{ path: target, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
+    const shown = evident ? target : look.real;
+    const diffs = [{ path: shown, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';
     this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
   }

@@ -254,8 +254,8 @@ export interface WriteLook {
   readonly place: 'inside' | 'guarded' | 'outside';
   readonly target: string;
   readonly real: string;
-  /** A user who reads the path sees that it leads outside. */
-  readonly looksOutside: boolean;
+  /** A user who allowed the change of this path saw where it leads. */
+  readonly evident: boolean;
   /** The text that stands there, in the editor or on disk; null when there is none. */
   readonly before: string | null;
   /** It is what the agent writes, saved. */

@@ -219,6 +219,14 @@ test('an allowed call allows what was shown of it and nothing else: no other tex
   extra -= 1;
   for (const file of [...places.slice(1), through]) assert.equal((await write(agent, file, 'shown')).error?.code, -32603, file);
   assert.equal(extra, 7);
+  // A file of build tools is asked about once, unless a link leads its name elsewhere.
+  const build = [path.join(cwd, 'package.json'), path.join(cwd, 'Makefile')];
+  symlinkSync('.git', path.join(cwd, 'Makefile'));
+  await allow({ toolCallId: 'b', title: 'Write', kind: 'edit', content: build.map(diff) });
+  assert.deepEqual((await write(agent, build[0] ?? '', 'shown')).result, {});
+  assert.equal(extra, 7);
+  assert.equal((await write(agent, build[0] ?? '', 'another')).error?.code, -32603);
+  assert.notEqual((await write(agent, build[1] ?? '', 'shown')).error, undefined);
   assert.deepEqual((await write(agent, places[0] ?? '', 'shown')).result, {});
   assert.equal(existsSync(path.join(away, 'b.txt')), false);
   await finish();
