@@ -80,12 +80,16 @@ function withTime(event: SessionEvent, session: Session, now: () => number): Ses
 
 /** Parts a turn keeps. Every change copies the list, so a turn without an end would cost ever more. */
 export const MOST_PARTS = 5000;
-/** Removed at a time, so that the cost of removing is spread. */
-const AT_A_TIME = 1000;
+/** Removed at a time, and grown by before a turn is looked at again: both read every part. */
+export const AT_A_TIME = 1000;
 
-/** The oldest parts to drop from a turn that has grown too long: nothing that goes on, or that something kept belongs to. Empty while it is short. */
+/**
+ * The oldest parts to drop from a turn that has grown too long: nothing that goes on, or that something kept belongs to, unless there is too much of
+ * it. Empty while it is short.
+ */
 export function surplusParts({ parts }: Turn): readonly PartId[] {
   if (parts.length <= MOST_PARTS) return [];
+  if (parts.length > MOST_PARTS + AT_A_TIME) return parts.slice(0, parts.length - MOST_PARTS).map(({ id }) => id);
   const needed = new Set<string>();
   const going = parts.filter((part, at) => at >= parts.length - MOST_PARTS + AT_A_TIME || goesOn(part));
   for (const { id, parent } of going) {

@@ -12,7 +12,7 @@ import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Ses
 import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
 import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isChange, readsHistory, runningTurn } from '../session/select.ts';
 import type { Store } from '../session/store.ts';
-import { type Applied, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
+import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
 import type { HostedSession } from './surface.ts';
 import { ToolApproval } from './toolApproval.ts';
@@ -61,6 +61,8 @@ export class LiveSession implements HostedSession, Disposable {
   #ending: Promise<void> = Promise.resolve();
   /** When the user asked to stop the running turn. */
   #stoppedAt = 0;
+  /** With more parts than this the running turn is looked at for surplus ones. */
+  #boundAt = MOST_PARTS;
   /** The prompt that waits for `beforePrompt`, or is through with it. */
   #prepared: { readonly turnId: TurnId; done: boolean } | undefined;
 
@@ -317,6 +319,7 @@ export class LiveSession implements HostedSession, Disposable {
       case 'link.ready':
         return this.#drain();
       case 'part.added':
+      case 'text.delta':
         return this.#boundTurn(event.turnId);
       default:
         return;
@@ -326,7 +329,10 @@ export class LiveSession implements HostedSession, Disposable {
   /** An agent that makes call after call is shown with its latest ones. */
   #boundTurn(turnId: TurnId): void {
     const turn = this.store.now.turns.findLast((one) => one.id === turnId);
-    const partIds = turn ? surplusParts(turn) : [];
+    if (!turn || turn.parts.length <= MOST_PARTS) this.#boundAt = MOST_PARTS;
+    if (!turn || turn.parts.length <= this.#boundAt) return;
+    const partIds = surplusParts(turn);
+    this.#boundAt = Math.max(MOST_PARTS, turn.parts.length - partIds.length + AT_A_TIME);
     if (partIds.length === 0) return;
     this.#emit({ type: 'parts.removed', turnId, partIds });
     const text = t('This turn has more than {0} steps. Only the latest are kept.', MOST_PARTS);

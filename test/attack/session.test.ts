@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
+import { AT_A_TIME, MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
 import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
@@ -50,31 +50,35 @@ async function inTurn(rules: readonly ApprovalRule[] = [{ kind: 'command', patte
   return { live, emit: scene.emit, heard: script.last().heard };
 }
 
-test('forty thousand calls in one turn cost time in proportion, and the latest are kept', async () => {
-  const sessions = [
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-    await inTurn(),
-  ];
-  let next = 0;
-  assertLinear('calls in a turn', 5000, (size) => () => {
-    const { emit } = sessions[next++] ?? assert.fail();
-    for (let at = 0; at < size; at++) {
-      emit({ type: 'part.added', turnId: 't', part: { kind: 'call', id: `c${at}`, call: call(`c${at}`) } });
-      emit({ type: 'call.changed', turnId: 't', callId: `c${at}`, change: { status: 'done' } });
-    }
+type Emit = Awaited<ReturnType<typeof inTurn>>['emit'];
+const addCall = (emit: Emit, at: number) =>
+  emit({ type: 'part.added', turnId: 't', part: { kind: 'call', id: `c${at}`, call: call(`c${at}`) } });
+/** What an agent may do tens of thousands of times in one turn. */
+const endless: Readonly<Record<string, (emit: Emit, at: number) => void>> = {
+  'calls that end': (emit, at) => {
+    addCall(emit, at);
+    emit({ type: 'call.changed', turnId: 't', callId: `c${at}`, change: { status: 'done' } });
+  },
+  'calls that never end': addCall,
+  'texts and thoughts by turns': (emit, at) =>
+    emit({ type: 'text.delta', turnId: 't', kind: at % 2 ? 'text' : 'thought', partId: `c${at}`, text: 'x' }),
+};
+
+for (const [name, one] of Object.entries(endless)) {
+  test(`tens of thousands of ${name} in one turn cost time in proportion, and the latest are kept`, async () => {
+    const sessions = await Promise.all(Array.from({ length: 8 }, () => inTurn()));
+    let next = 0;
+    assertLinear(name, 2500, (size) => () => {
+      const { emit } = sessions[next++] ?? assert.fail();
+      for (let at = 0; at < size; at++) one(emit, at);
+    });
+    const { live } = sessions[6] ?? assert.fail();
+    const [turn] = live.store.now.turns;
+    assert.ok(turn && turn.parts.length <= MOST_PARTS + AT_A_TIME + 1);
+    assert.equal(turn.parts.at(-1)?.id, 'c19999');
+    assert.equal(live.store.now.notices.length, 1);
   });
-  const { live } = sessions[6] ?? assert.fail();
-  const [turn] = live.store.now.turns;
-  assert.ok(turn && turn.parts.length <= MOST_PARTS);
-  assert.equal(turn.parts.at(-1)?.id, 'c39999');
-  assert.equal(live.store.now.notices.length, 1);
-});
+}
 
 test('what goes on, and what it belongs to, stays in a turn without end', () => {
   const parts: Part[] = [
