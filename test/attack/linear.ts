@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { noteStop } from './stops.ts';
 
 /** Processor time of one run in microseconds, the least of several: what else runs on the machine does not count. */
 function cost(run: () => unknown, times: number): number {
@@ -26,5 +27,6 @@ export function assertLinear(name: string, size: number, prepare: (size: number)
   small();
   const one = Math.max(cost(small, 3), NOISE);
   const many = cost(large, 3);
+  noteStop({ ms: many / 1000, what: name });
   assert.ok(many <= 3 * FACTOR * one, `${name}: ${FACTOR} times the input took ${(many / one).toFixed(0)} times as long`);
 }

@@ -1,7 +1,11 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { filesUnder } from '../stages/files.ts';
 import { runNodeTests } from '../stages/nodeTests.ts';
 import { Tally } from '../stages/tally.ts';
+import type { Stop } from './stops.ts';
 
 /** Tests of each room besides test/attack/<room>*.test.ts: paths begin so. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +23,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   texts: ['test/webview/hints', 'test/editor/redact'],
   journal: [],
+  stops: [],
   soak: [],
 };
 const LIMIT_MS = 600_000;
@@ -43,8 +48,11 @@ export async function runAttacks(args: readonly string[]): Promise<number> {
   const chosen = positionals.length > 0 ? positionals : Object.keys(rooms);
   const lines: string[] = [];
   let [held, tried] = [0, 0];
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-attack-'));
+  const stops: Stop[] = [];
   for (const room of chosen) {
     const tally = new Tally();
+    process.env.PARLEY_ATTACK_STOPS = path.join(folder, room);
     const hours = Math.max(values.soak ? 2 * LIMIT_MS : LIMIT_MS, Number(values.kills ?? 0) * 1000);
     await runNodeTests(tally, {
       stage: 'attack',
@@ -57,13 +65,17 @@ export async function runAttacks(args: readonly string[]): Promise<number> {
     });
     // The first step bundles the tests.
     const passed = Math.max(0, tally.passed - 1);
+    const stop = stopIn(path.join(folder, room));
+    if (stop) stops.push(stop);
     lines.push(
-      `${room.padEnd(12)}${passed} of ${passed + tally.failed.length} held${tally.failed.map((name) => `\n  not held: ${name}`).join('')}`,
+      `${room.padEnd(12)}${passed} of ${passed + tally.failed.length} held${stop ? `, longest stop ${stopText(stop)}` : ''}${tally.failed.map((name) => `\n  not held: ${name}`).join('')}`,
     );
     held += passed;
     tried += passed + tally.failed.length;
   }
-  console.log(`\n${lines.join('\n')}\n${held} of ${tried} held`);
+  rmSync(folder, { recursive: true });
+  const [longest] = stops.toSorted((a, b) => b.ms - a.ms);
+  console.log(`\n${lines.join('\n')}\n${held} of ${tried} held${longest ? `, longest stop ${stopText(longest)}` : ''}`);
   return held === tried && tried > 0 ? 0 : 1;
 }
 
@@ -71,4 +83,21 @@ function roomOf(file: string): string | undefined {
   return Object.entries(rooms).find(
     ([room, others]) => file.startsWith(`test/attack/${room}`) || others.some((begin) => file.startsWith(begin)),
   )?.[0];
+}
+
+/** The longest stop of the event loop in the processes of a room; undefined when none measured. */
+function stopIn(file: string): Stop | undefined {
+  try {
+    const stops = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Stop);
+    return stops.toSorted((a, b) => b.ms - a.ms)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function stopText({ ms, what }: Stop): string {
+  return `${ms.toFixed(0)} ms (${what})`;
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { processChannel } from '../../src/transport/process.ts';
 import { windowOn } from '../live/scriptedWindow.ts';
+import { longestStop } from './stops.ts';
 
 /** Turns; eight hours of a busy user are about five hundred. `npm run attack -- --soak` takes many more. */
 const TURNS = Number(process.env.PARLEY_ATTACK_SOAK ?? 150);
@@ -90,13 +90,12 @@ test(`memory, descriptors and processes stay as they are over ${TURNS} turns`, {
   try {
     for (let warm = 0; warm < 2; warm += 1) await converse(folder, TURNS_EACH, window);
     const before = await usage();
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
-    for (let turns = 0; turns < TURNS; turns += TURNS_EACH) await converse(folder, TURNS_EACH, window);
-    delay.disable();
+    const stop = await longestStop('soak', async () => {
+      for (let turns = 0; turns < TURNS; turns += TURNS_EACH) await converse(folder, TURNS_EACH, window);
+    });
     const after = await usage();
     console.log(
-      `        ${TURNS} turns: heap ${(before.heap / 1e6).toFixed(1)} to ${(after.heap / 1e6).toFixed(1)} MB, descriptors ${before.descriptors} to ${after.descriptors}, processes ${before.children} to ${after.children}, longest stop ${(delay.max / 1e6).toFixed(0)} ms`,
+      `        ${TURNS} turns: heap ${(before.heap / 1e6).toFixed(1)} to ${(after.heap / 1e6).toFixed(1)} MB, descriptors ${before.descriptors} to ${after.descriptors}, processes ${before.children} to ${after.children}, longest stop ${stop.toFixed(0)} ms`,
     );
     assert.ok(after.heap <= 1.15 * before.heap + 1e6, `the heap grew from ${before.heap} to ${after.heap} bytes`);
     assert.ok(after.descriptors <= before.descriptors, `descriptors ${before.descriptors} to ${after.descriptors}`);

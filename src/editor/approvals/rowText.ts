@@ -9,13 +9,20 @@ function exact(text: string): string {
   return visibleText(text).replaceAll('\t', '    ').replaceAll('$(', '$\u200b(');
 }
 
-/** A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit. */
+/**
+ * A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit, of a very long
+ * command about.
+ */
 export function commandRows(command: string, most = 8, width = ROW_WIDTH): { readonly rows: readonly string[]; readonly more: number } {
-  const lines = command.replace(/\r\n/g, '\n').split('\n');
+  const lines = command.slice(0, LAID_OUT).replace(/\r\n/g, '\n').split('\n');
   while (lines.length > 1 && lines.at(-1) === '') lines.pop();
   const rows = lines.flatMap((line) => cut(exact(line).replaceAll('↪', writtenOut('↪')), width));
-  return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
+  const rest = Math.ceil(Math.max(0, command.length - LAID_OUT) / width);
+  return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) + rest };
 }
+
+/** UTF-16 units that are laid out: many times what is shown. */
+const LAID_OUT = 20_000;
 
 /** What a quick-pick of 600 pixels shows of a row before it cuts its end, in small letters of the editor's font. */
 export const ROW_WIDTH = 64;

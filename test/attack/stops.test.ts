@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { silentLog } from '../../src/base/log.ts';
+import { Outbox } from '../../src/bridge/outbox.ts';
+import { commandRows } from '../../src/editor/approvals/rowText.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
+import type { Profile } from '../../src/live/profiles.ts';
+import { Sessions } from '../../src/live/sessions.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { answersIn } from '../../src/session/approvalAnswers.ts';
+import { approvalHeading } from '../../src/session/approvalHeading.ts';
+import { hunksOf } from '../../src/session/hunks.ts';
+import type { Approval, Session } from '../../src/session/model.ts';
+import type { ApprovalRule } from '../../src/session/policy.ts';
+import type { Change } from '../../src/session/store.ts';
+import { longestStop } from './stops.ts';
+
+/** The room of stops: a real process sends the worst it can, through the whole host, and everything else still gets its turn. */
+
+const program = fileURLToPath(new URL('../fakes/hostileAcp.mjs', import.meta.url));
+const profile: Profile = { id: 'p', name: 'P', protocol: 'acp', command: process.execPath, args: [program], env: {}, headers: {} };
+const rules: readonly ApprovalRule[] = ['*a*a*a*a*b', '?*?*?*?*', 'git *'].map((pattern) => ({
+  kind: 'command',
+  pattern,
+  decision: 'allow',
+}));
+
+function windowOn(folder: string) {
+  return new Sessions({
+    protocols: () => protocols,
+    profile: () => profile,
+    launch: async () => ({ kind: 'process', command: profile.command ?? '', args: profile.args ?? [], env: {}, cwd: folder }),
+    ports: () => ({
+      tools: [],
+      files: { read: async () => '', write: async () => {} },
+      terminals: { create: () => Promise.reject(new Error('none')) },
+    }),
+    rules: () => rules,
+    client: { name: 'test', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now: Date.now,
+    newId: () => crypto.randomUUID(),
+    journal: new Journal(folder, silentLog),
+    windowKey: 'w',
+  });
+}
+
+/** What the surfaces of the editor make of an approval at once. */
+function show(ask: Approval, session: Session): void {
+  approvalHeading(ask, session);
+  answersIn(session, ask);
+  const { detail } = ask;
+  if (detail.type === 'command') commandRows(detail.command);
+  if (detail.type === 'edit') for (const diff of detail.diffs) hunksOf(diff);
+}
+
+const names = JSON.parse(execFileSync(process.execPath, [program, 'names'], { encoding: 'utf8' })) as readonly string[];
+
+for (const name of names) {
+  test(`an agent that sends ${name} is heard to its end`, { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'parley-stops-'));
+    const sessions = windowOn(folder);
+    try {
+      const id = sessions.open(profile, folder);
+      const session = sessions.get(id);
+      assert.ok(session);
+      const outbox = new Outbox({ post: (message) => void JSON.stringify(message) }, (flush) => void setTimeout(flush, 33));
+      outbox.show(session);
+      outbox.listen(true);
+      const isOver = new Promise<void>((resolve) => {
+        sessions.onChange((_, change: Change) => {
+          const { event, now } = change;
+          outbox.take(id, event);
+          if (event.type === 'ask.opened' && event.ask.kind === 'approval') {
+            const { ask } = event;
+            show(ask, now);
+            setImmediate(() => session.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'n' } }));
+          }
+          if (event.type === 'turn.ended' || event.type === 'link.closed') resolve();
+        });
+      });
+      session.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: name }] });
+      await longestStop(name, () => isOver);
+      assert.equal(session.store.now.turns[0]?.status, 'done');
+    } finally {
+      sessions.dispose();
+      await sessions.gone();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
