@@ -78,6 +78,24 @@ test(
 );
 
 test(
+  'a letter that changed on the disk is never shown as what was said',
+  inFolder(async (folder, journal) => {
+    const [from, to] = spanOf(1);
+    for (let at = whole.indexOf('answer to 1', from); at < to; at += 1) {
+      const bytes = Buffer.from(whole);
+      bytes[at] = bytes[at] === 0x61 ? 0x62 : 0x61;
+      writeFileSync(path.join(folder, 's.journal'), bytes);
+      const read = await journal.read('s');
+      assert.deepEqual(wholeTurns(read?.session).slice(0, 1), ['t0']);
+      for (const turn of read?.session.turns ?? []) {
+        const [said] = turn.parts;
+        if (said?.kind === 'text') assert.ok(answerOf(Number(turn.id.slice(1))).startsWith(said.text), `${said.text} by a byte at ${at}`);
+      }
+    }
+  }),
+);
+
+test(
   'a user is told of damage in the middle, not of an end that was cut off',
   inFolder(async (folder, journal) => {
     const lostIn = async (bytes: Buffer) => {
