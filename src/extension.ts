@@ -13,8 +13,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = life.own(new ReviewDocuments());
   const here: typeof running = { life };
   running = here;
+  // Only a list that is on the screen is asked for its rows; the program puts its own in this place.
+  const early = vscode.window.registerTreeDataProvider('parley.changes', {
+    getChildren: () => withProgram((program) => program.showChanges()).then(() => []),
+    getTreeItem: (row: vscode.TreeItem) => row,
+  });
+  life.own(early);
   const withProgram = async (use: (program: Program) => unknown): Promise<void> => {
-    here.program ??= import('./editor/program.ts').then(({ startProgram }) => startProgram(context, life, documents));
+    here.program ??= import('./editor/program.ts').then(({ startProgram }) => {
+      early.dispose();
+      return startProgram(context, life, documents);
+    });
     let program: Program;
     try {
       program = await here.program;

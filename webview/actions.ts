@@ -2,8 +2,9 @@ import type { Call, Calls, ModelLine } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
+import { saidIn } from './parts/retryActions.ts';
 import { t } from './strings.ts';
-import type { Act } from './view.ts';
+import { type Act, COMPOSER_ID } from './view.ts';
 
 /** So long after the page opened the host may start or bring back a session by itself. */
 const STARTS_BY_ITSELF_MS = 3000;
@@ -67,7 +68,11 @@ export function actions(page: Page): Act {
     review: (what) => withSession((sessionId) => call('review', { sessionId, ...what })),
     settleFile: (turnId, path, how) =>
       withSession((sessionId) => call('settleFile', { sessionId, turnId, how, ...(path === undefined ? {} : { path }) })),
-    restoreFiles: (turnId) => withSession((sessionId) => call('restoreFiles', { sessionId, turnId })),
+    restoreFiles: (turnId) =>
+      withSession((sessionId) => {
+        host.call('restoreFiles', { sessionId, turnId }).then((goesBack) => goesBack && editMessage(page, sessionId, turnId), fail);
+      }),
+    editMessage: (turnId) => withSession((sessionId) => editMessage(page, sessionId, turnId)),
     copySession: () => withSession((sessionId) => call('copySession', { sessionId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
@@ -80,6 +85,16 @@ export function actions(page: Page): Act {
     ...sessionActions(page, show),
     trust: () => call('trustWorkspace', {}),
   };
+}
+
+/** Puts the message of a turn into the composer of its session, to be sent in its place. */
+export function editMessage(page: Page, sessionId: string, turnId: string): void {
+  const turn = page.mirror.session?.id === sessionId ? page.mirror.session.turns.find(({ id }) => id === turnId) : undefined;
+  if (!turn) return;
+  const { draft, attachments } = saidIn(turn);
+  page.ui.change(sessionId, { draft, attachments, mentions: {}, replaces: turn.id });
+  page.changed('now');
+  document.getElementById(COMPOSER_ID)?.focus();
 }
 
 /** What is done with sessions in the list of them. */

@@ -2,7 +2,7 @@ import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { Command, Session, SessionId } from '../src/session/model.ts';
-import { actions } from './actions.ts';
+import { actions, editMessage } from './actions.ts';
 import { Composer } from './composer.ts';
 import { feedView, TURNS_AT_ONCE } from './feed.ts';
 import { followLinks } from './follow.ts';
@@ -148,6 +148,8 @@ export class Chat {
       case 'insert':
         this.#composer.insert(message.content);
         return this.#composer.focus();
+      case 'edit':
+        return editMessage(this.#page, message.sessionId, message.turnId);
       case 'focus':
         return this.#composer.focus();
       case 'caret':

@@ -38,6 +38,8 @@ export interface Act {
   settleFile(turnId: string, path: string | undefined, how: 'keep' | 'undo'): void;
   /** Brings back the files as they were before a turn; the user is asked first. */
   restoreFiles(turnId: string): void;
+  /** Puts the message of a turn into the composer, to be sent in its place. */
+  editMessage(turnId: string): void;
   /** Opens a copy of the session, where the agent can copy it. */
   copySession(): void;
   remedy(remedy: Remedy): void;

@@ -22,6 +22,8 @@ export type ToView =
     }
   /** Puts something into the composer: text at the caret, or an attachment. */
   | { readonly type: 'insert'; readonly content: Content }
+  /** The message of that turn goes into the composer, to be sent in its place. */
+  | { readonly type: 'edit'; readonly sessionId: SessionId; readonly turnId: string }
   | { readonly type: 'focus' }
   /** The caret goes into the composer, if the keys go to the view by now. */
   | { readonly type: 'caret' }
@@ -145,8 +147,8 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path?: string; readonly how: 'keep' | 'undo' };
     readonly result: null;
   };
-  /** Brings back the files as they were before a turn, once the user has said yes. */
-  restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: null };
+  /** Brings back the files as they were before a turn, once the user has said yes. True: the conversation is to go back as well. */
+  restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: boolean };
   /** Copies the conversation and shows the copy. */
   copySession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
   /** The colours of code in the theme with this id; roles that it does not name are absent. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
-import type { Content } from '../session/model.ts';
+import type { Content, SessionId, TurnId } from '../session/model.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 
@@ -88,6 +88,12 @@ export class Chat implements Disposable {
     if (this.#open) for (const content of contents) this.#open.link.insert(content);
     else this.#early = [...this.#early, ...contents];
     await this.focus();
+  }
+
+  /** The message of a turn is in the composer, to be sent in its place. */
+  async edit(sessionId: SessionId, turnId: TurnId): Promise<void> {
+    await this.focus();
+    this.#open?.link.edit(sessionId, turnId);
   }
 
   dispose(): void {

@@ -127,13 +127,14 @@ function changeAnswers(deps: ChatAnswersDeps) {
     },
     settleFile: async ({ sessionId, turnId, path: file, how }) => {
       const { now } = known(sessions, sessionId).store;
+      await deps.changeSets.lookAll();
       if (file === undefined) await deps.changeSets.of(sessionId)?.settleTurn(turnId, how);
       else await settleTurnFile(now, turnId, file, how, deps.changeSets);
       return null;
     },
     restoreFiles: async ({ sessionId, turnId }) => {
-      await deps.changes.restoreFiles(known(sessions, sessionId).id, turnId);
-      return null;
+      const restored = await deps.changes.restoreFiles(known(sessions, sessionId).id, turnId);
+      return restored?.conversation === true;
     },
     allowMore: async ({ sessionId, askId, how }) => {
       known(sessions, sessionId);

@@ -5,7 +5,7 @@ import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts'
 import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { AskId, Content, Session, SessionId } from '../session/model.ts';
+import type { AskId, Content, Session, SessionId, TurnId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
@@ -74,6 +74,11 @@ export class ChatLink implements Disposable {
   /** Puts something into the composer, as soon as there is one. */
   insert(content: Content): void {
     this.#postLater({ type: 'insert', content });
+  }
+
+  /** Puts the message of a turn into the composer, to be sent in its place. */
+  edit(sessionId: SessionId, turnId: TurnId): void {
+    this.#postLater({ type: 'edit', sessionId, turnId });
   }
 
   /** The user's keys go to the page. */

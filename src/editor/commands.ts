@@ -187,7 +187,7 @@ function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
   } satisfies Commands;
 }
 
-function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) {
+function changeCommands({ sessions, review, changes, changeSets, chat }: CommandDeps) {
   return {
     'parley.reviewChanges': async () => {
       const session = activeOf(sessions);
@@ -205,7 +205,10 @@ function changeCommands({ sessions, review, changes, changeSets }: CommandDeps) 
     'parley.undoAllChanges': () => changes.settleAll('undo'),
     'parley.openAllChanges': () => changes.openAll(),
     'parley.openChange': (row?: unknown) => changes.open(row),
-    'parley.restoreFiles': () => changes.restoreFiles(),
+    'parley.restoreFiles': async () => {
+      const restored = await changes.restoreFiles();
+      if (restored?.conversation) await chat.edit(restored.sessionId, restored.turnId);
+    },
     'parley.undoRestoreFiles': () => changes.undoRestore(),
     'parley.revertDiff': async (uri?: unknown) => {
       const subject = review.subjectOf(uri);

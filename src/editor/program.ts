@@ -47,6 +47,8 @@ const SETTINGS_REST = 400;
 /** What the editor opens or runs, done by the whole program. */
 export interface Program {
   showChat(view: vscode.WebviewView): void;
+  /** The list of changes is on the screen: what was open in this window comes back, as it does with the chat. */
+  showChanges(): Promise<void>;
   /** Fills a tab that comes back with the window. */
   restorePanel(panel: vscode.WebviewPanel, state: unknown): Promise<void>;
   /** Runs a command of the manifest. Never rejects: errors are logged and shown. */
@@ -63,6 +65,7 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, d
   applySettings(life, core, surfaces);
   return {
     showChat: (view) => surfaces.chat.show(view),
+    showChanges: () => surfaces.starter.restore(),
     restorePanel: async (panel, state) => {
       await surfaces.starter.restore();
       await surfaces.panels.restore(panel, state);
@@ -226,6 +229,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
   };
   chat.serve(link);
   panels.serve(link);
+  surfaces.changes.restoreWhenShown(() => starter.restore());
   return commandsLoaded;
 }
 

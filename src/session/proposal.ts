@@ -117,6 +117,15 @@ const LONGEST_PATCH = 8000;
 /** Comparing takes time in the square of the edits. */
 const MOST_EDITS = 500;
 
+/** Files that the agent is told by their names. */
+const MOST_NAMED = 50;
+
+/** What the agent is told when the user has put files back, or has undone that. */
+export function restoredText(files: readonly string[]): string {
+  const more = files.length > MOST_NAMED ? [`and ${files.length - MOST_NAMED} more`] : [];
+  return `The user restored another state of these files. Read them again before you change them: ${[...files.slice(0, MOST_NAMED), ...more].join(', ')}.`;
+}
+
 /** What the agent is told of an amendment. */
 export function amendmentText({ path, written, wanted }: Amendment): string {
   const patch = createTwoFilesPatch(path, path, written, wanted, 'as you wrote it', 'as it is now', {

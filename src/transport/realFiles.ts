@@ -87,6 +87,18 @@ export async function overwriteReal(real: string, content: string | Uint8Array):
   }
 }
 
+/** Removes a file, or a link itself; nothing where there is none. Rejects with PlaceChanged when the folder is not where it was. */
+export async function removeReal(real: string): Promise<void> {
+  if (!(await lstat(real).catch(() => undefined))) return;
+  const folder = await openFolder(path.dirname(real));
+  try {
+    await folder.check();
+    await rm(folder.at(path.basename(real)), { force: true });
+  } finally {
+    await folder.close();
+  }
+}
+
 /** The beginning of a regular file, at once: for small files that are read at start. Undefined for anything else, a link among it. */
 export function readRealNow(real: string, most: number): string | undefined {
   let file: number | undefined;

@@ -3,12 +3,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { ReviewPage } from './pages/review.ts';
 import { type Scene, suite } from './suite.ts';
 import { untilFile } from './until.ts';
 
 let agent: FakeAgent;
-/** What the agent does in the next turn: it writes straight to the disk and tells nothing of it. */
-let act: (folder: string) => void | Promise<void> = () => {};
+/** What the agent does in the next turn: it writes straight to the disk. */
+let act: () => void | Promise<void> = () => {};
 let root = '';
 
 const inWindow = suite({
@@ -17,7 +18,7 @@ const inWindow = suite({
     root = folder;
     agent = await FakeAgent.start();
     agent.handlers['session/prompt'] = async () => {
-      await act(root);
+      await act();
       agent.text('Done.');
       return { stopReason: 'end_turn' };
     };
@@ -34,107 +35,198 @@ const inWindow = suite({
 });
 const inFolder = (name: string) => path.join(root, name);
 const read = (name: string) => readFileSync(inFolder(name), 'utf8');
+const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
+const numbered = (word: string, count: number) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
+const lastPrompt = () => JSON.stringify(agent.received.findLast((frame) => frame.method === 'session/prompt')?.params);
+/** The reviewed files, after all of them are decided and the editors are closed. */
+const cleared = async (window: Scene['window']) => {
+  const review = new ReviewPage(window);
+  await review.keepAll();
+  await window.command('View: Close All Editors');
+  await window.openChat();
+  return review;
+};
 
 test(
   'what an agent writes straight to the disk is listed, and kept or undone hunk by hunk in the file',
   inWindow(async ({ window }) => {
-    const { chat, page } = window;
-    const before = read('src/main.ts');
-    const other = read('README.md');
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const [before, other] = [read('src/main.ts'), read('README.md')];
     act = () => {
-      const lines = before.split('\n');
-      writeFileSync(inFolder('src/main.ts'), ['// first line of the agent', ...lines, '// last line of the agent', ''].join('\n'));
+      write('src/main.ts', ['// first line of the agent', ...before.split('\n'), '// last line of the agent', ''].join('\n'));
       rmSync(inFolder('README.md'));
-      writeFileSync(inFolder('USAGE.md'), 'How to use it\n');
+      write('USAGE.md', 'How to use it\n');
     };
     await window.openChat();
     await chat.frame.getByText('Disk').first().waitFor();
     await chat.exchange('go');
-    const rows = page.locator('.pane', { hasText: 'Changes to Review' }).locator('.monaco-list-row');
-    await rows.filter({ hasText: 'USAGE.md' }).waitFor();
-    assert.equal(await rows.count(), 3);
-    await rows.filter({ hasText: 'main.ts' }).click();
+    await chat.lastTurn.getByText('3 files changed').waitFor();
+    await window.pictures('review/listed');
+    await review.show();
+    await review.row('USAGE.md').waitFor();
+    assert.equal(await review.rows.count(), 3);
+    await review.row('main.ts').click();
     await window.diff.compared();
-    await window.pictures('changes-diff', ['dark', 'light']);
+    await review.lens('Undo').first().waitFor();
+    await window.pictures('review/diff', ['dark', 'light', 'contrast']);
     await window.command('View: Close All Editors');
-    await window.command('Go to File');
-    await window.pick.input.fill('main.ts');
-    await window.pick.row('main.ts').first().waitFor();
-    await page.keyboard.press('Enter');
-    const lens = (title: string) => page.locator('.codelens-decoration a', { hasText: title });
-    await lens('Undo').first().waitFor();
-    await window.pictures('changes-hunks', ['dark', 'light']);
-    await lens('Undo').first().click();
+    await review.openFile('main.ts');
+    await review.lens('Undo').first().waitFor();
+    await review.show();
+    await window.pictures('review/hunks', ['dark', 'light', 'contrast']);
+    await review.decide('Undo');
     await untilFile(inFolder('src/main.ts'), /^(?!\/\/ first line)/);
     assert.match(read('src/main.ts'), /last line of the agent/);
-    await page.locator('.codelens-decoration').nth(1).waitFor({ state: 'hidden' });
-    await lens('Keep').click();
-    await rows.filter({ hasText: 'main.ts' }).waitFor({ state: 'hidden' });
+    await review.lenses(1);
+    await review.decide('Keep');
+    await review.row('main.ts').waitFor({ state: 'hidden' });
     await window.command('Parley: Undo All Changes');
-    await page.getByRole('button', { name: 'Undo all' }).last().click();
-    await rows.first().waitFor({ state: 'hidden' });
+    await window.page.getByRole('button', { name: 'Undo all' }).last().click();
+    await review.rows.first().waitFor({ state: 'hidden' });
     assert.deepEqual([read('README.md'), existsSync(inFolder('USAGE.md'))], [other, false]);
   }),
 );
 
 test(
-  'the files go back to before a prompt',
+  'two of five hunks over three files are kept, the others undone',
   inWindow(async ({ window }) => {
-    const { chat, page, pick } = window;
-    const before = read('src/main.ts');
-    act = () => writeFileSync(inFolder('src/main.ts'), 'all gone\n');
-    await chat.exchange('destroy it');
-    await window.command('Parley: Restore Files to Before a Prompt');
-    await pick.choose('destroy it');
-    await page.getByRole('button', { name: 'Restore Files' }).waitFor();
-    await window.pictures('changes-restore', ['dark', 'light']);
-    await page.getByRole('button', { name: 'Restore Files' }).click();
-    await untilFile(inFolder('src/main.ts'), /^(?!all gone)/);
-    assert.equal(read('src/main.ts'), before);
-    await window.command('Parley: Undo Restore of Files');
-    await untilFile(inFolder('src/main.ts'), /^all gone/);
+    const review = await cleared(window);
+    const lines = numbered('line', 30);
+    const files = { 'one.txt': [5, 25], 'two.txt': [10, 28], 'three.txt': [20] };
+    for (const name of Object.keys(files)) write(name, text(lines));
+    const changed = (places: readonly number[]) => text(lines.map((line, at) => (places.includes(at + 1) ? `agent ${at + 1}` : line)));
+    act = () => {
+      for (const [name, places] of Object.entries(files)) write(name, changed(places));
+    };
+    await window.chat.exchange('five places');
+    await window.chat.lastTurn.getByText('3 files changed').waitFor();
+    await window.command('Parley: Open All Changes to Review');
+    await review.lens('Keep').first().waitFor();
+    await window.pictures('review/five');
+    await review.openFile('one.txt');
+    await review.lenses(2);
+    await review.decide('Keep');
+    await review.lenses(1);
+    await review.decide('Undo');
+    await review.lenses(0);
+    await review.openFile('two.txt');
+    await review.lenses(2);
+    await review.decide('Undo');
+    await review.lenses(1);
+    await review.decide('Keep');
+    await review.lenses(0);
+    await review.openFile('three.txt');
+    await review.lenses(1);
+    // What stood there is shown in place, with the same two decisions.
+    await review.lens('Show removed').click();
+    await window.page.locator('.peekview-widget').getByText('line 20').first().waitFor();
+    await window.pictures('review/removed');
+    await window.page.keyboard.press('Escape');
+    await review.decide('Undo');
+    await review.lenses(0);
+    assert.equal(read('one.txt'), changed([5]));
+    assert.equal(read('two.txt'), changed([28]));
+    assert.equal(read('three.txt'), text(lines));
   }),
 );
 
-const rowsIn = (window: Scene['window']) => window.page.locator('.pane', { hasText: 'Changes to Review' }).locator('.monaco-list-row');
-const chatRow = (window: Scene['window'], name: string) => window.chat.lastTurn.locator('.changes li', { hasText: name });
+test(
+  'a hunk is undone after typing elsewhere: what was typed is not to be reviewed, and stays',
+  inWindow(async ({ window }) => {
+    const { page } = window;
+    const review = await cleared(window);
+    const lines = numbered('row', 40);
+    write('table.txt', text(lines));
+    act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
+    await window.chat.exchange('spell it');
+    await window.chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('table.txt');
+    await review.lenses(2);
+    await page.locator('.editor-instance .view-line', { hasText: 'row 10' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' of mine');
+    await window.pictures('review/typed');
+    await review.lenses(2);
+    await review.decide('Undo');
+    await untilFile(inFolder('table.txt'), /row 5\n.*row 10 of mine\n.*row thirty-one/s);
+    await review.lenses(1);
+    await window.pictures('review/typed-undone');
+  }),
+);
 
 test(
   'a command that deletes a file and rewrites ten: all are in the turn’s list, and all are restored from there',
   inWindow(async ({ window }) => {
     const { chat } = window;
-    const names = Array.from({ length: 10 }, (_, at) => `notes-${at}.txt`);
-    for (const name of names) writeFileSync(inFolder(name), 'one\ntwo\n');
-    writeFileSync(inFolder('gone.txt'), 'still needed\n');
+    const review = await cleared(window);
+    const names = numbered('notes', 10).map((name) => `${name}.txt`);
+    for (const name of names) write(name, 'one\ntwo\n');
+    write('gone.txt', 'still needed\n');
     act = () => {
       agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'sh tidy.sh', kind: 'execute', status: 'in_progress' });
-      for (const name of names) writeFileSync(inFolder(name), 'one\nTWO\n');
+      for (const name of names) write(name, 'one\nTWO\n');
       rmSync(inFolder('gone.txt'));
       agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
     };
-    await window.command('View: Close All Editors');
     await chat.exchange('tidy up');
     await chat.lastTurn.getByText('11 files changed').waitFor();
     await chat.lastTurn.getByText('By sh tidy.sh').waitFor();
-    await window.pictures('changes-command', ['dark', 'light']);
+    await window.pictures('review/command');
     await chat.lastTurn.getByRole('button', { name: 'Undo all' }).click();
-    await chatRow(window, 'gone.txt').getByText('Undone').waitFor();
-    await window.pictures('changes-command-undone', ['dark', 'light']);
+    await chat.lastTurn.locator('.changes li', { hasText: 'gone.txt' }).getByText('Undone').waitFor();
+    await window.pictures('review/command-undone');
     assert.equal(read('gone.txt'), 'still needed\n');
     for (const name of names) assert.equal(read(name), 'one\ntwo\n', name);
-    await rowsIn(window).filter({ hasText: 'gone.txt' }).waitFor({ state: 'hidden' });
+    await review.show();
+    await review.row('gone.txt').waitFor({ state: 'hidden' });
   }),
 );
 
 test(
-  'one change of a pending edit is left out: the agreed text is on the disk, and the agent is told with the next prompt',
+  'the files go back to before an earlier prompt and return; the agent is told of it',
+  inWindow(async ({ window }) => {
+    const { chat, page, pick } = window;
+    const review = await cleared(window);
+    const before = read('src/main.ts');
+    act = () => write('src/main.ts', 'all gone\n');
+    await chat.exchange('destroy it');
+    act = () => write('more.txt', 'and more\n');
+    await chat.exchange('go on');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await window.command('Parley: Restore Files to Before a Prompt');
+    await pick.choose('destroy it');
+    await page.getByRole('button', { name: 'Restore Files' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Restore Files and Conversation' }).count(), 0, 'this agent cannot go back');
+    await window.pictures('review/restore');
+    await page.getByRole('button', { name: 'Restore Files' }).click();
+    await untilFile(inFolder('src/main.ts'), /^(?!all gone)/);
+    assert.deepEqual([read('src/main.ts'), existsSync(inFolder('more.txt'))], [before, false]);
+    await chat.lastTurn.getByText('Undone').waitFor();
+    await window.pictures('review/restored');
+    await window.command('Parley: Bring Back Undone Changes');
+    await untilFile(inFolder('src/main.ts'), /^all gone/);
+    await untilFile(inFolder('more.txt'), /^and more/);
+    await review.show();
+    await review.row('more.txt').waitFor();
+    await window.openChat();
+    act = () => {};
+    await chat.exchange('and now?');
+    assert.match(lastPrompt(), /another state of these files.*more\.txt, src\/main\.ts/);
+  }),
+);
+
+test(
+  'a pending edit: one change is left out, another is written differently; the agreed text is on the disk, and the agent is told',
   inWindow(async ({ window }) => {
     const { chat, diff, page, pick } = window;
-    const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
-    const [before, after] = [lines, lines.with(2, 'line three').with(25, 'line twenty-six')].map((one) => `${one.join('\n')}\n`);
-    writeFileSync(inFolder('plan.txt'), before ?? '');
+    await cleared(window);
+    const lines = numbered('line', 30);
+    const after = lines.with(2, 'line three').with(25, 'line twenty-six');
+    write('plan.txt', text(lines));
     act = async () => {
-      const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: before, newText: after }];
+      const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: text(lines), newText: text(after) }];
       const toolCall = { toolCallId: 'c2', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
       agent.update({ sessionUpdate: 'tool_call', ...toolCall });
       const options = [
@@ -142,7 +234,7 @@ test(
         { optionId: 'no', name: 'Reject', kind: 'reject_once' },
       ];
       await agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, 'permission-1');
-      writeFileSync(inFolder('plan.txt'), after ?? '');
+      write('plan.txt', text(after));
       agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c2', status: 'completed', content });
     };
     await chat.say('plan it');
@@ -150,56 +242,62 @@ test(
     await diff.compared();
     await page.keyboard.press('Escape');
     await pick.gone();
-    await window.pictures('pending-hunks', ['dark', 'light']);
+    const modified = diff.editor.locator('.editor.modified .view-line');
+    await window.pictures('review/pending');
     await diff.action('Leave Out').click();
-    await diff.editor.locator('.editor.modified .view-line', { hasText: 'line three' }).waitFor({ state: 'hidden' });
-    await window.pictures('pending-hunk-left-out', ['dark', 'light']);
+    await modified.filter({ hasText: 'line three' }).waitFor({ state: 'hidden' });
+    await modified.filter({ hasText: 'line twenty-six' }).click();
+    await diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
+    await page.keyboard.press('End');
+    await page.keyboard.type(', as I like it');
+    await chat.frame.getByText('edited by you').waitFor();
+    await window.pictures('review/pending-edited');
     await window.command('Parley: Accept Proposed Change');
     await chat.settled(chat.lastTurn);
-    await untilFile(inFolder('plan.txt'), /line 3\n.*line twenty-six/s);
-    await window.tab('plan.txt').waitFor();
+    await untilFile(inFolder('plan.txt'), /line 3\n.*line twenty-six, as I like it\n/s);
+    await window.tab('plan.txt').first().waitFor();
+    await window.pictures('review/pending-accepted');
     act = () => {};
     await chat.exchange('and now?');
-    const prompts = agent.received.filter((frame) => frame.method === 'session/prompt');
-    assert.match(JSON.stringify(prompts.at(-1)?.params), /changed your edit of .*plan\.txt.*-line three/);
+    assert.match(lastPrompt(), /changed your edit of .*plan\.txt.*-line three.*as I like it/);
   }),
 );
 
 test(
-  'a reload in the middle of a review: the rest is reviewed, by prompt, marked and counted; a hunk is undone after typing elsewhere',
+  'a reload in the middle of a review: the rest is there, by prompt, marked and counted, and is decided',
   inWindow(async ({ window }) => {
-    const { chat, page } = window;
-    const lines = Array.from({ length: 40 }, (_, at) => `row ${at + 1}`);
-    const text = (of: readonly string[]) => `${of.join('\n')}\n`;
-    await window.command('View: Close All Editors');
-    writeFileSync(inFolder('table.txt'), text(lines));
-    act = () => writeFileSync(inFolder('table.txt'), text(lines.with(4, 'row five').with(30, 'row thirty-one')));
+    const { chat } = window;
+    const review = await cleared(window);
+    const lines = numbered('row', 40);
+    write('table.txt', text(lines));
+    act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
     await chat.exchange('first');
-    act = () => writeFileSync(inFolder('other.txt'), 'other\n');
+    act = () => write('other.txt', 'other\n');
     await chat.exchange('second');
-    await rowsIn(window).filter({ hasText: 'second' }).waitFor();
-    await rowsIn(window).filter({ hasText: 'table.txt' }).locator('.monaco-checkbox, .custom-view-tree-node-item-checkbox').first().click();
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.show();
+    await review.row('second').waitFor();
+    await review.mark('table.txt');
+    await review.openFile('table.txt');
+    await review.lenses(2);
+    await review.decide('Keep');
+    await review.lenses(1);
     await window.reload();
-    await window.openChat();
-    await rowsIn(window).filter({ hasText: 'table.txt' }).waitFor();
-    await window.pictures('review-reloaded', ['dark', 'light']);
-    await window.command('Go to File');
-    await window.pick.input.fill('table.txt');
-    await window.pick.row('table.txt').first().waitFor();
-    await page.keyboard.press('Enter');
-    const lens = (title: string) => page.locator('.codelens-decoration a', { hasText: title });
-    await lens('Undo').first().waitFor();
-    await page.locator('.editor-instance .view-line', { hasText: 'row 10' }).click();
-    await page.keyboard.press('End');
-    await page.keyboard.type(' of mine');
-    await lens('Undo').first().click();
-    await untilFile(inFolder('table.txt'), /row 5\n.*row 10 of mine\n.*row thirty-one/s);
-    await window.pictures('review-typed', ['dark', 'light']);
+    await review.show();
+    await review.row('table.txt').waitFor();
+    await review.row('second').waitFor();
+    assert.equal(await review.marked('table.txt').count(), 1);
+    await window.pictures('review/reloaded-list');
+    await review.openFile('table.txt');
+    await review.lenses(1);
+    await window.pictures('review/reloaded');
+    await review.show();
+    await review.decide('Undo');
+    await untilFile(inFolder('table.txt'), /row five\n.*row 31\n/s);
+    await review.row('table.txt').waitFor({ state: 'hidden' });
     await window.command('Parley: Open All Changes to Review');
-    await page.locator('.multiDiffEditor').first().waitFor();
-    await page.locator('.multiDiffEditor .codelens-decoration a', { hasText: 'Keep' }).first().waitFor();
-    await window.pictures('review-all', ['dark', 'light']);
+    await review.lens('Keep').first().waitFor();
     await window.command('Parley: Keep All Changes');
-    await rowsIn(window).first().waitFor({ state: 'hidden' });
+    await review.rows.first().waitFor({ state: 'hidden' });
   }),
 );

@@ -123,3 +123,21 @@ test('below a turn stands what it took; files are brought back and the session i
   assert.deepEqual(copies.calls('copySession'), [{ sessionId: 's1' }]);
   assert.equal(button(copies, 'Restore the files to before this message'), undefined);
 });
+
+test('once the files are brought back, the message is there to be sent anew where the conversation goes back, too', async () => {
+  const files = [{ path: '/code/sample/a.ts', change: 'changed' as const, review: 'open' as const }];
+  const turns = [turn({ id: 'one', prompt: [{ type: 'text', text: 'Say it' }], files })];
+  const stage = await Stage.open(page({ turns, link: { state: 'ready', offers: { edit: true } } }));
+  await stage.press('Restore the files to before this message', '[data-turn=one]');
+  const call = stage.sent.find((message) => message.type === 'call' && message.method === 'restoreFiles');
+  assert.ok(call?.type === 'call');
+  stage.reply(call.id, true);
+  await stage.settle();
+  assert.match(stage.text('.editing'), /takes back everything after/);
+  const told = await Stage.open(page({ turns, link: { state: 'ready', offers: { edit: true } } }));
+  told.post({ type: 'edit', sessionId: 's1', turnId: 'one' });
+  await told.settle();
+  assert.match(told.text('.editing'), /takes back everything after/);
+  const reported = [turn({ id: 'one', files: files.map((file) => ({ ...file, review: 'reported' as const })) })];
+  assert.equal(button(await Stage.open(page({ turns: reported })), 'Restore the files to before this message'), undefined);
+});

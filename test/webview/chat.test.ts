@@ -205,10 +205,10 @@ test('whatever arrives between two frames is drawn once', async () => {
 
 test('changed files are listed after the turn; taking back asks once more', async () => {
   const stage = await Stage.open(sessions.everything);
-  assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md new \+3 −0/);
-  await stage.press('Take back: src/server.ts');
+  assert.match(stage.text('.changes'), /2 files changed.*src\/server\.ts \+2 −1.*docs\/port\.md new \+3/);
+  await stage.press('Undo: src/server.ts');
   assert.deepEqual(stage.calls('settleFile'), []);
-  await stage.press('Take back');
+  await stage.press('Undo');
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'undo' }]);
   await stage.press('Open diff: docs/port.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/docs/port.md' }]);
@@ -227,7 +227,7 @@ test('files found on the disk stand in place of what calls told, each with its o
   const text = stage.text('.changes');
   assert.match(text, /4 files changed/);
   assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
-  assert.match(text, /old\.md deleted \+0 −9 Kept/);
+  assert.match(text, /old\.md deleted −9 Kept/);
   assert.match(text, /big\.bin too large to undo/);
   assert.match(text, /made\.md Undone/);
   assert.match(text, /3000 files changed at once.*Not watched: node_modules/);

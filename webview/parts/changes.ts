@@ -109,7 +109,7 @@ function settleButtons(view: View, turnId: string, path: string, shown: string):
     view.act.focus(key);
   };
   return html`${button('check', `${key}:keep`, `${t('Keep')}: ${shown}`, () => view.act.settleFile(turnId, path, 'keep'))}
-    ${button('undo', `${key}:ask`, `${t('Take back')}: ${shown}`, ask)}`;
+    ${button('undo', `${key}:ask`, `${t('Undo')}: ${shown}`, ask)}`;
 }
 
 function confirm(view: View, turnId: string, path: string, key: string): TemplateResult {
@@ -121,8 +121,8 @@ function confirm(view: View, turnId: string, path: string, key: string): Templat
     view.act.unfold(key, false);
     view.act.focus(`${key}:ask`);
   };
-  return html`<span class="confirm" role="group" aria-label=${t('Take back')}>
-    <button class="text-button danger" type="button" id=${key} @click=${undo}>${t('Take back')}</button>
+  return html`<span class="confirm" role="group" aria-label=${t('Undo')}>
+    <button class="text-button danger" type="button" id=${key} @click=${undo}>${t('Undo')}</button>
     <button class="text-button" type="button" @click=${cancel}>${t('Cancel')}</button>
   </span>`;
 }

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, changedFiles } from '../../src/session/select.ts';
+import { allowedByRule, turnFiles } from '../../src/session/select.ts';
 import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
 
@@ -14,15 +14,20 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
+/** Whether files of the turn can be put back: once they were looked for, all but those of which only the agent told. */
+function hasRestorable(turn: Turn): boolean {
+  return turn.unlisted !== undefined || turnFiles(turn).some(({ review }) => !turn.files || review !== 'reported');
+}
+
 /** At a message: copy it, say it differently where the agent can take back what came after, and bring back the files from before it. */
 export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
   const { turns } = view.session;
-  const mayRestore = turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some((one) => changedFiles(one).length > 0);
+  const mayRestore = turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
   if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session) && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
-    ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => edit(view, turn)) : nothing}
+    ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
     ${mayRestore ? small('undo', t('Restore the files to before this message'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
 }
@@ -85,13 +90,8 @@ function small(icon: IconName, label: string, run: (event: Event) => void): Temp
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
 }
 
-function edit(view: View, turn: Turn): void {
-  const { draft, attachments } = saidIn(turn);
-  view.act.remember({ draft, attachments, mentions: {}, replaces: turn.id });
-  view.act.focus(COMPOSER_ID);
-}
-
-function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
+/** What the user said to begin a turn, as the composer takes it. */
+export function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
   return {
     draft: prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n'),
     attachments: prompt.filter((one) => one.type !== 'text'),

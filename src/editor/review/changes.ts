@@ -1,10 +1,11 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
-import type { Log } from '../../base/log.ts';
+import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangedFile, ChangeSet, FileEffects } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
+import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
@@ -16,6 +17,8 @@ import { noChangeHere } from './review.ts';
 /** Texts before the changes under review. */
 export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
+/** Files that a question names. */
+const MOST_LISTED = 20;
 
 export const fileEffects: FileEffects = {
   readText: presentText,
@@ -31,6 +34,13 @@ export const fileEffects: FileEffects = {
 /** A notebook's cells are documents of their own: its file is not among the open texts. */
 function openNotebook(file: string): vscode.NotebookDocument | undefined {
   return vscode.workspace.notebookDocuments.find(({ uri, isClosed }) => !isClosed && uri.scheme === 'file' && uri.fsPath === file);
+}
+
+export interface Restored {
+  readonly sessionId: SessionId;
+  readonly turnId: TurnId;
+  /** The conversation is to go back, too. */
+  readonly conversation: boolean;
 }
 
 /** Changes that wait for review, as a list, and what the user can do with them. Methods reject with a message for the user. */
@@ -58,6 +68,13 @@ export class Changes implements Disposable {
     this.#update();
   }
 
+  /** What was open in this window comes back once the list is on the screen, as it does with the chat. */
+  restoreWhenShown(restore: () => Promise<void>): void {
+    const shown = () => this.#view.visible && void restore();
+    this.#life.own(this.#view.onDidChangeVisibility(shown));
+    shown();
+  }
+
   dispose(): void {
     this.#life.dispose();
   }
@@ -69,6 +86,7 @@ export class Changes implements Disposable {
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at));
     if (!reviewed || !hunk) return noChangeHere();
+    await this.#sets.lookAll();
     await reviewed.set.settle(reviewed.file, how, [hunk]);
   }
 
@@ -77,7 +95,9 @@ export class Changes implements Disposable {
     if (isRow(row)) return this.#settleRow(how, row);
     const file = (row instanceof vscode.Uri ? row : vscode.window.activeTextEditor?.document.uri)?.fsPath;
     const set = file === undefined ? undefined : this.#sets.reviewing(file);
-    if (set && file !== undefined) await set.settle(file, how);
+    if (!set || file === undefined) return;
+    await this.#sets.lookAll();
+    await set.settle(file, how);
   }
 
   async settleAll(how: 'keep' | 'undo'): Promise<void> {
@@ -85,9 +105,11 @@ export class Changes implements Disposable {
     if (!set) return;
     if (how === 'undo') {
       const undo = vscode.l10n.t('Undo all');
-      const text = vscode.l10n.t('Undo all changes in {0} file(s)? What you wrote in them stays.', set.files.length);
-      if ((await vscode.window.showWarningMessage(text, { modal: true }, undo)) !== undo) return;
+      const text = vscode.l10n.t('Undo all changes in these files? What you wrote in them stays.');
+      const detail = listed(set.files.map(({ name }) => name));
+      if ((await vscode.window.showWarningMessage(text, { modal: true, detail }, undo)) !== undo) return;
     }
+    await this.#sets.lookAll();
     await set.settleAll(how);
   }
 
@@ -110,15 +132,26 @@ export class Changes implements Disposable {
     const files = this.#sets.of(this.#host.active)?.files ?? [];
     const opened = await Promise.all(files.map(async (file) => [file, await this.#sides(file)] as const));
     const resources = opened.flatMap(([file, sides]) => (sides ? [[vscode.Uri.file(file.path), ...sides]] : []));
-    if (resources.length > 0) await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('to review'), resources);
+    if (resources.length > 0) await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
 
-  /** Puts the files back to before a prompt, after showing what that changes. Without a turn the user chooses one. */
-  async restoreFiles(id = this.#host.active, turnId?: string): Promise<void> {
+  /**
+   * Puts the files back to before a prompt, after showing what that changes. Without a turn the user chooses one. `conversation`: they want it to go
+   * back, too; undefined when nothing was done.
+   */
+  async restoreFiles(id = this.#host.active, turnId?: TurnId): Promise<Restored | undefined> {
     const set = this.#sets.of(id);
     const session = id === undefined ? undefined : this.#host.get(id)?.store.now;
-    if (!set || !session) return;
-    if (turnId !== undefined) return this.#restoreTo(set, turnId);
+    if (!set || !session) return undefined;
+    const chosen = turnId ?? (await this.#choosePrompt(set, session));
+    return chosen === undefined ? undefined : this.#restoreTo(session, chosen);
+  }
+
+  async undoRestore(id = this.#host.active): Promise<void> {
+    if (id !== undefined) await this.#sets.undoRestore(id);
+  }
+
+  #choosePrompt(set: ChangeSet, session: Session): Promise<TurnId | undefined> {
     const turns = session.turns.filter((turn) => set.checkpoints.includes(turn.id)).toReversed();
     const choices = turns.map((turn) => ({
       label: promptLabel(session, turn.id),
@@ -126,38 +159,41 @@ export class Changes implements Disposable {
       value: turn.id,
     }));
     const title = vscode.l10n.t('Restore Files to Before a Prompt');
-    const chosen = await this.#inputs.pick(choices, { title, placeholder: title });
-    if (chosen !== undefined) await this.#restoreTo(set, chosen);
+    return this.#inputs.pick(choices, { title, placeholder: title });
   }
 
-  async undoRestore(): Promise<void> {
-    const set = this.#sets.of(this.#host.active);
-    if (set) await set.undoRestore();
-  }
-
-  async #restoreTo(set: ChangeSet, turnId: string): Promise<void> {
-    const preview = await set.preview(turnId);
+  async #restoreTo(session: Session, turnId: TurnId): Promise<Restored | undefined> {
+    const preview = await this.#sets.of(session.id)?.preview(turnId);
     if (!preview || preview.files.length === 0) {
-      return void vscode.window.showInformationMessage(vscode.l10n.t('The files are as they were before this prompt.'));
+      void vscode.window.showInformationMessage(vscode.l10n.t('The files are as they were before this prompt.'));
+      return undefined;
     }
     const signs = { rewrite: 'M', create: 'A', delete: 'D', unknown: '?' } as const;
-    const lines = preview.files.slice(0, 20).map(({ name, how }) => `${signs[how]}  ${name}`);
-    const more = preview.files.length - lines.length;
-    if (more > 0) lines.push(`… +${more}`);
-    const restore = vscode.l10n.t('Restore Files');
-    const text = vscode.l10n.t('Restore {0} file(s) to before this prompt? You can undo this.', preview.files.length);
-    if ((await vscode.window.showWarningMessage(text, { modal: true, detail: lines.join('\n') }, restore)) !== restore) return;
-    await set.restore(turnId);
+    const detail = listed(preview.files.map(({ name, how }) => `${signs[how]}  ${name}`));
+    const files = vscode.l10n.t('Restore Files');
+    const both = vscode.l10n.t('Restore Files and Conversation');
+    const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
+    const buttons = canGoBack(session, turnId) ? [both, files] : [files];
+    const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons);
+    if (answer === undefined) return undefined;
+    await this.#sets.restore(session.id, turnId);
+    void this.#offerUndo(session.id);
+    return { sessionId: session.id, turnId, conversation: answer === both };
+  }
+
+  async #offerUndo(id: SessionId): Promise<void> {
     const undo = vscode.l10n.t('Undo');
-    if ((await vscode.window.showInformationMessage(vscode.l10n.t('Files restored.'), undo)) === undo) await this.undoRestore();
+    if ((await vscode.window.showInformationMessage(vscode.l10n.t('Files restored.'), undo)) !== undo) return;
+    await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
   async #settleRow(how: 'keep' | 'undo', row: Row): Promise<void> {
     const set = this.#sets.of(this.#host.active);
     if (!set) return;
+    await this.#sets.lookAll();
     if (row.kind === 'turn') await set.settleTurn(row.turnId, how);
     else if (row.turnId === undefined) await set.settle(row.file.path, how);
-    else await set.settleTurn(row.turnId ?? '', how, row.file.path);
+    else await set.settleTurn(row.turnId, how, row.file.path);
   }
 
   /** The file before the changes and now; undefined when it is not text. */
@@ -180,9 +216,9 @@ export class Changes implements Disposable {
     const set = this.#sets.of(active);
     const count = set?.files.length ?? 0;
     this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now);
-    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t('to review') };
+    const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
     this.#view.message = this.#warning(set);
-    this.#view.description = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canRestore', (set?.checkpoints.length ?? 0) > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canUndoRestore', set?.canUndoRestore ?? false);
@@ -193,6 +229,18 @@ export class Changes implements Disposable {
     if (set?.trouble !== undefined) return vscode.l10n.t('Files cannot be kept for review: {0}', set.trouble);
     return set?.partial ? vscode.l10n.t('This folder is large: not all of its files are watched.') : '';
   }
+}
+
+/** Lines of a question, bounded. */
+function listed(names: readonly string[]): string {
+  const more = names.length > MOST_LISTED ? [`… +${names.length - MOST_LISTED}`] : [];
+  return [...names.slice(0, MOST_LISTED), ...more].join('\n');
+}
+
+/** The agent can take back what began with that prompt. */
+function canGoBack({ link, turns }: Session, turnId: TurnId): boolean {
+  const turn = turns.find((one) => one.id === turnId);
+  return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running' && (turn?.prompt.length ?? 0) > 0;
 }
 
 /** The line of the change that the editor's quick diff shows; of lines that were taken away, the one below them. */

@@ -58,7 +58,9 @@ function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
     });
     return rows.length === 0 ? [] : [{ kind: 'turn', turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
   });
-  if (turns.length > 1) return turns;
+  // A prompt that the conversation has gone back behind has no words any more.
+  const isThere = ({ turnId }: TurnRow) => session?.turns.some((turn) => turn.id === turnId) === true;
+  if (turns.length > 1) return turns.flatMap((row): readonly Row[] => (isThere(row) ? [row] : row.rows));
   const known = turns[0]?.rows ?? [];
   return set.files.map((file) => ({ kind: 'file', file, ...countsIn(known, file) }));
 }
@@ -82,7 +84,7 @@ function fileItem({ file, counts, turnId }: FileRow): vscode.TreeItem {
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
   item.id = `${turnId ?? ''} ${file.path}`;
   const folder = path.posix.dirname(file.name);
-  const lines = counts?.added === undefined ? '' : `+${counts.added} −${counts.removed ?? 0}`;
+  const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
   const facts = [folder === '.' ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('too large to undo') : ''].filter(
     Boolean,
   );

@@ -11,6 +11,9 @@ import type { ReviewDocuments } from './documents.ts';
 /** Milliseconds that typing rests before hunks are found anew. */
 const TYPING_RESTS = 200;
 
+/** Only CodeLenses run it. */
+const SHOW_REMOVED = 'parley.showRemoved';
+
 export interface Reviewed {
   readonly set: ChangeSet;
   readonly file: string;
@@ -46,6 +49,7 @@ export class FileHunks implements Disposable {
     this.#life.onEnd(() => this.#quickDiff?.dispose());
     const provider = { onDidChangeCodeLenses: this.#lenses.event, provideCodeLenses: this.#lensesOf.bind(this) };
     this.#life.own(vscode.languages.registerCodeLensProvider({ scheme: 'file' }, provider));
+    this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
@@ -148,10 +152,20 @@ export class FileHunks implements Disposable {
       const range = rangeOf(one, document);
       const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
       const gone = one.hunk.before.length;
-      const note = gone === 0 ? [] : [new vscode.CodeLens(range, { title: vscode.l10n.t('{0} line(s) removed', gone), command: '' })];
-      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...note];
+      // A diff shows them itself.
+      const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
+      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek];
     });
   }
+}
+
+/** Opens the editor's quick diff at that line: it shows what stood there before, with Keep and Undo. */
+async function showRemoved(uri: unknown, line: unknown): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
+  const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
+  editor.selection = new vscode.Selection(at, at);
+  await vscode.commands.executeCommand('editor.action.dirtydiff.next');
 }
 
 export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {

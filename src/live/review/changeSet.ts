@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
-import type { Log } from '../../base/log.ts';
+import { type Log, messageOf } from '../../base/log.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
@@ -100,6 +100,10 @@ export class ChangeSet {
   #scan: Scan;
   #state: ReviewState = emptyState;
   #loaded = false;
+  /** Why the state could not be written. */
+  #unsaved: string | undefined;
+  /** The file that a decision is being written into. */
+  #writing: string | undefined;
   /** A turn runs, or its agent works on in the background: what happens in the folder may be the agent's. */
   #inTurn = false;
 
@@ -137,7 +141,7 @@ export class ChangeSet {
 
   /** Why contents cannot be kept at the moment. */
   get trouble(): string | undefined {
-    return this.#scan.trouble;
+    return this.#scan.trouble ?? this.#unsaved;
   }
 
   get checkpoints(): readonly TurnId[] {
@@ -236,6 +240,8 @@ export class ChangeSet {
 
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
+    // A decision that is being written has taken what is typed into account.
+    if (text !== undefined && file === this.#writing) return Promise.resolve();
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       if (name === undefined || this.#state.checkpoints.length === 0) return;
@@ -266,8 +272,9 @@ export class ChangeSet {
   /** The hunks of a file as it is now; undefined when it is not under review, or not text. What the user has typed is none of them. */
   async segments(file: string): Promise<Segments | undefined> {
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
-    const present = found && (await this.#deps.effects.readText(file));
-    return found && present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
+    if (!found || isLost(found.before) || isLost(found.after)) return undefined;
+    const present = await this.#deps.effects.readText(file);
+    return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
   /** Marks a file as looked at, until the agent changes it again. */
@@ -346,39 +353,43 @@ export class ChangeSet {
     return { turnId, files };
   }
 
-  /** Puts the files back to before that prompt. Can be undone. */
-  restore(turnId: TurnId): Promise<void> {
+  /** Puts the files back to before that prompt; their paths come back. Can be undone. */
+  restore(turnId: TurnId): Promise<readonly string[]> {
     return this.#run(async () => {
       const wanted = await this.#restoreList(turnId);
       if (!wanted) throw new Error(t('The files before this prompt are not known any more.'));
       const targets = [...wanted].flatMap(([name, { target, present }]) =>
         isLost(target) || target === present ? [] : [{ name, target, present }],
       );
-      await this.#putAll(targets);
-      const undo = targets.map(({ name, present }) => ({ name, present, before: this.#state.tracked.get(name)?.before }));
-      this.#state = { ...this.#state, undo };
-      await this.#restored(targets.map(({ name }) => name));
+      const { done, failure } = await this.#putAll(targets);
+      const undo = done.map(({ name, present }) => ({ name, present, before: this.#state.tracked.get(name)?.before }));
+      if (done.length > 0) this.#state = { ...this.#state, undo };
+      await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
       const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
-      for (const { name } of targets)
+      for (const { name } of done)
         for (const turn of this.checkpoints.filter(isLater)) this.#state = withReview(this.#state, name, () => 'undone', turn);
       await this.#changed();
+      if (failure) throw failure.reason;
+      return done.map(({ name }) => fileOf(this.#folders, name));
     });
   }
 
-  /** Takes back the last restore. */
-  undoRestore(): Promise<void> {
+  /** Takes back the last restore or undo; the paths of its files come back. */
+  undoRestore(): Promise<readonly string[]> {
     return this.#run(async () => {
       const { undo } = this.#state;
-      await this.#putAll(undo.map(({ name, present }) => ({ name, target: present })));
-      for (const { name, present, before } of undo) {
+      const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
+      for (const { name, present, before } of done) {
         if (before === undefined) continue;
         this.#state = withTracked(this.#state, name, { before, after: present });
         this.#state = reopened(this.#state, name);
       }
-      this.#state = { ...this.#state, undo: [] };
-      await this.#restored(undo.map(({ name }) => name));
+      this.#state = { ...this.#state, undo: undo.filter(({ name }) => !done.some((one) => one.name === name)) };
+      await this.#restored(done.map(({ name }) => name));
       await this.#changed();
+      if (failure) throw failure.reason;
+      return done.map(({ name }) => fileOf(this.#folders, name));
     });
   }
 
@@ -593,7 +604,12 @@ export class ChangeSet {
   }
 
   async #write(file: string, text: string, from: string): Promise<void> {
-    await this.#deps.effects.writeText(file, text, plain(from));
+    this.#writing = file;
+    try {
+      await this.#deps.effects.writeText(file, text, plain(from));
+    } finally {
+      this.#writing = undefined;
+    }
     this.#writes.fire(file);
   }
 
@@ -624,22 +640,27 @@ export class ChangeSet {
     return found;
   }
 
-  /** All contents are read, and all files looked at, before the first is written. */
-  async #putAll(targets: readonly { readonly name: string; readonly target: Content }[]): Promise<void> {
-    const contents: { readonly name: string; readonly bytes: Uint8Array | null }[] = [];
-    for (const { name, target } of targets) {
+  /** All contents are read, and all files looked at, before the first is written. What was written comes back, and the first failure. */
+  async #putAll<T extends { readonly name: string; readonly target: Content }>(targets: readonly T[]) {
+    const contents: { readonly one: T; readonly bytes: Uint8Array | null }[] = [];
+    for (const one of targets) {
+      const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name)))
         throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
       const { root, below } = placeOf(this.#folders, name);
       await checkPlace(root, below);
-      contents.push({ name, bytes: await this.#bytesOf(target, name) });
+      contents.push({ one, bytes: await this.#bytesOf(target, name) });
     }
+    const done: T[] = [];
     const queue = contents.values();
     const work = async () => {
-      for (const { name, bytes } of queue) await this.#put(name, bytes);
+      for (const { one, bytes } of queue) {
+        await this.#put(one.name, bytes);
+        done.push(one);
+      }
     };
-    const done = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
-    for (const one of done) if (one.status === 'rejected') throw one.reason;
+    const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
+    return { done, failure: ends.find((end) => end.status === 'rejected') };
   }
 
   async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
@@ -674,7 +695,9 @@ export class ChangeSet {
       await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
       await writeFile(fresh, textOfState(this.#state), { mode: 0o600 });
       await replaceFile(fresh, this.#file);
+      this.#unsaved = undefined;
     } catch (error) {
+      this.#unsaved = messageOf(error);
       this.#deps.log.error('The changes under review could not be saved', error);
       await rm(fresh, { force: true }).catch(() => {});
     }

@@ -7,7 +7,8 @@ import { keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
-import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
+import { restoredText } from '../../session/proposal.ts';
+import { callsOf, diffsOf, isBusy, relativePath, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import { ChangeSet, type Explain, type FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
@@ -91,12 +92,27 @@ export class ChangeSets implements Disposable {
     await this.#sets.get(id)?.look(this.#explainer(id));
   }
 
+  /** Looks now in all sessions at work: what their agents have written by then is not taken for the user's. */
+  async lookAll(): Promise<void> {
+    for (const [id, set] of this.#sets) if (set.inTurn) await this.look(id);
+  }
+
   /** A file that only the agent told of was kept or taken back. */
   reportedSettled(id: SessionId, turnId: TurnId, file: string, how: 'kept' | 'undone'): void {
     const turn = this.#host.get(id)?.store.now.turns.find((one) => one.id === turnId);
     if (!turn) return;
     const files = turnFiles(turn).map((one) => (one.path === file && one.review === 'reported' ? { ...one, review: how } : one));
     this.#publish(id, { type: 'turn.files', turnId, files, ...(turn.unlisted ? { unlisted: turn.unlisted } : {}) });
+  }
+
+  /** Puts the files of a session back to before a prompt. The agent is told with its next prompt. Rejects with a message for the user. */
+  async restore(id: SessionId, turnId: TurnId): Promise<void> {
+    this.#tellAgent(id, (await this.of(id)?.restore(turnId)) ?? []);
+  }
+
+  /** Takes back the last restore or undo in a session. Rejects with a message for the user. */
+  async undoRestore(id: SessionId): Promise<void> {
+    this.#tellAgent(id, (await this.of(id)?.undoRestore()) ?? []);
   }
 
   /** Bytes that the contents take on the disk. */
@@ -176,6 +192,15 @@ export class ChangeSets implements Disposable {
 
   #lookLast(id: SessionId, set: ChangeSet): void {
     this.#report(set.look(this.#explainer(id), true).then(() => this.#tellSession(id, set)));
+  }
+
+  /** Said once, however often files go back and forth before the next prompt. */
+  #tellAgent(id: SessionId, files: readonly string[]): void {
+    const session = this.#host.get(id)?.store.now;
+    if (!session || files.length === 0) return;
+    const known = session.corrections ?? [];
+    const text = restoredText(files.map((file) => relativePath(file, session.cwd)).toSorted());
+    if (!known.includes(text)) this.#publish(id, { type: 'corrections.set', texts: [...known, text] });
   }
 
   /** Who made a change, judged by the calls that ran since the last look and by what other sessions in the folder do. */

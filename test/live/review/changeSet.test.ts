@@ -1,5 +1,18 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -19,10 +32,13 @@ class Scene {
   /** Further folders of the workspace. */
   others: readonly string[] = [];
   readonly store = new ContentStore(path.join(this.state, 'objects'));
-  readonly effects: FileEffects = {
+  readonly effects: { -readonly [K in keyof FileEffects]: FileEffects[K] } = {
     readText: async (file) => this.unsaved.get(file) ?? (existsSync(file) ? readFileSync(file, 'utf8') : null),
     writeText: async (file, text, from) => {
-      const merged = mergedInto(plain(this.unsaved.get(file) ?? readFileSync(file, 'utf8')), from, text);
+      // The editor tells of it first, as for an agent's write.
+      const typed = this.unsaved.get(file);
+      if (typed !== undefined) void this.changes.userSaved(file, typed);
+      const merged = mergedInto(plain(typed ?? readFileSync(file, 'utf8')), from, text);
       if (merged === undefined) throw new Error('changed meanwhile');
       writeFileSync(file, merged);
       this.unsaved.delete(file);
@@ -183,6 +199,8 @@ test(
         [['agent 3'], ['agent 20']],
       );
       await scene.changes.settle(file, how, hunks.slice(1));
+      // Until all that it set going is done.
+      await scene.changes.load();
       const left = await scene.hunks(how);
       assert.deepEqual(
         left.map(({ hunk }) => hunk.after),
@@ -309,6 +327,93 @@ test(
     assert.equal(readFileSync(outside, 'utf8'), 'untouched');
     assert.deepEqual(readdirSync(path.join(scene.state, 'elsewhere')), []);
     assert.deepEqual(readdirSync(scene.path('folder')), []);
+  }),
+);
+
+test(
+  'a folder that a link takes the place of between the look and the write is not followed, and the rest is restored and can return',
+  inScene(async (scene) => {
+    const outside = path.join(scene.state, 'elsewhere');
+    mkdirSync(outside);
+    writeFileSync(path.join(outside, 'file'), 'untouched');
+    scene.write({ a: 'one\n', 'dir/file': 'one\n' });
+    await scene.turn('t', () => scene.write({ a: 'two\n', 'dir/file': 'two\n' }));
+    const get = scene.store.get.bind(scene.store);
+    let reads = 0;
+    scene.store.get = async (hash) => {
+      const bytes = await get(hash);
+      reads += 1;
+      // The list of files, and both contents: all is looked at by now.
+      if (reads === 3) {
+        rmSync(scene.path('dir'), { recursive: true });
+        symlinkSync(outside, scene.path('dir'));
+      }
+      return bytes;
+    };
+    await assert.rejects(scene.changes.restore('t'), /leads outside/);
+    assert.equal(reads, 3);
+    assert.deepEqual([scene.read('a'), readFileSync(path.join(outside, 'file'), 'utf8')], ['one\n', 'untouched']);
+    await scene.changes.undoRestore();
+    assert.deepEqual([scene.read('a'), scene.names], ['two\n', ['changed a', 'changed dir/file']]);
+  }),
+);
+
+test(
+  'a file of 50 MB is listed as too large to undo and left alone by a restore; nothing reads it',
+  inScene(async (scene) => {
+    const size = 50 * 1024 * 1024;
+    scene.write({ big: '', a: 'one\n' });
+    truncateSync(scene.path('big'), size);
+    await scene.turn('t', () => {
+      appendFileSync(scene.path('big'), 'agent');
+      scene.write({ a: 'two\n' });
+    });
+    const read: string[] = [];
+    scene.effects.readText = async (file) => {
+      read.push(file);
+      return undefined;
+    };
+    assert.deepEqual(review(scene, 't'), ['a changed open +1 -1', 'big changed unkept']);
+    assert.equal(await scene.changes.segments(scene.path('big')), undefined);
+    assert.deepEqual(read, []);
+    assert.deepEqual((await scene.changes.preview('t'))?.files.map(({ name, how }) => `${how} ${name}`).toSorted(), [
+      'rewrite a',
+      'unknown big',
+    ]);
+    await scene.changes.restore('t');
+    assert.deepEqual([scene.read('a'), statSync(scene.path('big')).size], ['one\n', size + 5]);
+    await assert.rejects(scene.changes.settle(scene.path('big'), 'undo'), /was not kept/);
+    await scene.changes.settle(scene.path('big'), 'keep');
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
+  'what is written to a file while it is reviewed is lost to nobody: the agent’s stays to be reviewed, the user’s stays',
+  inScene(async (scene) => {
+    const agents = (...places: readonly number[]) => numbered(40, (at) => (places.includes(at) ? `agent ${at}` : undefined));
+    scene.write({ a: numbered(40) });
+    await scene.changes.startTurn('t');
+    scene.write({ a: agents(3, 20) });
+    await scene.changes.look();
+    const hunks = await scene.hunks('a');
+    scene.write({ a: agents(3, 20, 35) });
+    await scene.changes.look();
+    await scene.changes.settle(scene.path('a'), 'undo', hunks.slice(0, 1));
+    assert.equal(scene.read('a'), agents(20, 35));
+    assert.equal((await scene.hunks('a')).length, 2);
+    // Between the look at the text and the write.
+    const read = scene.effects.readText;
+    scene.effects.readText = async (file) => {
+      const text = await read(file);
+      scene.write({ a: agents(20, 35).replace('line 10', 'mine') });
+      return text;
+    };
+    await scene.changes.settle(scene.path('a'), 'undo', (await scene.hunks('a')).slice(0, 1));
+    scene.effects.readText = read;
+    await scene.changes.look(undefined, true);
+    assert.equal(scene.read('a'), agents(35).replace('line 10', 'mine'));
+    await assert.rejects(scene.changes.settle(scene.path('a'), 'undo', hunks.slice(0, 1)), /changed in the meantime/);
   }),
 );
 
@@ -470,11 +575,11 @@ test(
     scene.write({ '.gitignore': 'dist\n', 'dist/a.js': '1', old: '1' });
     await scene.turn('t', () => {
       scene.write({ 'dist/b.js': '1', 'node_modules/p/i.js': '1', old: '2' });
-      for (let at = 0; at < 2100; at += 1) scene.write({ [`out/${at}`]: '1' });
+      for (let at = 0; at < 10_000; at += 1) scene.write({ [`out/${at}`]: '1' });
     });
     assert.deepEqual(
       [scene.names, scene.changes.turnFiles('t')],
-      [[], { files: [], unlisted: { files: 2101, folders: ['dist', 'node_modules'] } }],
+      [[], { files: [], unlisted: { files: 10_001, folders: ['dist', 'node_modules'] } }],
     );
     await scene.changes.restore('t');
     assert.deepEqual([existsSync(scene.path('out/7')), scene.read('old'), existsSync(scene.path('dist/b.js'))], [false, '1', true]);
@@ -494,6 +599,12 @@ test(
     scene.write({ a: 'one\n' });
     await scene.changes.startTurn('t2');
     assert.match(scene.changes.trouble ?? '', /ENOSPC/);
+    // Nor can decisions be kept: a folder stands where their file is written.
+    scene.store.put = put;
+    await scene.changes.look(undefined, true);
+    mkdirSync(path.join(scene.state, 's.json.new'));
+    await scene.turn('t3', () => scene.write({ a: 'three\n' }));
+    assert.match(scene.changes.trouble ?? '', /EISDIR/);
   }),
 );
 

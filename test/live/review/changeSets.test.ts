@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
@@ -119,5 +119,23 @@ test(
     desk.end('a', 't2');
     await desk.until(() => desk.rows('a', 't2') !== undefined);
     assert.deepEqual(desk.rows('a'), ['outside.txt undone -']);
+  }),
+);
+
+test(
+  'files that the user puts back are told to the agent, once, whatever the way there',
+  withDesk(['a'], async (desk) => {
+    desk.write('x', 'one\n');
+    await desk.start('a');
+    desk.edit('a', 'x', 'e');
+    desk.end('a');
+    await desk.until(() => desk.rows('a') !== undefined);
+    await desk.sets.restore('a', 't');
+    assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'one\n');
+    await desk.sets.undoRestore('a');
+    assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'a e\n');
+    const told = desk.get('a')?.store.now.corrections ?? [];
+    assert.deepEqual([told.length, /another state of these files.* x\./.test(told[0] ?? '')], [1, true]);
+    assert.deepEqual(desk.rows('a'), ['x open e']);
   }),
 );

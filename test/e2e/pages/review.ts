@@ -1,0 +1,73 @@
+import type { Locator } from 'playwright-core';
+import type { Window } from './window.ts';
+
+/** The changes to review: their list beside the source control, and the decisions over each hunk in the editors. */
+export class ReviewPage {
+  readonly #window: Window;
+
+  constructor(window: Window) {
+    this.#window = window;
+  }
+
+  async show(): Promise<void> {
+    await this.#window.command('Focus on Agent Changes');
+  }
+
+  get rows(): Locator {
+    return this.#window.page.locator('.pane', { hasText: 'Agent Changes' }).locator('.monaco-list-row');
+  }
+
+  row(name: string): Locator {
+    return this.rows.filter({ hasText: name });
+  }
+
+  /** Ticks the box of a file. */
+  async mark(name: string): Promise<void> {
+    await this.row(name).locator('.monaco-checkbox, .custom-view-tree-node-item-checkbox').first().click();
+    await this.marked(name).waitFor();
+  }
+
+  marked(name: string): Locator {
+    return this.row(name).and(this.#window.page.locator('[aria-checked=true]')).or(this.row(name).locator('[aria-checked=true]'));
+  }
+
+  lens(title: string): Locator {
+    return this.#window.page.locator('.codelens-decoration a', { hasText: title });
+  }
+
+  /** Decides about a hunk, counted from the top of what is in view. */
+  async decide(title: 'Keep' | 'Undo', index = 0): Promise<void> {
+    const tops = await this.lens(title).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    const [at = 0] =
+      tops
+        .map((top, place) => [top, place] as const)
+        .sort((a, b) => a[0] - b[0])
+        [index]?.slice(1) ?? [];
+    await this.lens(title).nth(at).click();
+  }
+
+  /** Waits until so many hunks have their decisions over them. */
+  async lenses(count: number): Promise<void> {
+    const undo = this.lens('Undo');
+    if (count > 0) await undo.nth(count - 1).waitFor();
+    await undo.nth(count).waitFor({ state: 'hidden' });
+  }
+
+  /** Opens a changed file from the chat's latest list that has it. */
+  async openFile(name: string): Promise<void> {
+    const { chat, page } = this.#window;
+    await this.#window.openChat();
+    await chat.frame.locator('.changes li', { hasText: name }).last().locator('.path-button').click();
+    await page.locator('.tab.active', { hasText: name }).waitFor();
+  }
+
+  /** Keeps everything, if there is something. */
+  async keepAll(): Promise<void> {
+    await this.show();
+    const reviewed = this.#window.page.getByText('No changes to review.');
+    await this.rows.first().or(reviewed).first().waitFor();
+    if (await reviewed.isVisible()) return;
+    await this.#window.command('Parley: Keep All Changes');
+    await this.rows.first().waitFor({ state: 'hidden' });
+  }
+}
