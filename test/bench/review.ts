@@ -9,6 +9,7 @@ import { ChangeSet, type FileEffects } from '../../src/live/review/changeSet.ts'
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { proposalHunks } from '../../src/session/proposal.ts';
 import { compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
+import { measureInWindow } from './window/review.ts';
 
 const base = mkdtempSync(path.join(tmpdir(), 'review-bench-'));
 const effects: FileEffects = {
@@ -140,12 +141,26 @@ async function packages(): Promise<void> {
   print('listed, and said to be left out', `${set.files.length}, ${set.turnFiles('t')?.unlisted?.folders.join()}`);
 }
 
+async function inWindow(): Promise<void> {
+  const { opened, openedPlain, visible, install } = await measureInWindow();
+  const both = (of: typeof opened) => `${of.ms.toFixed(0)} ms, longest task ${of.longestTask.toFixed(0)} ms`;
+  print('in the workbench, 50,000 lines with 500 hunks: opened until Keep is there', both(opened));
+  print('the same file with nothing to review, until its text is there', both(openedPlain));
+  print('from the last byte to the hunk in the open editor (median of 10)', `${visible.toFixed(0)} ms`);
+  for (const when of ['rest', 'turn'] as const) {
+    const { host, watcher } = install[when];
+    const text = `extension host ${host} ms, the editor's own watcher ${watcher} ms of CPU`;
+    print(`8,000 files put into node_modules, ${when === 'turn' ? 'while a turn runs' : 'with no turn running'}`, text);
+  }
+}
+
 try {
   largeFile();
   await thousandFiles(1000);
   await thousandFiles(10_000);
   await lastByte();
   await packages();
+  await inWindow();
 } finally {
   rmSync(base, { recursive: true, force: true });
 }

@@ -14,8 +14,8 @@ interface Peer {
 }
 
 /** One of the known agents as a user has it: its command is on the PATH, nothing in the settings says so. */
-export async function onPath(name: AcpName, folder: string): Promise<Prepared> {
-  const peer = await startAcp(name, { cwd: folder, script: 'window.json' });
+export async function onPath(name: AcpName, folder: string, script = 'window.json'): Promise<Prepared> {
+  const peer = await startAcp(name, { cwd: folder, script });
   const known = knownAgents.find((one) => one.id === name);
   const bin = path.join(peer.place.home, 'bin');
   putCommand(bin, known?.command ?? name, peer.launch, known?.args);
