@@ -40,6 +40,7 @@ export class Composer {
     const { menu, at } = this.#completion;
     const hint = commandHint(memory.draft, session.commands);
     const stop = runningTurn(session)?.stopping ? t('Stop again, and start the agent anew') : t('Stop');
+    const steer = t('Send into the running turn ({0})', steerKey(navigator.userAgent));
     const idle = memory.draft.trim() === '' && memory.attachments.length === 0;
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
       ${queueView(view, (prompt) => this.#edit(prompt))}
@@ -59,7 +60,7 @@ export class Composer {
           <div class="composer-buttons">${usageView(view)}
           ${
             busy && offers.steer && !idle
-              ? html`<button class="icon-button" type="button" title=${t('Send into the running turn (Ctrl+Enter)')} aria-label=${t('Send into the running turn (Ctrl+Enter)')} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
+              ? html`<button class="icon-button" type="button" title=${steer} aria-label=${steer} @click=${() => this.#send('steer')}>${iconOf('steer')}</button>`
               : nothing
           }
           ${
@@ -279,4 +280,9 @@ function historyOf(view: View | undefined): readonly string[] {
 /** A folder ends with a slash; a symbol is its line. */
 function placeContent({ path, line }: MentionedPlace): Content {
   return { type: 'file', path, ...(line === undefined ? {} : { lines: [line, line] }) };
+}
+
+/** The keys that send into a running turn, as the keyboards of that system name them. */
+export function steerKey(userAgent: string): string {
+  return /\bMac(?:intosh| OS X)\b/.test(userAgent) ? '⌘↩' : 'Ctrl+Enter';
 }

@@ -1,6 +1,7 @@
 import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { steerKey } from '../../webview/composer.ts';
 import { session, sessions, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
 
@@ -197,14 +198,18 @@ test('while a turn runs there is Stop; what waits can be edited, removed or sent
   assert.deepEqual(stage.intents.at(-1), { type: 'unqueue', turnId: 'q1' });
 });
 
-test('Ctrl+Enter says it into the running turn, where the agent takes that', async () => {
-  const stage = await Stage.open(running);
-  await stage.type('wait');
-  await stage.key('Enter', { ctrlKey: true });
-  assert.deepEqual(
-    stage.intents.map((intent) => intent.type),
-    ['steer'],
-  );
+test('Ctrl+Enter, on a Mac Command+Enter, sends into the running turn, where the agent takes that', async () => {
+  for (const key of ['ctrlKey', 'metaKey'] as const) {
+    const stage = await Stage.open(running);
+    await stage.type('wait');
+    await stage.key('Enter', { [key]: true });
+    assert.deepEqual(
+      stage.intents.map((intent) => intent.type),
+      ['steer'],
+    );
+  }
+  assert.equal(steerKey('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Code/1.105.0 Electron/37'), '⌘↩');
+  assert.equal(steerKey('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Code/1.105.0 Electron/37'), 'Ctrl+Enter');
 });
 
 test('what the host inserts goes to the caret or becomes an attachment that can be removed', async () => {

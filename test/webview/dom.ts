@@ -6,6 +6,7 @@ const { document } = window;
 
 const names = [
   'document',
+  'navigator',
   'Node',
   'Element',
   'HTMLElement',
