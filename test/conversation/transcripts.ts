@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { uriOfPath } from '../../src/base/paths.ts';
 import type { Effect, Input, Machine } from '../../src/conversation/machine.ts';
 import type { Conversation } from '../../src/conversation/state.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
@@ -64,7 +65,7 @@ export function testTranscripts<S extends Conversation>(protocol: TranscriptProt
 }
 
 /**
- * An edit that a transcript asks about, with another name of the file each time. `file` is its path there, directly in the session's folder;
+ * An edit that a transcript asks about, with another name of the file each time. `file` is its path or URI there, directly in the session's folder;
  * `byRule`: a rule can allow such an edit at all.
  */
 export function testNames<S extends Conversation>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
@@ -77,12 +78,15 @@ export function testNames<S extends Conversation>(protocol: TranscriptProtocol<S
     const cwd = path.posix.dirname(file);
     const below = cwd === '/' ? cwd : `${cwd}/`;
     const askFor = (name: string): Approval => {
-      const lines = one.lines.map((line) => line.replaceAll(`"${file}"`, JSON.stringify(`${below}${name}`)));
+      const named = `${below}${name}`;
+      const lines = one.lines.map((line) =>
+        line.replaceAll(`"${file}"`, JSON.stringify(named)).replaceAll(`"${uriOfPath(file)}"`, JSON.stringify(uriOfPath(named))),
+      );
       const ask = asksOf(protocol, { ...one, lines }).find(({ kind }) => kind === 'approval');
       assert.ok(ask?.kind === 'approval', `${JSON.stringify(name)} is asked about`);
       return ask;
     };
-    assert.equal(isAllowedBy([{ kind: 'edit', decision: 'allow', pattern: 'src/**' }], askFor('src/a.ts'), cwd), byRule);
+    assert.equal(isAllowedBy([{ kind: 'edit', decision: 'allow', pattern: '**' }], askFor('src/a.ts'), cwd), byRule);
     assertNoRuleAllows(askFor, cwd);
   });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
 import { type AhpState, ahpMachine, newAhp, type Setup } from '../../../src/protocols/ahp/machine.ts';
-import { testTranscripts } from '../../conversation/transcripts.ts';
+import { testNames, testTranscripts } from '../../conversation/transcripts.ts';
 
 const SESSION = 'gpt:/n';
 const CHAT = 'ahp-chat:/n';
@@ -43,7 +43,7 @@ function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpS
 }
 
 let seq = 0;
-testTranscripts<AhpState>({
+const transcripts = testTranscripts<AhpState>({
   folder: 'test/protocols/ahp/cases',
   machine: ahpMachine,
   start: (setup) => {
@@ -143,3 +143,5 @@ test('attack: whatever a host says, nothing throws, and what was asked is settle
     assert.deepEqual([state.phase, open.size], ['over', 0]);
   }
 });
+
+testNames(transcripts, 'an edit is asked about when both sides of it were read; what comes meanwhile waits behind it', '/w/a');
