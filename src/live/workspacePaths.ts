@@ -5,11 +5,12 @@ import type { WorkspacePaths } from '../session/policy.ts';
 
 /** The files of a session's folder as the rules of the user see them: with every link followed (acp.md §10.3). */
 export function workspacePathsAt(cwd: string): WorkspacePaths {
+  const root = realPathNow(cwd);
   return {
     platform,
+    real: root,
     below: (target) => {
       if (target.includes('\0')) return undefined;
-      const root = realPathNow(cwd);
       const real = realPathNow(path.resolve(cwd, target));
       const below = pathBelow(root, real);
       if (below === undefined) return undefined;

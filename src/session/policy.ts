@@ -15,6 +15,8 @@ export interface ApprovalRule {
 export interface WorkspacePaths {
   /** How the system reads names. */
   readonly platform: Platform;
+  /** The folder with every link followed. */
+  readonly real: string;
   /** The way below the folder with forward slashes and every link followed, '' for the folder itself; undefined when it lies elsewhere. */
   readonly below: (path: string) => { readonly path: string; readonly guarded?: GuardReason } | undefined;
 }
@@ -102,9 +104,7 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
 /** What reads files must say which; others may name none. */
 function readsInside({ toolKind, paths }: Approval, cwd: string, ground: WorkspacePaths): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
-  return (
-    paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground.platform) !== undefined && ground.below(one) !== undefined)
-  );
+  return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground) !== undefined && ground.below(one) !== undefined);
 }
 
 /** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
@@ -186,7 +186,7 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
 
 /** By the path as it is written and by where it really lies: both must be in the folder and match. A guarded file only a rule of its very name allows. */
 function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
-  const written = relative(path, cwd, ground.platform);
+  const written = relative(path, cwd, ground);
   const real = ground.below(path);
   if (written === undefined || real === undefined) return false;
   const { pattern } = rule;
@@ -202,7 +202,7 @@ function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspaceP
   if (pattern === undefined) return true;
   const exact = globMatcher(pattern, 'path');
   const folded = globMatcher(foldPath(pattern), 'path');
-  const all = [relative(path, cwd, ground.platform), ground.below(path)?.path, path.replaceAll('\\', '/')];
+  const all = [relative(path, cwd, ground), ground.below(path)?.path, path.replaceAll('\\', '/')];
   return all.some((one) => one !== undefined && (exact(one) || folded(foldPath(one))));
 }
 
@@ -222,10 +222,11 @@ function foldPath(path: string): string {
 }
 
 /** The path below cwd with forward slashes, or undefined when it lies outside, or is none until somebody else has made one of it. */
-function relative(path: string, cwd: string, platform: Platform): string | undefined {
+function relative(path: string, cwd: string, { platform, real }: WorkspacePaths): string | undefined {
   const plain = path.replaceAll('\\', '/');
   if (plain.split('/').includes('..')) return undefined;
-  const below = pathBelowFolder(cwd, plain, platform);
+  // Agents name files by the real folder where the one that was opened is a link.
+  const below = pathBelowFolder(cwd, plain, platform) ?? pathBelowFolder(real, plain, platform);
   if (/^(?:[A-Za-z]:)?\//.test(plain)) return below;
   return /^(~|\$|%|[A-Za-z][\w+.-]*:)/.test(plain) ? undefined : plain;
 }

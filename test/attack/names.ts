@@ -148,6 +148,7 @@ export function everyRule(names: readonly string[]): readonly ApprovalRule[] {
 export function plainFolder(cwd: string, platform: Platform = 'posix'): WorkspacePaths {
   return {
     platform,
+    real: cwd,
     below: (file) => {
       const below = isAbsolutePath(file) ? pathBelowFolder(cwd, file, platform) : file.replaceAll('\\', '/');
       const guarded = below === undefined ? undefined : guardReason(below);

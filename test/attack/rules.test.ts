@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -32,6 +32,7 @@ const command = (text: string) => ask({ type: 'command', command: text });
 /** A folder without links, as another system reads names. */
 const pathsOf = (platform: Platform, cwd: string): WorkspacePaths => ({
   platform,
+  real: cwd,
   below: (file) => {
     const plain = (text: string) => text.replaceAll('\\', '/').toLowerCase();
     const inside = plain(file).startsWith(`${plain(cwd)}/`);
@@ -132,6 +133,21 @@ test('a link of another name does not take the guard off', (t) => {
     assert.equal(autoAnswer(edit(path.join(at, name)), rules, at, workspacePathsAt(at)), undefined, name);
   }
   assert.ok(autoAnswer(edit(path.join(at, 'plain/a.md')), rules, at, workspacePathsAt(at)));
+});
+
+test('a folder that was opened through a link is the same by its real name', (t) => {
+  const at = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-attack-')));
+  t.after(() => rmSync(at, { recursive: true, force: true }));
+  mkdirSync(path.join(at, 'real/src'), { recursive: true });
+  symlinkSync('real', path.join(at, 'opened'));
+  const cwd = path.join(at, 'opened');
+  const rule = allow('edit', 'src/**');
+  for (const file of ['opened/src/a.ts', 'real/src/a.ts']) {
+    const answer = autoAnswer(edit(path.join(at, file)), [rule], cwd, workspacePathsAt(cwd));
+    assert.deepEqual(answer, { kind: 'option', optionId: 'once' }, file);
+  }
+  for (const file of ['real/.git/config', 'src/a.ts', 'real-twin/src/a.ts'])
+    assert.equal(autoAnswer(edit(path.join(at, file)), [rule, allow('edit')], cwd, workspacePathsAt(cwd)), undefined, file);
 });
 
 test('the case of a drive or a folder does not take a file out of its rule', () => {
