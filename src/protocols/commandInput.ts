@@ -1,3 +1,4 @@
+import { writtenKey } from '../base/fileName.ts';
 import { DEEPEST } from '../base/json.ts';
 import type { Approval, ApprovalDetail } from '../session/model.ts';
 
@@ -82,7 +83,7 @@ export function withArguments(
   const input = commandInput(rawInput);
   const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
   const isOther = input !== undefined && flat(input.command) !== flat(detail.command);
-  const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && input.cwd !== detail.cwd;
+  const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && writtenKey(input.cwd) !== writtenKey(detail.cwd);
   const unknown = { ...(isRecord(rawInput) ? unknownMembers(rawInput, [detail.command, detail.cwd]) : {}), ...more };
   const beside: ApprovalDetail[] = input && (isOther || movesTo) ? [{ type: 'command', ...input, unsure: true }] : [];
   if (Object.keys(unknown).length > 0)
@@ -95,6 +96,11 @@ export function withArguments(
 }
 
 const SHELL = /^(?:\/(?:usr\/(?:local\/)?)?bin\/)?(?:ba|z|da|k|fi|a)?sh$/;
+/** By name, or where Windows and the installer put them. */
+const POWERSHELL =
+  /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\windowspowershell\\v1\.0\\|[a-z]:\\program files\\powershell\\7\\)?(?:powershell|pwsh)(?:\.exe)?$/i;
+const POWERSHELL_FLAG = /^-(?:noprofile|nop|noninteractive|nologo|sta|mta)$/i;
+const CMD = /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\)?cmd(?:\.exe)?$/i;
 const FOLDERS = ['cwd', 'workdir', 'working_directory', 'working_dir', 'workingDirectory', 'directory', 'dir_path'];
 
 /** The command line as text, or as a list of arguments that is shown as one line; undefined when there is none. */
@@ -111,7 +117,7 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
     lines.some((one) => one !== line) ||
     scriptIn(rawInput, 1) !== undefined ||
     (!more && !isNothing(args)) ||
-    cwds.size > 1 ||
+    new Set([...cwds].map((one) => (typeof one === 'string' ? writtenKey(one) : ''))).size > 1 ||
     otherArguments(rawInput) !== undefined;
   return {
     command: [line, ...(more ?? []).map(shownArgument)].join(' '),
@@ -162,8 +168,18 @@ function lineOf(command: unknown): string | undefined {
   if (typeof command === 'string') return command === '' ? undefined : command;
   const list = listOf(command);
   if (!list || list.length === 0) return undefined;
-  const [program = '', flag = '', script = ''] = list;
-  return list.length === 3 && SHELL.test(program) && /^-\w*c$/.test(flag) ? script : list.join(' ');
+  return scriptOfShell(list) ?? list.join(' ');
+}
+
+/** What a usual shell is told to run, where nothing else of its arguments changes that. */
+function scriptOfShell([program = '', ...args]: readonly string[]): string | undefined {
+  const script = args.at(-1);
+  const [flag = '', ...others] = args.slice(0, -1).reverse();
+  if (SHELL.test(program)) return /^-\w*c$/.test(flag) && others.length === 0 ? script : undefined;
+  const plain = program.replaceAll('/', '\\');
+  if (POWERSHELL.test(plain)) return /^-c(?:ommand)?$/i.test(flag) && others.every((one) => POWERSHELL_FLAG.test(one)) ? script : undefined;
+  if (CMD.test(plain)) return /^\/c$/i.test(flag) && others.every((one) => /^\/[dsq]$/i.test(one)) ? script : undefined;
+  return undefined;
 }
 
 function listOf(value: unknown): readonly string[] | undefined {

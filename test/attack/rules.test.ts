@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Platform } from '../../src/base/fileName.ts';
 import { guardReason } from '../../src/base/guardedFiles.ts';
 import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
-import { withArguments } from '../../src/protocols/commandInput.ts';
+import { commandInput, withArguments } from '../../src/protocols/commandInput.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 import { assertLinear } from './linear.ts';
@@ -229,6 +229,45 @@ test('a command is not answered for when its call holds anything about it that n
     assert.ok(beside.length > 0, `shown with it: ${JSON.stringify(input)}`);
     assert.equal(answered({ ...ask(detail), beside }, [allow('command', 'git *')]), undefined);
   }
+});
+
+test('of the shells of Windows only the script is the command, unless anything else changes what runs', () => {
+  const system = 'C:\\Windows\\System32\\';
+  const scripts = [
+    ['powershell.exe', '-Command', 'git status'],
+    [`${system}WindowsPowerShell\\v1.0\\powershell.exe`, '-NoProfile', '-NonInteractive', '-Command', 'git status'],
+    ['C:/Program Files/PowerShell/7/pwsh.exe', '-NoLogo', '-c', 'git status'],
+    ['cmd', '/c', 'git status'],
+    [`${system}cmd.exe`, '/d', '/s', '/C', 'git status'],
+  ];
+  for (const list of scripts) assert.equal(commandInput({ command: list })?.command, 'git status', list.join(' '));
+  const others = [
+    ['C:\\ws\\powershell.exe', '-Command', 'git status'],
+    ['.\\cmd.exe', '/c', 'git status'],
+    ['powershell', '-EncodedCommand', 'ZwBpAHQA'],
+    ['powershell', '-ExecutionPolicy', 'Bypass', '-Command', 'git status'],
+    ['powershell', '-File', 'x.ps1', '-Command', 'git status'],
+    ['powershell', '-Command', 'rm x', 'git status'],
+    ['cmd', '/v:on', '/c', 'git status'],
+    ['cmd', '/c', 'del', 'x'],
+    ['pwsh', 'git status'],
+  ];
+  for (const list of others) assert.equal(commandInput({ command: list })?.command, list.join(' '));
+  const git = [allow('command', 'git *')];
+  for (const script of [
+    'git log; del x',
+    'git log & del x',
+    'git log %X%',
+    'git log !X!',
+    'git log ^| x',
+    'git log $(x)',
+    'git log\r\ndel x',
+  ]) {
+    const read = commandInput({ command: ['cmd', '/c', script] });
+    assert.equal(answered(command(read?.command ?? ''), git, 'win32'), undefined, script);
+  }
+  const detail: ApprovalDetail = { type: 'command', command: 'git status', cwd: 'c:\\ws' };
+  assert.deepEqual(withArguments(detail, { command: 'git status', cwd: 'C:\\WS\\' }), { detail });
 });
 
 test('a rule that rejects a command sees it behind blanks, other commands and characters that do not show', () => {
