@@ -150,7 +150,7 @@ export function plainFolder(cwd: string, platform: Platform = 'posix'): Workspac
     platform,
     real: cwd,
     below: (file) => {
-      const below = isAbsolutePath(file) ? pathBelowFolder(cwd, file, platform) : file.replaceAll('\\', '/');
+      const below = pathBelowFolder(cwd, isAbsolutePath(file) ? file : `${cwd}/${file}`, platform);
       const guarded = below === undefined ? undefined : guardReason(below);
       return below === undefined ? undefined : { path: below, ...(guarded ? { guarded } : {}) };
     },
