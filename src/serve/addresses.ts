@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isWindowsPath } from '../base/fileName.ts';
+import { pathOfUri as pathOfFileUri } from '../base/paths.ts';
 
 /** Which side of which diff of an ask or call. */
 export interface ContentPlace {
@@ -33,16 +35,15 @@ export function fileUri(file: string): string {
   return path.isAbsolute(file) ? pathToFileURL(file).href : `file:///${file.split(/[\\/]/).map(encodeURIComponent).join('/')}`;
 }
 
-/** The path of a file or folder here. Attachments come with the address of the window's remote, whose path is one of ours (ahp.md §4). */
+/**
+ * The path of a file or folder here; undefined for one that lies elsewhere. Attachments come with the address of the window's remote, whose path is
+ * one of ours (ahp.md §4).
+ */
 export function pathOfUri(uri: string): string | undefined {
-  try {
-    const { protocol, pathname } = new URL(uri);
-    if (protocol !== 'file:' && protocol !== 'vscode-remote:') return undefined;
-    const decoded = decodeURIComponent(pathname);
-    return process.platform === 'win32' ? path.normalize(decoded.replace(/^\/(?=[A-Za-z]:)/, '')) : decoded;
-  } catch {
-    return undefined;
-  }
+  const local = uri.replace(/^vscode-remote:\/\/[^/?#]*/i, 'file://');
+  const found = pathOfFileUri(local);
+  if (found === local) return undefined;
+  return isWindowsPath(found) === (process.platform === 'win32') ? found : undefined;
 }
 
 /** A profile's id as the scheme of its sessions: lower case, digits and dashes, beginning with a letter. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 
 /* The host as a process, with the included agent. */
@@ -94,7 +95,7 @@ test('a turn of the included agent goes to a client, and its session is there af
   const client = await connected(host);
   await client.ask('initialize', { protocolVersions: ['1.0.0', '0.9.0'], clientId: 'c', initialSubscriptions: ['ahp-root://'] });
   const session = 'parley-agent:/11112222-3333-4444-5555-666677778888';
-  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [`file://${folder}`] });
+  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [pathToFileURL(folder).href] });
   const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
   const chat = snapshot.state.defaultChat;
   await client.ask('subscribe', { channel: chat });
