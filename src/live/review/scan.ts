@@ -75,7 +75,7 @@ async function scanFolder(
 ): Promise<Omit<Scan, 'folders'>> {
   const walked: Walked = { root, found: [], leftOut: new Map(), most: limits.files };
   const complete = await walk(walked, '', []);
-  const files = new Map<string, FileState>();
+  const states = new Map<string, FileState>();
   let left = limits.totalBytes;
   let trouble: string | undefined;
   const queue = walked.found.values();
@@ -86,10 +86,12 @@ async function scanFolder(
       if (!state) continue;
       if (state.stamp !== before.get(name)?.stamp) left -= state.size;
       trouble ??= state.trouble;
-      files.set(name, { content: state.content, stamp: state.stamp });
+      states.set(name, { content: state.content, stamp: state.stamp });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  // In one order, whichever was read first and however the system lists them.
+  const files = new Map([...states].sort(([one], [other]) => (one < other ? -1 : 1)));
   const leftOut = new Map([...walked.leftOut].map(([below, at]) => [prefix + below, at]));
   return { files, partial: !complete || left <= 0, leftOut, ...(trouble === undefined ? {} : { trouble }) };
 }
