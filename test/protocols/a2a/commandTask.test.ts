@@ -37,3 +37,18 @@ test('a window that goes while a command runs: the next one goes on with the com
   assert.equal(message(agent.requests('message/stream')[1]?.params ?? {}).taskId, 't1');
   assert.equal(agent.requests('command/execute').length, 1);
 });
+
+test('a server that answers commands with JSON only, or with a stream only, finds what it can send among what is accepted', async (t) => {
+  const agent = await fakeAgent(t, {
+    on: {
+      'commands/get': (_, reply) => reply.json({ commands: [{ name: 'mem', description: 'd' }] }),
+      'command/execute': (_, reply) => reply.json({ status: 1, message: 'Kept.' }),
+    },
+  });
+  const session = talk(t, agent.url);
+  await session.opened();
+  session.live.send({ type: 'command', turnId: 'cmd', path: ['mem'], args: '' });
+  await session.until('the end', ({ turns }) => turns[0]?.status === 'done');
+  const accept = agent.requests('command/execute')[0]?.headers.accept ?? '';
+  for (const type of ['application/json', 'text/event-stream']) assert.ok(accept.includes(type), accept);
+});
