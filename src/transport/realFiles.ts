@@ -38,9 +38,10 @@ export async function openReal(real: string): Promise<FileHandle> {
 
 /**
  * Writes a file whole or not at all: a temporary file in the same folder takes its place. Missing folders are made. Keeps the mode of a file that is
- * there. Rejects with PlaceChanged when the folder, or the file itself, is not where it was.
+ * there. Rejects with PlaceChanged when the folder, or the file itself, is not where it was. `durable`: waits for the disk, which for many files takes
+ * long.
  */
-export async function writeReal(real: string, content: string | Uint8Array): Promise<void> {
+export async function writeReal(real: string, content: string | Uint8Array, durable = true): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   const name = path.basename(real);
   const temporary = folder.at(`.${name.slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
@@ -52,7 +53,7 @@ export async function writeReal(real: string, content: string | Uint8Array): Pro
     try {
       await handle.writeFile(content);
       if (there) await handle.chmod(there.mode & 0o7777);
-      await handle.sync();
+      if (durable) await handle.sync();
     } finally {
       await handle.close();
     }

@@ -20,7 +20,7 @@ export async function checkPlace(root: string, name: string): Promise<string> {
 export async function putFile(root: string, name: string, bytes: Uint8Array | null): Promise<void> {
   const real = await checkPlace(root, name);
   try {
-    await (bytes === null ? removeReal(real) : writeReal(real, bytes));
+    await (bytes === null ? removeReal(real) : writeReal(real, bytes, false));
   } catch (error) {
     throw error instanceof PlaceChanged ? leadsOutside(name) : error;
   }
