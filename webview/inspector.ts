@@ -42,6 +42,7 @@ function draw(): void {
   });
   render(
     html`<header>
+        <h1>Parley</h1>
         <input type="search" aria-label=${t('Filter')} placeholder=${t('Filter')} .value=${filter} @input=${(event: Event) => {
           filter = (event.target as HTMLInputElement).value;
           draw();

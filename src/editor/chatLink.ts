@@ -31,6 +31,8 @@ export interface ChatLinkDeps {
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
+  /** The user's keys go to the page from now on. */
+  readonly focused: () => void;
   readonly log: Log;
 }
 
@@ -140,8 +142,9 @@ export class ChatLink implements Disposable {
         return this.#deps.typing.noted();
       case 'focused':
         this.#focused = message.on;
-        if (message.on) this.#arrived.fire();
-        return;
+        if (!message.on) return;
+        this.#arrived.fire();
+        return this.#deps.focused();
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();
         return;

@@ -4,7 +4,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import type { SessionId } from '../session/model.ts';
+import type { Content, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
@@ -25,6 +25,9 @@ export class ChatPanels implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #open = new Set<OpenPanel>();
+  readonly #moves = this.#life.own(new Emitter<void>());
+  /** The tab the user was in last, until they go to the side bar or it is out of sight. */
+  #front: OpenPanel | undefined;
   #deps: ChatLinkDeps | undefined;
 
   constructor(extensionUri: vscode.Uri, sessions: Sessions, log: Log) {
@@ -34,8 +37,8 @@ export class ChatPanels implements Disposable {
   }
 
   /** Before a tab is opened: `deps` answer its page. */
-  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
-    this.#deps = { ...deps, hello: helloMessage, log: this.#log };
+  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log' | 'focused'>): void {
+    this.#deps = { ...deps, hello: helloMessage, log: this.#log, focused: () => {} };
   }
 
   /** Fills a tab that comes back with the window. */
@@ -56,6 +59,34 @@ export class ChatPanels implements Disposable {
     this.#fill(panel, id);
   }
 
+  /** The session of the tab the user was in last; undefined when they are, or were last, in the side bar. */
+  get front(): SessionId | undefined {
+    return this.#front?.desk.active;
+  }
+
+  /** Gives the keys to the tab in front. False when there is none. */
+  focusFront(): boolean {
+    this.#front?.panel.reveal();
+    this.#front?.link.focus();
+    return this.#front !== undefined;
+  }
+
+  /** Puts contents into the composer of the tab in front. False when there is none. */
+  insertFront(contents: readonly Content[]): boolean {
+    for (const content of contents) this.#front?.link.insert(content);
+    return this.focusFront();
+  }
+
+  /** `front` may be another one. */
+  onFront(listener: () => void): Disposable {
+    return this.#moves.listen(listener);
+  }
+
+  /** The user went to the chat in the side bar. */
+  leave(): void {
+    this.#comeTo(undefined);
+  }
+
   /** Trust or the list of agents changed. */
   agentsChanged(): void {
     for (const { link } of this.#open) link.greetAgain();
@@ -71,19 +102,68 @@ export class ChatPanels implements Disposable {
     const life = this.#life.own(new Lifetime());
     const desk = new PanelDesk(this.#sessions, id);
     const link = life.own(
-      new ChatLink(pageOf(panel, this.#log), { ...deps, desk, answers: answersIn(desk, deps.answers, this.#sessions) }),
+      new ChatLink(pageOf(panel, this.#log), {
+        ...deps,
+        desk,
+        answers: answersIn(desk, deps.answers, this.#sessions),
+        focused: () => this.#comeTo(open),
+      }),
     );
     const open = { panel, desk, link };
     this.#open.add(open);
+    if (panel.active) this.#comeTo(open);
+    life.own(panel.onDidChangeViewState(() => !panel.visible && this.#goneFrom(open)));
+    life.own(desk.onSessions(() => this.#front === open && this.#moves.fire()));
     life.own(desk.onSessions(() => nameTab(panel, desk)));
     life.own(desk.onChange((changed, { event }) => changed === desk.active && namesIt(event.type) && nameTab(panel, desk)));
     nameTab(panel, desk);
     panel.onDidDispose(() => {
       this.#open.delete(open);
+      this.#goneFrom(open);
       this.#life.release(life);
       life.dispose();
     });
     loadPage(panel, this.#extensionUri);
+  }
+
+  #comeTo(open: OpenPanel | undefined): void {
+    if (this.#front === open) return;
+    this.#front = open;
+    this.#moves.fire();
+  }
+
+  #goneFrom(open: OpenPanel): void {
+    if (this.#front === open) this.#comeTo(undefined);
+  }
+}
+
+/** The sessions as commands and menus see them: the active one is the one the user was in last, in a tab or in the side bar. */
+export class FrontDesk implements SessionHost {
+  readonly #sessions: SessionHost;
+  readonly #panels: ChatPanels;
+
+  constructor(sessions: SessionHost, panels: ChatPanels) {
+    this.#sessions = sessions;
+    this.#panels = panels;
+  }
+
+  get active(): SessionId | undefined {
+    return this.#panels.front ?? this.#sessions.active;
+  }
+  get all(): readonly SessionId[] {
+    return this.#sessions.all;
+  }
+  get(id: SessionId): HostedSession | undefined {
+    return this.#sessions.get(id);
+  }
+  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
+    return this.#sessions.onChange(listener);
+  }
+  onSessions(listener: () => void): Disposable {
+    const both = new Lifetime();
+    both.own(this.#sessions.onSessions(listener));
+    both.own(this.#panels.onFront(listener));
+    return both;
   }
 }
 

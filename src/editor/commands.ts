@@ -3,6 +3,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
+import type { Content } from '../session/model.ts';
 import { turnFiles } from '../session/select.ts';
 import { type AgentHostPlaces, connectChat, stopAgentHost, tellStarted } from './agentHost.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -10,7 +11,7 @@ import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Rules } from './approvals/rules.ts';
 import type { Chat } from './chat.ts';
-import type { ChatPanels } from './chatPanels.ts';
+import type { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
 import { editorCommands } from './editorActions.ts';
@@ -47,6 +48,7 @@ export interface CommandDeps {
   readonly list: SessionList;
   readonly inspector: Inspector;
   readonly panels: ChatPanels;
+  readonly front: FrontDesk;
   readonly extensionId: string;
   readonly hostPlaces: AgentHostPlaces;
   readonly newId: () => string;
@@ -57,7 +59,7 @@ type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 /** Every command of the manifest and what it does. */
 export function commandTable(deps: CommandDeps) {
   return {
-    ...editorCommands(deps),
+    ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps) }),
     ...sessionCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
@@ -65,9 +67,21 @@ export function commandTable(deps: CommandDeps) {
   };
 }
 
+/** The chat the user is in: a tab, or the view in the side bar. */
+function chatInFront({ chat, panels }: CommandDeps) {
+  return {
+    focus: async () => {
+      if (!panels.focusFront()) await chat.focus();
+    },
+    insert: async (contents: readonly Content[]) => {
+      if (contents.length > 0 && !panels.insertFront(contents)) await chat.insert(contents);
+    },
+  };
+}
+
 function sessionCommands(deps: CommandDeps) {
   const { sessions, agents, chat, inputs, starter } = deps;
-  const active = () => activeOf(sessions);
+  const active = () => activeOf(deps);
   const othersOf = (session: LiveSession): readonly LiveSession[] =>
     sessions.all.flatMap((id) => sessions.get(id) ?? []).filter((one) => one !== session && one.profile === session.profile);
   const start = async (profile?: Profile) => {
@@ -138,13 +152,14 @@ function sessionCommands(deps: CommandDeps) {
     },
     'parley.addSelection': async () => {
       const content = selectionContent(true);
-      if (content) await chat.insert([content]);
+      if (content) await chatInFront(deps).insert([content]);
     },
-    'parley.addFile': async (clicked?: unknown, selected?: unknown) => chat.insert(await fileContents(clicked, selected)),
+    'parley.addFile': async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected)),
   } satisfies Commands;
 }
 
-function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
+function approvalCommands(deps: CommandDeps) {
+  const { approvals, review, rules } = deps;
   const nothingWaits = () => void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
   const askInFront = (uri: unknown) => {
     const subject = review.subjectOf(uri);
@@ -155,7 +170,7 @@ function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
     if (ask && !(await approvals.decide(ask.sessionId, ask.askId, how))) approvals.show(ask.sessionId, ask.askId);
   };
   const decideAll = async (how: 'accept' | 'reject') => {
-    const session = activeOf(sessions);
+    const session = activeOf(deps);
     const count = session ? await approvals.decideAll(session.id, how) : 0;
     if (count === 0) nothingWaits();
   };
@@ -187,10 +202,11 @@ function approvalCommands({ sessions, approvals, review, rules }: CommandDeps) {
   } satisfies Commands;
 }
 
-function changeCommands({ sessions, review, changes, changeSets, chat }: CommandDeps) {
+function changeCommands(deps: CommandDeps) {
+  const { sessions, review, changes, changeSets, chat } = deps;
   return {
     'parley.reviewChanges': async () => {
-      const session = activeOf(sessions);
+      const session = activeOf(deps);
       const turn = session?.store.now.turns.findLast((one) => turnFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
@@ -220,7 +236,8 @@ function changeCommands({ sessions, review, changes, changeSets, chat }: Command
   } satisfies Commands;
 }
 
-function settingsCommands({ sessions, agents, inputs, secrets, output, inspector, extensionId, hostPlaces }: CommandDeps) {
+function settingsCommands(deps: CommandDeps) {
+  const { agents, inputs, secrets, output, inspector, extensionId, hostPlaces } = deps;
   return {
     'parley.startAgentHost': () => tellStarted(hostPlaces, agents),
     'parley.stopAgentHost': () => stopAgentHost(hostPlaces),
@@ -235,7 +252,7 @@ function settingsCommands({ sessions, agents, inputs, secrets, output, inspector
     'parley.openSettings': () => openAllSettings(inputs, extensionId),
     'parley.showLog': () => output.show(),
     'parley.inspect': () => {
-      const session = activeOf(sessions);
+      const session = activeOf(deps);
       if (session) inspector.open(session);
     },
     'parley.toggleTrace': async () => {
@@ -248,8 +265,9 @@ function settingsCommands({ sessions, agents, inputs, secrets, output, inspector
   } satisfies Commands;
 }
 
-function activeOf(sessions: Sessions): LiveSession | undefined {
-  return sessions.active === undefined ? undefined : sessions.get(sessions.active);
+/** The session the user is in. */
+function activeOf({ sessions, front }: Pick<CommandDeps, 'sessions' | 'front'>): LiveSession | undefined {
+  return front.active === undefined ? undefined : sessions.get(front.active);
 }
 
 export type CommandTable = ReturnType<typeof commandTable>;

@@ -10,7 +10,7 @@ import type { Traffic } from './traffic.ts';
 /** Milliseconds between two updates of an open inspector. */
 const REST = 200;
 
-/** The protocol inspector: an editor tab with the traffic of one session as a table. Keeping it begins when the tab opens. */
+/** The protocol inspector: an editor tab with the traffic of one session as a table, from the last messages before it was opened. */
 export class Inspector implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #traffic: Traffic;
@@ -21,6 +21,7 @@ export class Inspector implements Disposable {
     this.#extensionUri = extensionUri;
     this.#traffic = traffic;
     this.#life.own(sessions.onChange((id, { event }) => traffic.event(id, event)));
+    this.#life.own(sessions.onSessions(() => traffic.keepOnly(sessions.all)));
   }
 
   open({ id, store }: { readonly id: SessionId; readonly store: { readonly now: Parameters<typeof titleOf>[0] } }): void {

@@ -17,7 +17,7 @@ import { Attention } from './attention.ts';
 import { bundlesIn, outsidePorts } from './bundles.ts';
 import { Chat } from './chat.ts';
 import { chatAnswers } from './chatAnswers.ts';
-import { ChatPanels } from './chatPanels.ts';
+import { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { offerCodeActions } from './codeActions.ts';
 import type { CommandTable } from './commands.ts';
 import { keepContextKeys } from './contextKeys.ts';
@@ -151,6 +151,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   );
   const chat = life.own(new Chat(context.extensionUri, log));
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
+  const front = new FrontDesk(sessions, panels);
   const list = new SessionList(sessions, context.globalState, Date.now);
   const approvals = life.own(
     new Approvals({
@@ -178,12 +179,12 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
     }),
   );
   const inspector = life.own(new Inspector(context.extensionUri, core.traffic, sessions));
-  life.own(keepContextKeys(sessions, review));
+  life.own(keepContextKeys(front, review));
   life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
-  return { inputs, rules, review, changes, starter, typing, chat, panels, list, approvals, inspector };
+  return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
 }
 
 /** What the pages of the chat may ask, and the commands, which are loaded when the first one runs. */
@@ -205,7 +206,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
   };
   life.own(offerCodeActions());
   const terminals = life.own(new TerminalPanel(sessions));
-  const link: Parameters<typeof chat.serve>[0] = {
+  const link: Parameters<typeof panels.serve>[0] = {
     desk: sessions,
     answers: chatAnswers({
       ...core,
@@ -227,7 +228,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
     answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
     ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
   };
-  chat.serve(link);
+  chat.serve({ ...link, focused: () => panels.leave() });
   panels.serve(link);
   surfaces.changes.restoreWhenShown(() => starter.restore());
   return commandsLoaded;

@@ -20,6 +20,18 @@ export interface TrafficRow {
 
 /** Messages that are kept of each session while somebody looks, the latest. */
 const MOST_ROWS = 2_000;
+/** Messages that are kept of each session before anybody looks, the latest, as they are: they are read when somebody does. */
+const MOST_UNSEEN = 200;
+
+interface Unseen {
+  readonly at: number;
+  readonly way: 'in' | 'out';
+  readonly message: unknown;
+  readonly events: string[];
+}
+
+/** Events that are named beside one message. */
+const MOST_EVENTS = 20;
 
 interface Watched {
   readonly rows: TrafficRow[];
@@ -28,19 +40,25 @@ interface Watched {
   count: number;
 }
 
-/** The traffic of the sessions that somebody looks at; nothing is kept, and nothing costs, of the others. */
+/** The traffic of the sessions that somebody looks at, and of the others the last messages, unread. */
 export class Traffic {
   readonly #now: () => number;
   readonly #watched = new Map<SessionId, Watched>();
+  readonly #unseen = new Map<SessionId, Unseen[]>();
   readonly #changes = new Emitter<SessionId>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Keeps the traffic of a session from now on; what is returned ends that and forgets it. */
+  /** Keeps the traffic of a session from now on, and its last messages from before; what is returned ends that and forgets it. */
   watch(id: SessionId, changed: () => void): Disposable {
-    if (!this.#watched.has(id)) this.#watched.set(id, { rows: [], recording: [], count: 0 });
+    if (!this.#watched.has(id)) {
+      const watched: Watched = { rows: [], recording: [], count: 0 };
+      this.#watched.set(id, watched);
+      for (const { events, ...unseen } of this.#unseen.get(id) ?? []) add(watched, unseen, events);
+      this.#unseen.delete(id);
+    }
     const listening = this.#changes.listen((of) => of === id && changed());
     return {
       dispose: () => {
@@ -48,6 +66,11 @@ export class Traffic {
         this.#watched.delete(id);
       },
     };
+  }
+
+  /** Forgets the sessions that are no more. */
+  keepOnly(ids: readonly SessionId[]): void {
+    for (const id of this.#unseen.keys()) if (!ids.includes(id)) this.#unseen.delete(id);
   }
 
   rows(id: SessionId): readonly TrafficRow[] {
@@ -61,24 +84,35 @@ export class Traffic {
 
   message(id: SessionId, way: 'in' | 'out', message: unknown): void {
     const watched = this.#watched.get(id);
-    if (!watched) return;
-    const { json, size } = redactedJson(message);
-    watched.count += 1;
-    const row = { number: watched.count, at: this.#now(), way, kind: kindOf(message), size, json, events: [] };
-    push(watched.rows, row, MOST_ROWS);
-    push(watched.recording, JSON.stringify({ message: { at: row.at, way, json } }), 4 * MOST_ROWS);
-    this.#changes.fire(id);
+    if (watched) {
+      add(watched, { at: this.#now(), way, message }, []);
+      return this.#changes.fire(id);
+    }
+    const unseen = this.#unseen.get(id) ?? [];
+    this.#unseen.set(id, unseen);
+    push(unseen, { at: this.#now(), way, message, events: [] }, MOST_UNSEEN);
   }
 
   event(id: SessionId, event: SessionEvent): void {
     const watched = this.#watched.get(id);
-    if (!watched) return;
+    if (!watched) {
+      const { events } = this.#unseen.get(id)?.at(-1) ?? {};
+      if (events && events.length < MOST_EVENTS) events.push(event.type);
+      return;
+    }
     const last = watched.rows.at(-1);
-    if (last) watched.rows[watched.rows.length - 1] = { ...last, events: [...last.events, event.type].slice(-20) };
+    if (last) watched.rows[watched.rows.length - 1] = { ...last, events: [...last.events, event.type].slice(-MOST_EVENTS) };
     const kept = redactedEvent(event);
     if (kept !== undefined) push(watched.recording, JSON.stringify({ event: kept }), 4 * MOST_ROWS);
     this.#changes.fire(id);
   }
+}
+
+function add(watched: Watched, { at, way, message }: Omit<Unseen, 'events'>, events: readonly string[]): void {
+  const { json, size } = redactedJson(message);
+  watched.count += 1;
+  push(watched.rows, { number: watched.count, at, way, kind: kindOf(message), size, json, events }, MOST_ROWS);
+  push(watched.recording, JSON.stringify({ message: { at, way, json } }), 4 * MOST_ROWS);
 }
 
 /** The oldest leave a tenth at a time. */

@@ -71,6 +71,7 @@ function open(answers: Partial<Answers> = {}) {
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
     unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },
+    focused: () => typed.push('focused'),
     log,
   });
   return { page, link, desk, lists, a, b, sent, problems, typed, readies: () => ready };

@@ -7,10 +7,11 @@ import { newSession } from '../../src/session/reduce.ts';
 const started = { type: 'turn.started', turnId: 't', at: 5, prompt: [{ type: 'text', text: 'Hi' }] } as const;
 const text = { type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Hello' } as const;
 
-test('only what somebody looks at is kept, with the events that came of each message', () => {
+test('the traffic of a session has the last messages from before somebody looked, and the events that came of each', () => {
   let now = 1_000;
   const traffic = new Traffic(() => now);
   traffic.message('s', 'in', { method: 'early' });
+  traffic.event('s', started);
   let changes = 0;
   const watching = traffic.watch('s', () => {
     changes += 1;
@@ -24,13 +25,29 @@ test('only what somebody looks at is kept, with the events that came of each mes
   assert.deepEqual(
     traffic.rows('s').map(({ number, at, way, kind, events }) => [number, at, way, kind, events]),
     [
-      [1, 1_000, 'out', 'session/prompt', []],
-      [2, 1_250, 'in', 'session/update agent_message_chunk', ['text.delta']],
-      [3, 1_250, 'in', 'result', []],
+      [1, 1_000, 'in', 'early', ['turn.started']],
+      [2, 1_000, 'out', 'session/prompt', []],
+      [3, 1_250, 'in', 'session/update agent_message_chunk', ['text.delta']],
+      [4, 1_250, 'in', 'result', []],
     ],
   );
   assert.equal(changes, 4);
   watching.dispose();
+  assert.deepEqual(traffic.rows('s'), []);
+});
+
+test('of a session that nobody looks at the last two hundred messages are kept, and none once it is gone', () => {
+  const traffic = new Traffic(() => 0);
+  for (let at = 1; at <= 1_000; at += 1) traffic.message('s', 'in', { method: `m${at}`, key: 'sk-0123456789abcdef0123' });
+  const watching = traffic.watch('s', () => {});
+  const rows = traffic.rows('s');
+  assert.ok(rows.length > 150 && rows.length <= 200, `${rows.length} rows`);
+  assert.equal(rows.at(-1)?.kind, 'm1000');
+  assert.doesNotMatch(rows.map(({ json }) => json).join(), /0123456789abcdef/);
+  watching.dispose();
+  traffic.message('s', 'in', { method: 'later' });
+  traffic.keepOnly(['other']);
+  traffic.watch('s', () => {});
   assert.deepEqual(traffic.rows('s'), []);
 });
 

@@ -101,7 +101,8 @@ test('text that streams in touches its own element only', async () => {
   assert.equal(stage.text('[data-turn=t1] .markdown'), 'New words');
   const touched = records.filter(
     (record) =>
-      !(record.target as Element | Text).parentElement?.closest('[data-turn=t1] .markdown') &&
+      // The clock above the composer goes on.
+      !(record.target as Element | Text).parentElement?.closest('[data-turn=t1] .markdown, .strip-line') &&
       !(record.target as Element).closest?.('[data-turn=t1] .markdown'),
   );
   assert.deepEqual(
@@ -522,4 +523,34 @@ test('the end of a turn says how many calls a rule has allowed', async () => {
   ];
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   assert.match(stage.text('.sum'), /2 allowed by rule/);
+});
+
+test('an output that an agent tells twice in the same words is shown once', async () => {
+  const said = { kind: 'content', content: { type: 'text', text: 'no such file' } } as const;
+  const stage = await Stage.open(
+    session({
+      turns: [
+        turn({
+          parts: [
+            {
+              kind: 'call',
+              id: 'c',
+              call: {
+                id: 'c',
+                name: 'Read',
+                title: 'Read src/x.ts',
+                kind: 'read',
+                status: 'failed',
+                inputText: '',
+                output: [said, { ...said, content: { type: 'text', text: 'no such file\n' } }],
+                locations: [],
+                error: { message: 'no such file' },
+              },
+            },
+          ],
+        }),
+      ],
+    }),
+  );
+  assert.equal(stage.text('.call-body').split('no such file').length - 1, 1);
 });

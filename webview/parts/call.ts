@@ -155,8 +155,18 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
 function outputsView(view: View, turnId: string, key: string, call: ToolCall): TemplateResult {
   const files = byPath(diffsOf(call));
   const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
-  return html`${call.output.map((output, index) => outputView(view, turnId, `${key}/${index}`, call, output, begun))}
+  return html`${call.output.map((output, index) =>
+    saysTheSame(call.output[index - 1], output) ? nothing : outputView(view, turnId, `${key}/${index}`, call, output, begun),
+  )}
     ${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
+}
+
+/** Agents tell a failure to the model and to the user, often in one wording. */
+function saysTheSame(before: Output | undefined, output: Output): boolean {
+  const [one, other] = [before, output].map((some) =>
+    some?.kind === 'content' && some.content.type === 'text' ? some.content.text.trim() : '',
+  );
+  return one !== '' && one === other;
 }
 
 function outputView(

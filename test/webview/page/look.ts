@@ -16,7 +16,11 @@ const SIZES = [
 const SURFACES = ['.pill', '.title-button'];
 
 /** Opens the built view on every canned session in every theme, wide and narrow: a picture of each, and what is wrong with them, in words. */
-export async function look(browser: Browser, pictures: string): Promise<readonly string[]> {
+export async function look(
+  browser: Browser,
+  pictures: string,
+  sizes: readonly (readonly [width: number, height: number])[] = SIZES,
+): Promise<readonly string[]> {
   await mkdir(pictures, { recursive: true });
   const axe = await readFile('node_modules/axe-core/axe.min.js', 'utf8');
   const { url, stop } = await serve();
@@ -24,7 +28,7 @@ export async function look(browser: Browser, pictures: string): Promise<readonly
   try {
     for (const theme of Object.keys(themes)) {
       for (const name of Object.keys(sessions)) {
-        for (const [width, height] of SIZES) {
+        for (const [width, height] of sizes) {
           const where = `${name} in ${theme}, ${width} by ${height}`;
           // The checker is a script from outside; the page's own policy stays in force for everything else that is looked at.
           const context = await browser.newContext({ bypassCSP: true, viewport: { width, height } });
