@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
+import { setGuardedFiles } from './base/guardedFiles.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { diskFiles } from './live/diskFiles.ts';
@@ -14,18 +15,21 @@ import { Sessions } from './live/sessions.ts';
 import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
 import { isLoopback, listen, type Place } from './serve/listen.ts';
+import { WindowTools } from './serve/windowTools.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
 
-const USAGE = `usage: parley serve [--port N | --socket PATH] [--host ADDRESS] [--profile FILE] [--data DIR]
+const USAGE = `usage: parley serve [--port N | --socket PATH] [--host ADDRESS] [--profile FILE] [--rules FILE] [--data DIR]
 Serves agent sessions over the Agent Host Protocol. --profile names a JSON file with a list like the setting "parley.agents";
-without it the bundled agent is served. The token is made once for each --data folder, or taken from PARLEY_HOST_TOKEN.`;
+without it the bundled agent is served. --rules names one with {"rules": […]} like the setting "parley.approvals.rules" and
+{"guardedFiles": […]}; without it everything is asked. Both are read again when they change. The token is made once for each --data folder, or taken from PARLEY_HOST_TOKEN.`;
 
 interface Options {
   readonly place: Place;
   /** No port was asked for: any will do when the one of the last run is taken. */
   readonly isPortFree: boolean;
-  readonly profiles: readonly Profile[];
+  readonly profiles: () => readonly Profile[];
+  readonly rules: () => readonly HostRule[];
   readonly data: string;
   readonly token: string;
 }
@@ -47,10 +51,11 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
       socket: { type: 'string' },
       host: { type: 'string' },
       profile: { type: 'string' },
+      rules: { type: 'string' },
       data: { type: 'string' },
     },
   });
-  const { port, socket, host = '127.0.0.1', profile, data } = values;
+  const { port, socket, host = '127.0.0.1', profile, rules, data } = values;
   if (socket !== undefined && (values.port !== undefined || values.host !== undefined)) throw new Error('give either --socket or a port');
   if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)) throw new Error('--port takes a number up to 65535');
   const folder = path.resolve(data ?? path.join(homedir(), '.parley', 'host'));
@@ -60,7 +65,8 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   return {
     place: socket === undefined ? { kind: 'port', host, port: Number(port ?? last?.port ?? 0) } : { kind: 'socket', path: socket },
     isPortFree: port === undefined,
-    profiles: profile === undefined ? [bundled()] : profilesOf(profile),
+    profiles: profile === undefined ? () => [bundled()] : fileReader(profile, profilesOf),
+    rules: rules === undefined ? () => [] : fileReader(rules, rulesOf),
     data: folder,
     token,
   };
@@ -97,6 +103,41 @@ function profilesOf(file: string): readonly Profile[] {
   return profiles;
 }
 
+const ruleFile = z.object({
+  rules: z.array(
+    z.object({
+      kind: z.enum(['command', 'edit', 'mcp', 'read', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']),
+      pattern: z.exactOptional(z.string().check(z.minLength(1))),
+      decision: z.enum(['allow', 'reject']),
+      agent: z.exactOptional(z.string()),
+    }),
+  ),
+  guardedFiles: z.optional(z.array(z.string())),
+});
+type HostRule = z.infer<typeof ruleFile>['rules'][number];
+
+function rulesOf(file: string): readonly HostRule[] {
+  const { rules, guardedFiles = [] } = ruleFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+  setGuardedFiles(guardedFiles);
+  return rules;
+}
+
+/** Reads a file now, which throws when it is off, and again when it has changed; then one that is off leaves what was read last. */
+function fileReader<T>(file: string, read: (file: string) => T): () => T {
+  let at = statSync(file).mtimeMs;
+  let last = read(file);
+  return () => {
+    try {
+      const { mtimeMs } = statSync(file);
+      if (mtimeMs !== at) last = read(file);
+      at = mtimeMs;
+    } catch (error) {
+      log.warn(`${file} is not read: ${messageOf(error)}`);
+    }
+    return last;
+  };
+}
+
 /** How other programs of the same user find this host; readable by nobody else. */
 export const hostFile = z.object({ pid: z.number(), address: z.string(), token: z.string() });
 
@@ -108,7 +149,7 @@ async function main(): Promise<number> {
     process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
     return 2;
   }
-  const { data, place, token, profiles } = options;
+  const { data, place, token, profiles, rules } = options;
   // Nobody below inherits what opens this host.
   delete process.env.PARLEY_HOST_TOKEN;
   mkdirSync(data, { recursive: true, mode: 0o700 });
@@ -119,17 +160,18 @@ async function main(): Promise<number> {
   }
   const version = versionOf();
   const journal = new Journal(path.join(data, 'sessions'), log);
-  const find = (id: string) => profiles.find((one) => one.id === id);
+  const find = (id: string) => profiles().find((one) => one.id === id);
+  const windowTools = new WindowTools();
   const sessions = new Sessions({
     protocols: () => protocols,
     profile: find,
     launch: async (profile, { cwd }) => launchOf(profile, profile.cwd ?? cwd),
-    ports: ({ cwd }) => ({
-      tools: [],
+    ports: ({ id, cwd }) => ({
+      tools: windowTools.toolsOf(id),
       files: diskFiles,
       terminals: childTerminals({ cwd }),
     }),
-    rules: () => [],
+    rules: (_id, profile) => rules().filter(({ agent }) => agent === undefined || agent === profile),
     client: { name: 'Parley', version },
     log,
     trace: () => {},
@@ -138,7 +180,7 @@ async function main(): Promise<number> {
     journal,
     windowKey: 'host',
   });
-  const host = agentHost({ sessions, journal, profiles, log, now: Date.now, version });
+  const host = agentHost({ sessions, journal, windowTools, profiles, log, now: Date.now, version });
   await host.restore();
   const listening = await listen(host, place, token, log)
     .catch((error: unknown) =>

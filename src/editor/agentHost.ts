@@ -1,76 +1,200 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { type RunningHost, runningHost, startHost, stopHost } from '../live/hostProcess.ts';
+import type { Log } from '../base/log.ts';
+import type { SessionLine } from '../bridge/contract.ts';
+import { inHost, isHosted, settingsId } from '../live/hostedAgents.ts';
+import { type HostSettings, type RunningHost, runningHost, startHost, stopHost, writeHostSettings } from '../live/hostProcess.ts';
 import { loginPath } from '../live/loginPath.ts';
-import type { Profile } from '../live/profiles.ts';
+import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
+import type { Launch, Protocol, Running } from '../protocols/adapter.ts';
+import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
+import { approvalRules, guardedFiles, sessionsInHost } from './settings.ts';
 
 /** VS Code's own setting for agent hosts. */
 const REMOTE_HOSTS = 'chat.remoteAgentHosts';
 const NAME = 'Parley';
+/** Milliseconds that a list of sessions waits for the host. */
+const LIST_LIMIT = 2000;
+/** Before the host's name of a session that was not opened here. */
+const HOSTED = 'host ';
 
-export interface AgentHostPlaces {
+export interface AgentHostDeps {
   /** Where its conversations are kept. */
   readonly data: string;
   readonly extensionPath: string;
+  readonly agents: Agents;
+  readonly protocols: () => Readonly<Record<string, Protocol>>;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly log: Log;
 }
 
-/** Starts the host unless one runs. It outlives the window. */
-export async function startAgentHost(places: AgentHostPlaces, agents: Agents): Promise<RunningHost> {
-  const running = runningHost(places.data);
-  if (running) return running;
-  const script = path.join(places.extensionPath, 'dist', 'parley.js');
-  const bundled = await agents.bundledForHost();
-  const PATH = await loginPath();
-  const others = agents.all().flatMap((profile): readonly Profile[] => {
-    if (profile.id === bundled.profile.id) return [];
-    return [profile.command === undefined ? profile : { ...profile, env: { PATH, ...profile.env } }];
-  });
-  const env = { ...bundled.env, ELECTRON_RUN_AS_NODE: '1' };
-  return startHost({ data: places.data, script, profiles: [bundled.profile, ...others], env });
-}
+/** A line of the list, with the agent's own name for the conversation. */
+export type KnownLine = SessionLine & { readonly resumeKey?: string };
 
-export async function tellStarted(places: AgentHostPlaces, agents: Agents): Promise<void> {
-  const wasRunning = runningHost(places.data) !== undefined;
-  const host = await startAgentHost(places, agents);
-  const connect = vscode.l10n.t("Connect VS Code's Chat");
-  const text = wasRunning
-    ? vscode.l10n.t('The agent host is running at {0}.', host.address)
-    : vscode.l10n.t('The agent host was started at {0}. It goes on when this window is closed.', host.address);
-  if ((await vscode.window.showInformationMessage(text, connect)) === connect) await connectChat(places, agents);
-}
+/** The agent host of this user: a process that runs sessions and outlives the window. */
+export class AgentHost {
+  readonly #deps: AgentHostDeps;
 
-export function stopAgentHost({ data }: AgentHostPlaces): void {
-  const host = runningHost(data);
-  if (host) stopHost(host);
-  void vscode.window.showInformationMessage(
-    host ? vscode.l10n.t('The agent host was stopped.') : vscode.l10n.t('No agent host is running.'),
-  );
-}
+  constructor(deps: AgentHostDeps) {
+    this.#deps = deps;
+  }
 
-/** Writes the host into VS Code's setting once the user has agreed. Where that is not there, the entry goes to the clipboard. */
-export async function connectChat(places: AgentHostPlaces, agents: Agents): Promise<void> {
-  const { address, token } = await startAgentHost(places, agents);
-  const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
-  const write = vscode.l10n.t('Write the Setting');
-  const question = vscode.l10n.t("Show Parley's agents in VS Code's own chat?");
-  const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
-  if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
-  try {
-    const setting = vscode.workspace.getConfiguration();
-    const before: unknown = setting.inspect(REMOTE_HOSTS)?.globalValue;
-    const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
-    await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
+  /** Where a new session of this agent runs. */
+  placeOf(profile: Profile): Profile {
+    return sessionsInHost() && profile.protocol !== 'ahp' ? inHost(profile) : profile;
+  }
+
+  /** As `Agents.find`, for agents in the host too. */
+  find(id: string): Profile | undefined {
+    const profile = this.#deps.agents.find(settingsId(id));
+    return profile && isHosted(id) ? inHost(profile) : profile;
+  }
+
+  /** As `Agents.launch`, for agents in the host too, which is started where none runs. */
+  async launch(profile: Profile, session: { readonly id: string; readonly cwd: string }): Promise<Launch> {
+    if (!isHosted(profile.id)) return this.#deps.agents.launch(profile, session);
+    if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
+    return this.#launchIn(await this.#start(), profile, session.cwd);
+  }
+
+  /** Earlier sessions as the host has them now, and those of the host in this folder that were not opened here yet. */
+  async withRunning(cwd: string | undefined, earlier: readonly KnownLine[], openKeys: readonly string[]): Promise<readonly SessionLine[]> {
+    const running = cwd === undefined ? [] : await this.#sessions(cwd);
+    const byKey = new Map(running.map((one) => [one.key, one]));
+    for (const key of openKeys) byKey.delete(key);
+    const known = earlier.map(({ resumeKey = '', ...line }): SessionLine => {
+      const there = byKey.get(resumeKey);
+      if (!there) return line;
+      byKey.delete(resumeKey);
+      return { ...line, ...stateOf(there), title: there.title || line.title, at: Math.max(line.at, there.at ?? 0) };
+    });
+    const others = [...byKey.values()].flatMap((one): readonly SessionLine[] => {
+      const profile = this.#profileOf(one);
+      if (!profile) return [];
+      const { key, title, at = 0 } = one;
+      return [
+        { id: HOSTED + key, title, agent: profile.name, profile: settingsId(profile.id), at, files: 0, hosted: true, ...stateOf(one) },
+      ];
+    });
+    return [...known, ...others];
+  }
+
+  /** The session of the host behind a line of `withRunning`; undefined for a line of another kind. */
+  async running(lineId: string): Promise<(Running & { readonly profile: Profile }) | undefined> {
+    if (!lineId.startsWith(HOSTED)) return undefined;
+    for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
+      const found = (await this.#sessions(uri.fsPath)).find(({ key }) => HOSTED + key === lineId);
+      const profile = found && this.#profileOf(found);
+      if (profile) return { ...found, profile };
+    }
+    return undefined;
+  }
+
+  /** Agents or rules have changed: a host that runs reads them. */
+  async settingsChanged(): Promise<void> {
+    if (runningHost(this.#deps.data)) writeHostSettings(this.#deps.data, (await this.#settings()).settings);
+  }
+
+  async tellStarted(): Promise<void> {
+    const wasRunning = runningHost(this.#deps.data) !== undefined;
+    const host = await this.#start();
+    const connect = vscode.l10n.t("Connect VS Code's Chat");
+    const text = wasRunning
+      ? vscode.l10n.t('The agent host is running at {0}.', host.address)
+      : vscode.l10n.t('The agent host was started at {0}. It goes on when this window is closed.', host.address);
+    if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
+  }
+
+  stop(): void {
+    const host = runningHost(this.#deps.data);
+    if (host) stopHost(host);
     void vscode.window.showInformationMessage(
-      vscode.l10n.t('Parley is in the settings. Its agents are in the window of "Chat: Open Agents Window".'),
-    );
-  } catch {
-    await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
-    await vscode.commands.executeCommand('workbench.action.openSettingsJson');
-    void vscode.window.showWarningMessage(
-      vscode.l10n.t('This VS Code does not know {0}. The entry is on the clipboard, to be pasted where it is known.', REMOTE_HOSTS),
+      host ? vscode.l10n.t('The agent host was stopped.') : vscode.l10n.t('No agent host is running.'),
     );
   }
+
+  /** Writes the host into VS Code's setting once the user has agreed. Where that is not there, the entry goes to the clipboard. */
+  async connectChat(): Promise<void> {
+    const { address, token } = await this.#start();
+    const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
+    const write = vscode.l10n.t('Write the Setting');
+    const question = vscode.l10n.t("Show Parley's agents in VS Code's own chat?");
+    const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
+    if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
+    try {
+      const setting = vscode.workspace.getConfiguration();
+      const before: unknown = setting.inspect(REMOTE_HOSTS)?.globalValue;
+      const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
+      await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t('Parley is in the settings. Its agents are in the window of "Chat: Open Agents Window".'),
+      );
+    } catch {
+      await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
+      await vscode.commands.executeCommand('workbench.action.openSettingsJson');
+      void vscode.window.showWarningMessage(
+        vscode.l10n.t('This VS Code does not know {0}. The entry is on the clipboard, to be pasted where it is known.', REMOTE_HOSTS),
+      );
+    }
+  }
+
+  /** Starts the host unless one runs. It outlives the window. */
+  async #start(): Promise<RunningHost> {
+    const { data, extensionPath } = this.#deps;
+    const { settings, env } = await this.#settings();
+    const running = runningHost(data);
+    if (running) {
+      writeHostSettings(data, settings);
+      return running;
+    }
+    const script = path.join(extensionPath, 'dist', 'parley.js');
+    return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
+  }
+
+  /** What the host runs in this folder, newest first; nothing where none runs. */
+  async #sessions(cwd: string): Promise<readonly Running[]> {
+    const host = runningHost(this.#deps.data);
+    const list = this.#deps.protocols().ahp?.running;
+    if (!host || !list) return [];
+    const { client, log } = this.#deps;
+    try {
+      const launch = this.#launchIn(host, { options: {} }, cwd);
+      const all = await list(launch, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
+      return all.filter((one) => keyOfFile(one.cwd) === keyOfFile(cwd));
+    } catch (error) {
+      log.warn(`The agent host did not list its sessions: ${String(error)}`);
+      return [];
+    }
+  }
+
+  /** The agent of a session in the host; undefined for one that the settings do not name any more. */
+  #profileOf({ agent }: Running): Profile | undefined {
+    const profile = this.#deps.agents.all().find((one) => providerOf(one.id) === agent);
+    return profile && inHost(profile);
+  }
+
+  async #settings(): Promise<{ readonly settings: HostSettings; readonly env: Readonly<Record<string, string | undefined>> }> {
+    const { agents } = this.#deps;
+    const { profile: bundled, env } = await agents.bundledForHost();
+    const PATH = await loginPath();
+    const others = agents.all().flatMap((profile): readonly Profile[] => {
+      if (profile.id === bundled.id || profile.protocol === 'ahp') return [];
+      return [profile.command === undefined ? profile : { ...profile, env: { PATH, ...profile.env } }];
+    });
+    return { settings: { profiles: [bundled, ...others], rules: approvalRules(), guardedFiles: guardedFiles() }, env };
+  }
+
+  #launchIn({ address, token }: RunningHost, { options }: Pick<Profile, 'options'>, cwd: string): Launch {
+    const url = address.replace(/^ws/, 'http');
+    const headers = { authorization: `Bearer ${token}` };
+    return launchOf({ id: '', name: NAME, protocol: 'ahp', args: [], env: {}, url, headers, ...(options ? { options } : {}) }, cwd);
+  }
+}
+
+function stateOf({ state }: Running): Pick<SessionLine, 'state' | 'asks' | 'failed'> {
+  const isBusy = state === 'busy' || state === 'asking';
+  return { state: isBusy ? 'busy' : 'past', asks: state === 'asking' ? 1 : 0, ...(state === 'failed' ? { failed: true } : {}) };
 }
 
 function isOurs(value: unknown): boolean {

@@ -5,7 +5,7 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Content } from '../session/model.ts';
 import { turnFiles } from '../session/select.ts';
-import { type AgentHostPlaces, connectChat, stopAgentHost, tellStarted } from './agentHost.ts';
+import type { AgentHost } from './agentHost.ts';
 import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -50,7 +50,7 @@ export interface CommandDeps {
   readonly panels: ChatPanels;
   readonly front: FrontDesk;
   readonly extensionId: string;
-  readonly hostPlaces: AgentHostPlaces;
+  readonly agentHost: AgentHost;
   readonly newId: () => string;
 }
 
@@ -80,7 +80,7 @@ function chatInFront({ chat, panels }: CommandDeps) {
 }
 
 function sessionCommands(deps: CommandDeps) {
-  const { sessions, agents, chat, inputs, starter } = deps;
+  const { sessions, agents, agentHost, chat, inputs, starter } = deps;
   const active = () => activeOf(deps);
   const othersOf = (session: LiveSession): readonly LiveSession[] =>
     sessions.all.flatMap((id) => sessions.get(id) ?? []).filter((one) => one !== session && one.profile === session.profile);
@@ -96,7 +96,7 @@ function sessionCommands(deps: CommandDeps) {
     },
     'parley.switchSession': async () => {
       await starter.restore();
-      const chosen = await switchSession(sessions, deps.list, agents, inputs);
+      const chosen = await switchSession(sessions, deps.list, agentHost, inputs);
       if (chosen === 'new') await start();
       if (chosen === 'switched') await chat.focus();
     },
@@ -132,7 +132,7 @@ function sessionCommands(deps: CommandDeps) {
     },
     'parley.copySession': async () => {
       const session = active();
-      const profile = session && agents.find(session.profile);
+      const profile = session && agentHost.find(session.profile);
       const copy = profile && (await copySession(session));
       if (!copy) return;
       sessions.open(profile, session.store.now.cwd, copy);
@@ -237,11 +237,11 @@ function changeCommands(deps: CommandDeps) {
 }
 
 function settingsCommands(deps: CommandDeps) {
-  const { agents, inputs, secrets, output, inspector, extensionId, hostPlaces } = deps;
+  const { inputs, secrets, output, inspector, extensionId, agentHost } = deps;
   return {
-    'parley.startAgentHost': () => tellStarted(hostPlaces, agents),
-    'parley.stopAgentHost': () => stopAgentHost(hostPlaces),
-    'parley.connectChat': () => connectChat(hostPlaces, agents),
+    'parley.startAgentHost': () => agentHost.tellStarted(),
+    'parley.stopAgentHost': () => agentHost.stop(),
+    'parley.connectChat': () => agentHost.connectChat(),
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),
     'parley.configureModel': () => configureModel(inputs, secrets),

@@ -6,10 +6,12 @@ import { setTranslator } from '../base/l10n.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { childTerminals } from '../live/childTerminals.ts';
+import { settingsId } from '../live/hostedAgents.ts';
 import { Journal } from '../live/journal/journal.ts';
 import { Amendments } from '../live/review/amendments.ts';
 import { ChangeSets, type PublishEvent } from '../live/review/changeSets.ts';
 import { Sessions } from '../live/sessions.ts';
+import { AgentHost } from './agentHost.ts';
 import { Agents } from './agents.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { RuleStore, Rules } from './approvals/rules.ts';
@@ -100,24 +102,27 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const protocols = () => bundles.protocols().protocols;
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
+  const client = { name: 'Parley', version };
+  const data = path.join(context.globalStorageUri.fsPath, 'host');
+  const agentHost = new AgentHost({ data, extensionPath: context.extensionPath, agents, protocols, client, log });
   const sessions = life.own(
     new Sessions({
       protocols,
-      profile: (id) => agents.find(id),
-      launch: (profile, session) => agents.launch(profile, session),
+      profile: (id) => agentHost.find(id),
+      launch: (profile, session) => agentHost.launch(profile, session),
       ports: ({ cwd, profile }) => {
         const terminals = childTerminals({ cwd });
         const tools = { cwd, lsp: bundles.languageTools, documents, files: editorFiles, terminals };
         return {
           ...outsidePorts,
-          secrets: secrets.forAgent(profile),
+          secrets: secrets.forAgent(settingsId(profile)),
           ...bundles.editorTools().sessionTools(tools),
           files: editorFiles,
           terminals,
         };
       },
-      rules: (id, profile) => rules.of(profile, id),
-      client: { name: 'Parley', version },
+      rules: (id, profile) => rules.of(settingsId(profile), id),
+      client,
       log,
       trace: (id, way, message) => {
         output.trace(id, way, message);
@@ -134,17 +139,17 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
-  return { output, traffic, log, documents, secrets, rules, agents, protocols, sessions, changeSets };
+  return { output, traffic, log, documents, secrets, rules, agents, agentHost, protocols, sessions, changeSets };
 }
 
 /** What shows the sessions and sends what the user wants of them. */
-function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, log, ...core }: Core) {
+function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const inputs = life.own(new QuickInputs());
   const rules = life.own(new Rules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
-  const starter = new Starter(sessions, agents, inputs, log);
+  const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);
   const typing = new Typing(Date.now);
   life.own(
     vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
@@ -152,7 +157,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const chat = life.own(new Chat(context.extensionUri, log));
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
   const front = new FrontDesk(sessions, panels);
-  const list = new SessionList(sessions, context.globalState, Date.now);
+  const list = new SessionList(sessions, agentHost, context.globalState, Date.now);
   const approvals = life.own(
     new Approvals({
       host: sessions,
@@ -198,7 +203,6 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
         ...core,
         ...surfaces,
         extensionId: context.extension.id,
-        hostPlaces: { data: path.join(context.globalStorageUri.fsPath, 'host'), extensionPath: context.extensionPath },
         newId: randomUUID,
       }),
     );
@@ -235,7 +239,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
 }
 
 /** Settings, the model's key and the trust of the workspace take effect as they change. */
-function applySettings(life: Lifetime, { log, output, secrets }: Core, { chat, panels, starter }: Surfaces): void {
+function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
@@ -247,6 +251,9 @@ function applySettings(life: Lifetime, { log, output, secrets }: Core, { chat, p
   life.onEnd(() => clearTimeout(rest));
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
+  const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
+  for (const section of ['parley.agents', 'parley.approvals.rules', 'parley.approvals.guardedFiles'])
+    life.own(onSettings(section, hostSettings));
   life.own(onSettings('parley.approvals.guardedFiles', () => setGuardedFiles(guardedFiles())));
   life.own(onSettings('parley.trace', () => output.settingsChanged()));
   const agentsChanged = () => {

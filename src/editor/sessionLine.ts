@@ -1,4 +1,5 @@
 import type { SessionLine } from '../bridge/contract.ts';
+import { settingsId } from '../live/hostedAgents.ts';
 import type { HostedSession } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { filesChanged, isBusy, titleOf } from '../session/select.ts';
@@ -10,7 +11,7 @@ export function sessionLine({ id, store, profile }: HostedSession): SessionLine 
     id,
     title: titleOf(now),
     agent: now.agent.name,
-    profile,
+    profile: settingsId(profile),
     state: stateOf(now),
     asks: now.asks.length,
     at: now.turns.at(-1)?.startedAt ?? 0,

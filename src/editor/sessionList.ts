@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import type { SessionLine } from '../bridge/contract.ts';
+import { settingsId } from '../live/hostedAgents.ts';
 import type { Profile } from '../live/profiles.ts';
 import { sessionOfRecording } from '../live/recording.ts';
 import { SessionSearch } from '../live/sessionSearch.ts';
@@ -9,6 +10,7 @@ import { sessionMarkdown } from '../session/markdown.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
+import type { AgentHost, KnownLine } from './agentHost.ts';
 import { sessionLine } from './sessionLine.ts';
 
 const PINS = 'parley.pinnedSessions';
@@ -19,11 +21,13 @@ const LARGEST_RECORDING = 256 * 1024 * 1024;
 /** The sessions of this window and the earlier ones of its folder, and what a user does with them besides talking. */
 export class SessionList {
   readonly #sessions: Sessions;
+  readonly #host: Pick<AgentHost, 'withRunning' | 'running'>;
   readonly #pins: vscode.Memento;
   readonly #search: SessionSearch;
 
-  constructor(sessions: Sessions, pins: vscode.Memento, now: () => number) {
+  constructor(sessions: Sessions, host: Pick<AgentHost, 'withRunning' | 'running'>, pins: vscode.Memento, now: () => number) {
     this.#sessions = sessions;
+    this.#host = host;
     this.#pins = pins;
     this.#search = new SessionSearch(sessions.read.bind(sessions), now);
   }
@@ -34,11 +38,12 @@ export class SessionList {
     const open = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).map((session) => sessionLine(session));
     const past = cwd === undefined ? [] : await this.#sessions.past(cwd);
     const earlier = past.map(
-      ({ head, title, at, files, failed }): SessionLine => ({
+      ({ head, title, at, files, failed, resumeKey }): KnownLine => ({
+        ...(resumeKey === undefined ? {} : { resumeKey }),
         id: head.id,
         title,
         agent: head.agent.name,
-        profile: head.profile,
+        profile: settingsId(head.profile),
         state: 'past',
         asks: 0,
         at,
@@ -46,7 +51,8 @@ export class SessionList {
         ...(failed ? { failed } : {}),
       }),
     );
-    const lines = [...open, ...earlier]
+    const openKeys = this.#sessions.all.flatMap((id) => this.#sessions.get(id)?.store.now.resumeKey ?? []);
+    const lines = [...open, ...(await this.#host.withRunning(cwd, earlier, openKeys))]
       .toSorted((a, b) => b.at - a.at)
       .slice(0, MOST)
       .map((line): SessionLine => (pinned.includes(line.id) ? { ...line, pinned: true } : line));
@@ -97,6 +103,8 @@ export class SessionList {
 
   /** Shows a session, brought back from the journal if need be. */
   async show(id: SessionId): Promise<void> {
+    const there = await this.#host.running(id);
+    if (there) return void this.#sessions.open(there.profile, there.cwd, there);
     const outcome = await this.#sessions.reopen(id);
     if (outcome !== 'open') throw new Error(unavailable());
   }

@@ -104,6 +104,11 @@ export function approvalsOpenDiff(): boolean {
   return vscode.workspace.getConfiguration('parley').get('approvals.openDiff') !== false;
 }
 
+/** Whether new sessions run in the agent host, so that they go on when the window is closed. */
+export function sessionsInHost(): boolean {
+  return personal('agentHost.newSessions') === true;
+}
+
 export function followOn(): boolean {
   return vscode.workspace.getConfiguration('parley').get('follow') === true;
 }

@@ -4,14 +4,18 @@ import type { Profile } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SessionId } from '../session/model.ts';
 import { isBusy } from '../session/select.ts';
+import type { AgentHost } from './agentHost.ts';
 import { type Agents, BUNDLED_AGENT } from './agents.ts';
 import { explainNoFolder, hasFolder, sessionFolder } from './folder.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
+/** Which agent a session is started with, and where. */
+export type StartedAgents = Pick<Agents, 'default'> & Pick<AgentHost, 'placeOf'>;
+
 /** Starts sessions, where that may be done: in a trusted workspace with a folder. */
 export class Starter {
   readonly #sessions: Sessions;
-  readonly #agents: Pick<Agents, 'default'>;
+  readonly #agents: StartedAgents;
   readonly #inputs: QuickInputs;
   readonly #log: Log;
   #restored: Promise<void> | undefined;
@@ -19,7 +23,7 @@ export class Starter {
   /** The session that was begun because the chat came to the screen, until the user types: nobody has chosen its agent. */
   #offered: SessionId | undefined;
 
-  constructor(sessions: Sessions, agents: Pick<Agents, 'default'>, inputs: QuickInputs, log: Log) {
+  constructor(sessions: Sessions, agents: StartedAgents, inputs: QuickInputs, log: Log) {
     this.#sessions = sessions;
     this.#agents = agents;
     this.#inputs = inputs;
@@ -64,7 +68,7 @@ export class Starter {
     const back = await this.#sessions.restoreAwaited();
     const session = this.#offered === undefined ? undefined : this.#sessions.get(this.#offered);
     if (!session) return;
-    const wanted = this.#agents.default();
+    const wanted = this.#agents.placeOf(this.#agents.default());
     const { turns, queue } = session.store.now;
     if ((back === undefined && session.profile === wanted.id) || turns.length > 0 || queue.length > 0) return;
     const wasShown = this.#sessions.active === session.id;
@@ -72,10 +76,11 @@ export class Starter {
     await this.#sessions.forget(session.id);
     if (!wasShown) return;
     if (back !== undefined) this.#sessions.switchTo(back);
-    else this.#offered = await this.start(wanted, false);
+    else this.#offered = await this.start(this.#agents.default(), false);
   }
 
-  async start(profile: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {
+  async start(chosen: Profile = this.#agents.default(), ask = true): Promise<SessionId | undefined> {
+    const profile = this.#agents.placeOf(chosen);
     await this.restore();
     if (!vscode.workspace.isTrusted) {
       await vscode.commands.executeCommand('workbench.trust.manage');

@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
+import type { ApprovalRule } from '../session/policy.ts';
 import { killTreeNow } from '../transport/processTree.ts';
+import { replaceFileSync } from '../transport/replaceFile.ts';
 import type { Profile } from './profiles.ts';
 
 /** An agent host of this user (docs/servers.md). */
@@ -31,20 +33,39 @@ export function runningHost(data: string): RunningHost | undefined {
   }
 }
 
+/** What a host reads again whenever it has changed. */
+export interface HostSettings {
+  readonly profiles: readonly Profile[];
+  readonly rules: readonly (ApprovalRule & { readonly agent?: string })[];
+  readonly guardedFiles: readonly string[];
+}
+
 export interface HostStart {
   /** Folder of its conversations. */
   readonly data: string;
   readonly script: string;
-  readonly profiles: readonly Profile[];
+  readonly settings: HostSettings;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Starts a host that outlives this process. Rejects with what it said when it ended at once. */
-export async function startHost({ data, script, profiles, env }: HostStart): Promise<RunningHost> {
+/** The files with the settings of the host of this folder. */
+export function writeHostSettings(data: string, { profiles, ...rules }: HostSettings): { readonly agents: string; readonly rules: string } {
   mkdirSync(data, { recursive: true, mode: 0o700 });
-  const file = path.join(data, 'agents.json');
-  writeFileSync(file, JSON.stringify(profiles), { mode: 0o600 });
-  const child = spawn(process.execPath, [script, 'serve', '--data', data, '--profile', file], {
+  const files = { agents: path.join(data, 'agents.json'), rules: path.join(data, 'rules.json') };
+  for (const [file, value] of [
+    [files.agents, profiles],
+    [files.rules, rules],
+  ] as const) {
+    writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 });
+    replaceFileSync(`${file}.new`, file);
+  }
+  return files;
+}
+
+/** Starts a host that outlives this process. Rejects with what it said when it ended at once. */
+export async function startHost({ data, script, settings, env }: HostStart): Promise<RunningHost> {
+  const { agents, rules } = writeHostSettings(data, settings);
+  const child = spawn(process.execPath, [script, 'serve', '--data', data, '--profile', agents, '--rules', rules], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },

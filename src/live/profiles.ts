@@ -86,3 +86,12 @@ export function launchOf(profile: Profile, cwd: string): Launch {
   if (command !== undefined) return { kind: 'process', command, args, env, cwd, ...options };
   return { kind: 'http', url, headers, cwd, ...options };
 }
+
+/** What the host calls an agent: the scheme of its sessions, lower case, digits and dashes, beginning with a letter. */
+export function providerOf(profileId: string): string {
+  const plain = profileId
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .slice(0, 60);
+  return /^[a-z]/.test(plain) ? plain : `agent-${plain}`;
+}

@@ -17,6 +17,15 @@ export interface Protocol {
   open(launch: Launch, scene: AdapterContext): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
   readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
+  /** What a host runs, without opening any of it. Rejects when it cannot be asked. */
+  readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
+}
+/** A conversation that goes on in a host of its own. */
+export interface Running extends Past {
+  /** What the host calls the agent, as in the launch's options. */
+  readonly agent: string;
+  readonly cwd: string;
+  readonly state: 'idle' | 'busy' | 'asking' | 'failed';
 }
 /** Where to look for agents: the PATH, and what the user's own profiles start. Programs are asked in `cwd`. */
 export interface Search {

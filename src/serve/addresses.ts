@@ -46,15 +46,6 @@ export function pathOfUri(uri: string): string | undefined {
   return isWindowsPath(found) === (process.platform === 'win32') ? found : undefined;
 }
 
-/** A profile's id as the scheme of its sessions: lower case, digits and dashes, beginning with a letter. */
-export function providerOf(profileId: string): string {
-  const plain = profileId
-    .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, '-')
-    .slice(0, 60);
-  return /^[a-z]/.test(plain) ? plain : `agent-${plain}`;
-}
-
 export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { MODE } from '../protocols/ahp/codec.ts';
-import type { ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
+import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
+import type { CallResult, ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session } from '../session/model.ts';
 import { pathOfUri } from './addresses.ts';
@@ -19,6 +19,8 @@ export type Decision =
   /** Nothing changes and nobody is told. */
   | { readonly kind: 'ignored' };
 
+/** What a window tells of a tool at most, in UTF-16 units. */
+const LONGEST_RESULT = 400_000;
 const text = z.string();
 const attachment = z.looseObject({
   type: z.optional(text),
@@ -62,6 +64,16 @@ const chatAction = z.discriminatedUnion('type', [
     response: z.enum(['accept', 'decline', 'cancel']),
     answers: z.optional(z.record(text, answer)),
   }),
+  z.looseObject({
+    type: z.literal('chat/toolCallComplete'),
+    turnId: text,
+    toolCallId: text,
+    result: z.looseObject({
+      success: z.boolean(),
+      content: z.optional(z.array(z.looseObject({ type: text, text: z.optional(text) }))),
+      error: z.optional(z.looseObject({ message: z.optional(text) })),
+    }),
+  }),
   z.looseObject({ type: z.literal('chat/inputAnswerChanged') }),
   z.looseObject({ type: z.literal('chat/pendingMessageSet'), kind: z.enum(['queued', 'steering']), id: text, message }),
   z.looseObject({ type: z.literal('chat/pendingMessageRemoved'), kind: z.enum(['queued', 'steering']), id: text }),
@@ -78,7 +90,15 @@ const sessionAction = z.discriminatedUnion('type', [
       clientId: text,
       displayName: z.optional(text),
       tools: z.optional(
-        z.array(z.looseObject({ name: text, description: z.optional(text), inputSchema: z.optional(z.record(text, z.unknown())) })),
+        z.array(
+          z.looseObject({
+            name: text,
+            description: z.optional(text),
+            inputSchema: z.optional(z.record(text, z.unknown())),
+            annotations: z.optional(z.looseObject({ readOnlyHint: z.optional(z.boolean()) })),
+            _meta: z.optional(z.record(text, z.unknown())),
+          }),
+        ),
       ),
     }),
   }),
@@ -87,6 +107,7 @@ const sessionAction = z.discriminatedUnion('type', [
 type ClientChatAction = z.infer<typeof chatAction>;
 type TurnStarted = Extract<ClientChatAction, { type: 'chat/turnStarted' }>;
 type Confirmed = Extract<ClientChatAction, { type: 'chat/toolCallConfirmed' }>;
+type RanTool = Extract<ClientChatAction, { type: 'chat/toolCallComplete' }>;
 type Completed = Extract<ClientChatAction, { type: 'chat/inputCompleted' }>;
 
 const refused = (why: string): Decision => ({ kind: 'refused', why });
@@ -99,6 +120,7 @@ export interface Held {
   readonly session?: Session;
   /** Who sends it, for others to see. */
   readonly sender: string;
+  readonly clientId: string;
   readonly now: number;
 }
 
@@ -139,6 +161,8 @@ export function decideChat(said: unknown, held: Held): Decision {
     }
     case 'chat/draftChanged':
       return { kind: 'taken', apply: { type: action.type, draft: action.draft }, intents: [] };
+    case 'chat/toolCallComplete':
+      return ranInWindow(action, held);
     case 'chat/inputAnswerChanged':
       return IGNORED;
     case 'chat/turnResume':
@@ -146,6 +170,22 @@ export function decideChat(said: unknown, held: Held): Decision {
     case 'chat/truncated':
       return refused('Parley cannot take turns back from here.');
   }
+}
+
+/** Only the window that was asked to run a tool tells its end. */
+function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }: Held): Decision {
+  const call = chat.activeTurn?.responseParts.find((part) => part.kind === 'toolCall' && part.toolCall.toolCallId === toolCallId);
+  const isTheirs = call?.kind === 'toolCall' && call.toolCall.status === 'running' && call.toolCall.contributor?.clientId === clientId;
+  if (!isTheirs || chat.activeTurn?.id !== turnId) return refused('This call is not yours.');
+  const said = (result.content ?? []).flatMap((one) => (one.type === 'text' && one.text !== undefined ? [one.text] : [])).join('\n');
+  const message = said || result.error?.message || '';
+  const told: CallResult = {
+    success: result.success,
+    pastTenseMessage: call.toolCall.displayName,
+    content: [{ type: 'text', text: message.slice(0, LONGEST_RESULT) }],
+    ...(result.success ? {} : { error: { message } }),
+  };
+  return { kind: 'taken', apply: { type: 'chat/toolCallComplete', turnId, toolCallId, result: told }, intents: [] };
 }
 
 /** The agent has begun with the turn that is open here. */
@@ -322,8 +362,9 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
       return { kind: 'taken', apply: { type: action.type, clientId: action.clientId }, intents: [] };
     case 'session/activeClientSet': {
       const { clientId, displayName, tools = [] } = action.activeClient;
-      const plain = tools.map(({ name, description, inputSchema }) => ({
+      const plain = tools.map(({ name, description, inputSchema, annotations, _meta }) => ({
         name,
+        ...(annotations?.readOnlyHint || fromMeta(_meta).asks ? { harmless: true as const } : {}),
         ...(description === undefined ? {} : { description }),
         ...(inputSchema === undefined ? {} : { inputSchema }),
       }));

@@ -91,10 +91,13 @@ export function agentHost(deps: HostDeps): AgentHost {
         return;
       }
       clearTimeout(timer);
-      hosted.flush();
+      // A rule may answer it at once: then nobody is asked.
+      if (event.type === 'ask.opened') timer = setTimeout(() => hosted.flush(), 0);
+      else hosted.flush();
     }),
   );
   life.own({ dispose: () => clearTimeout(timer) });
+  life.own(deps.windowTools.onCall((call) => hosted.runInWindow(call)));
   return {
     connect: (peer) => {
       const client = channels.add(peer);
@@ -102,7 +105,10 @@ export function agentHost(deps: HostDeps): AgentHost {
       return {
         asked: (method, params) => served.asked(method, params),
         notified: (method, params) => served.notified(method, params),
-        closed: () => channels.remove(client),
+        closed: () => {
+          channels.remove(client);
+          if (client.name) deps.windowTools.gone(client.name.id);
+        },
       };
     },
     restore: () => hosted.restore(),
@@ -182,6 +188,7 @@ class Served {
     if (protocolVersion === undefined)
       throw new Refusal('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
     this.#client.name = { id: clientId, shown: clientInfo?.title ?? clientInfo?.name ?? clientId };
+    this.#deps.windowTools.connected(clientId);
     return {
       protocolVersion,
       serverSeq: this.#channels.seq,
@@ -194,6 +201,7 @@ class Served {
   /** After a restart of the host its numbers begin anew, and what the client has seen is of another run. */
   async #reconnect({ clientId, lastSeenServerSeq, subscriptions }: z.infer<typeof shapes.reconnect>) {
     this.#client.name ??= { id: clientId, shown: clientId };
+    this.#deps.windowTools.connected(clientId);
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#hosted.find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
@@ -261,7 +269,7 @@ class Served {
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
     const sender = this.#client.name?.shown ?? '';
-    const held = { chat: hosted.chat, sender, now: this.#deps.now(), ...(session ? { session } : {}) };
+    const held = { chat: hosted.chat, sender, clientId, now: this.#deps.now(), ...(session ? { session } : {}) };
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);

@@ -1,6 +1,6 @@
 import { type Log, messageOf } from '../base/log.ts';
 import type { Journal } from '../live/journal/journal.ts';
-import type { Profile } from '../live/profiles.ts';
+import { type Profile, providerOf } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { ROOT } from '../protocols/ahp/codec.ts';
 import { needsInput, reduceChat, reduceSession } from '../protocols/ahp/reduce.ts';
@@ -19,10 +19,11 @@ import {
 import type { Intent } from '../session/intents.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
-import { chatUri, fileUri, providerOf } from './addresses.ts';
+import { chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Decision } from './decide.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
+import type { WindowCall, WindowTools } from './windowTools.ts';
 
 /** A session as clients know it. Its agent is started by the first thing that is asked of it. */
 export interface Hosted {
@@ -47,8 +48,10 @@ export type AgentStart =
 export interface HostedDeps {
   readonly sessions: Sessions;
   readonly journal: Journal;
-  readonly profiles: readonly Profile[];
+  /** As they are configured now. */
+  readonly profiles: () => readonly Profile[];
   readonly channels: Channels;
+  readonly windowTools: WindowTools;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -68,7 +71,7 @@ export class HostedSessions {
   /** What was said in earlier runs. */
   async restore(): Promise<void> {
     for (const { head, title, at } of await this.#deps.journal.list()) {
-      const profile = this.#deps.profiles.find((one) => one.id === head.profile);
+      const profile = this.#deps.profiles().find((one) => one.id === head.profile);
       if (!profile) continue;
       const hosted = this.#add(`${providerOf(profile.id)}:/${head.id}`, head.id, profile, head.cwd, head.at, {
         kind: 'none',
@@ -89,7 +92,7 @@ export class HostedSessions {
   }
 
   agents(): readonly AgentInfo[] {
-    return this.#deps.profiles.map((profile) => {
+    return this.#deps.profiles().map((profile) => {
       const provider = providerOf(profile.id);
       const known = this.#offers.get(profile.id)?.models ?? [];
       const models = known.length > 0 ? known : [{ id: 'default', provider, name: 'Default' }];
@@ -104,7 +107,7 @@ export class HostedSessions {
   }
 
   profileOf(provider: string): Profile | undefined {
-    return this.#deps.profiles.find((profile) => providerOf(profile.id) === provider);
+    return this.#deps.profiles().find((profile) => providerOf(profile.id) === provider);
   }
 
   /** By the session's address or its chat's. */
@@ -166,11 +169,32 @@ export class HostedSessions {
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
     this.#summaryChanged(hosted);
+    if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
+      this.#deps.windowTools.offer(hosted.id, hosted.state.activeClients);
+    if (apply.type === 'chat/toolCallComplete') {
+      const [said] = apply.result.content ?? [];
+      const answer = { ok: apply.result.success, text: said?.type === 'text' ? said.text : '' };
+      this.#deps.windowTools.settle(apply.toolCallId, origin.clientId, answer);
+    }
     if (intents.length === 0) return;
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
     if (starts) void this.#start(hosted, intents);
     else if (hosted.agent.kind === 'starting')
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+  }
+
+  /** Asks a window to run one of its tools; its answer comes as an action. */
+  runInWindow({ sessionId, callId, clientId, name, input }: WindowCall): void {
+    const hosted = [...this.#byUri.values()].find((one) => one.id === sessionId);
+    const turnId = hosted?.chat.activeTurn?.id;
+    if (!hosted || turnId === undefined) {
+      this.#deps.windowTools.settle(callId, clientId, { ok: false, text: 'No turn is running.' });
+      return;
+    }
+    const contributor = { kind: 'client', clientId } as const;
+    this.#tellChat(hosted, { type: 'chat/toolCallStart', turnId, toolCallId: callId, toolName: name, displayName: name, contributor });
+    const ready = { invocationMessage: name, toolInput: input, confirmed: 'not-needed' } as const;
+    this.#tellChat(hosted, { type: 'chat/toolCallReady', turnId, toolCallId: callId, ...ready });
   }
 
   /** A session has changed; clients are told with `flush`. True for the first change since. */
@@ -193,8 +217,11 @@ export class HostedSessions {
     const actions = chatActions(hosted.chat, session);
     for (const action of actions) this.#tellChat(hosted, action);
     // A prompt whose turn is over for everybody must not start with the agent's next.
-    for (const { turnId } of session.queue)
+    for (const { turnId, content, held } of session.queue) {
       if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
+      // A prompt that came right behind a Stop waits for the user elsewhere. Here the user has begun its turn.
+      else if (held && hosted.chat.activeTurn?.id === turnId) this.#send(hosted, [{ type: 'prompt', turnId, content }]);
+    }
     const config = configOf(session);
     // No action changes what can be chosen: who follows already learns the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))

@@ -22,7 +22,7 @@ describe('the session that begins when the chat is shown', () => {
     byDefault = profile('bundled');
     ({ sessions } = windowOn(folder, profile));
     inputs = new QuickInputs();
-    starter = new Starter(sessions, { default: () => byDefault }, inputs, silentLog);
+    starter = new Starter(sessions, { default: () => byDefault, placeOf: (profile) => profile }, inputs, silentLog);
   });
   afterEach(async () => {
     sessions.dispose();
@@ -74,7 +74,7 @@ describe('the session that begins when the chat is shown', () => {
     await before.gone();
     let known: readonly string[] = ['bundled'];
     const late = windowOn(folder, (id) => (known.includes(id) ? profile(id) : undefined)).sessions;
-    const mine = new Starter(late, { default: () => byDefault }, inputs, silentLog);
+    const mine = new Starter(late, { default: () => byDefault, placeOf: (profile) => profile }, inputs, silentLog);
     await mine.chatShown();
     assert.deepEqual(
       late.all.map((id) => late.get(id)?.profile),

@@ -16,7 +16,7 @@ function folder(t: TestContext): string {
 test('a host is found by its folder until it ends, and keeps its address and token for the next', async (t) => {
   const data = folder(t);
   const agent = { id: 'a', name: 'A', protocol: 'kimi-wire', command: process.execPath, args: [], env: {}, headers: {} };
-  const start = { data, script: SCRIPT, profiles: [agent], env: {} };
+  const start = { data, script: SCRIPT, settings: { profiles: [agent], rules: [], guardedFiles: [] }, env: {} };
   assert.equal(runningHost(data), undefined);
   const host = await startHost(start);
   t.after(() => {
@@ -34,7 +34,10 @@ test('a host is found by its folder until it ends, and keeps its address and tok
 
 test('what a host says when it ends at once is the error', async (t) => {
   const data = folder(t);
-  await assert.rejects(startHost({ data, script: SCRIPT, profiles: [], env: {} }), /names no agent/);
+  await assert.rejects(
+    startHost({ data, script: SCRIPT, settings: { profiles: [], rules: [], guardedFiles: [] }, env: {} }),
+    /names no agent/,
+  );
 });
 
 test('a file that says nothing of use is no host', (t) => {

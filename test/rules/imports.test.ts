@@ -20,7 +20,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/extension.ts': ['src/base/', 'src/editor/', 'vscode'],
   'src/headless/': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'node', 'npm'],
   'src/headless.ts': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'src/headless/', 'node'],
-  'src/serve/': ['src/base/', 'src/session/', 'src/transport/', 'src/live/', 'src/protocols/ahp/', 'node', 'npm'],
+  'src/serve/': ['src/base/', 'src/session/', 'src/transport/', 'src/live/', 'src/protocols/ports.ts', 'src/protocols/ahp/', 'node', 'npm'],
   'src/serve.ts': ['src/base/', 'src/live/', 'src/protocols/', 'src/serve/', 'node'],
   'src/agent/': ['src/base/', 'src/transport/', 'src/protocols/*/schema.ts', 'src/protocols/*/codec.ts', 'node', 'npm'],
   'webview/': ['src/base/l10n.ts', 'src/bridge/', 'src/session/', 'npm'],

@@ -3,55 +3,27 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../src/base/log.ts';
-import { Journal } from '../../src/live/journal/journal.ts';
-import type { Profile } from '../../src/live/profiles.ts';
-import { Sessions } from '../../src/live/sessions.ts';
 import { type ChatState, STATUS } from '../../src/protocols/ahp/state.ts';
-import { agentHost } from '../../src/serve/host.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
-import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { AhpClient } from './ahpClient.ts';
+import { hosting as hostOver } from './hosting.ts';
 
 const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
-const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', args: [], env: {}, headers: {} };
 
-/** A host over one folder; `again` is what a restart makes of it. */
 function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve-'))) {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const scripted = scriptedProtocol();
-  const journal = new Journal(path.join(folder, 'sessions'), silentLog);
   let count = 0;
-  const sessions = new Sessions({
-    protocols: () => ({ scripted: scripted.protocol }),
-    profile: (id) => (id === profile.id ? profile : undefined),
-    launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
-    ports: () => ({
-      tools: [],
-      files: { read: async () => '', write: async () => {} },
-      terminals: { create: () => Promise.reject(new Error('none')) },
-    }),
-    rules: () => [],
-    client: { name: 'Parley', version: '0' },
-    log: silentLog,
-    trace: () => {},
-    now: () => 1000,
-    newId: () => {
+  const served = hostOver(
+    folder,
+    () => 1000,
+    () => {
       count += 1;
       return `id-${count}`;
     },
-    journal,
-    windowKey: 'host',
-  });
-  const host = agentHost({ sessions, journal, profiles: [profile], log: silentLog, now: () => 1000, version: '0' });
-  const end = async () => {
-    host.dispose();
-    sessions.dispose();
-    await sessions.gone();
-  };
-  t.after(end);
-  return { host, sessions, folder, end, last: scripted.last, conversations: scripted.conversations };
+  );
+  t.after(served.end);
+  return { ...served, folder };
 }
 
 async function opened(t: TestContext) {
@@ -104,6 +76,8 @@ async function asked(t: TestContext) {
   await begun(all);
   all.last().ready();
   all.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
+  // A rule may answer at once: clients are told a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 0));
   return { ...all, answers: () => all.last().heard.filter((intent) => intent.type === 'answer') };
 }
 const callIn = (chat: ChatState) => {
@@ -226,6 +200,8 @@ test('a question goes out with its fields and comes back with its answers', asyn
     { id: 'g', label: 'How many?', kind: 'integer', min: 1 },
   ] as const;
   last().say({ type: 'ask.opened', ask: { kind: 'question', id: 'q', turnId: 't1', title: 'Tell me', fields } });
+  // A rule may answer at once: clients are told a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 0));
   const part = chat().activeTurn?.responseParts.find((one) => one.kind === 'inputRequest');
   assert.deepEqual(part?.kind === 'inputRequest' && part.request.questions.map(({ id, kind }) => [id, kind]), [
     ['f', 'single-select'],
@@ -409,6 +385,8 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
         case 2:
           asks += 1;
           last().say({ type: 'ask.opened', ask: { ...approval, id: `a${asks}`, turnId, callId } });
+          // A rule may answer at once: clients are told a moment later.
+          await new Promise((resolve) => setTimeout(resolve, 0));
           break;
         case 3:
           last().say({ type: 'ask.closed', askId: `a${asks}`, how: 'withdrawn' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -125,6 +125,35 @@ test('a host that is told to end tells its clients, and is not announced any mor
   assert.equal(existsSync(path.join(folder, 'data', 'host.json')), false);
 });
 
+test('rules of a file answer, also those that are written while the host runs; without them it asks', async (t) => {
+  const folder = folderOf(t);
+  const rules = path.join(folder, 'rules.json');
+  writeFileSync(rules, JSON.stringify({ rules: [] }));
+  const client = await connected(await started(t, folder, '--rules', rules));
+  await client.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'c' });
+  const session = 'parley-agent:/21112222-3333-4444-5555-666677778888';
+  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [`file://${folder}`] });
+  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
+  const chat = snapshot.state.defaultChat;
+  await client.ask('subscribe', { channel: chat });
+  const say = (turnId: string) => {
+    const message = { text: 'run echo by-rule', origin: { kind: 'user' } };
+    client.dispatch(chat, { type: 'chat/turnStarted', turnId, startedAt: new Date(0).toISOString(), message });
+  };
+  const of = (turnId: string) => client.actions().filter((action) => action.turnId === turnId);
+  say('t1');
+  const asks = (turnId: string) => of(turnId).some((action) => action.type === 'chat/toolCallReady' && action.confirmed === undefined);
+  await client.until(() => asks('t1'));
+  client.dispatch(chat, { type: 'chat/turnCancelled', turnId: 't1', duration: 0 });
+  await client.until(() => of('t1').some(({ type }) => type === 'chat/turnCancelled'));
+  writeFileSync(rules, JSON.stringify({ rules: [{ kind: 'command', pattern: 'echo *', decision: 'allow' }] }));
+  utimesSync(rules, new Date(), new Date(Date.now() + 5000));
+  say('t2');
+  await client.until(() => of('t2').some(({ type }) => type === 'chat/turnComplete'));
+  assert.match(JSON.stringify(of('t2')), /by-rule/);
+  assert.ok(!asks('t2'), 'nobody was asked');
+});
+
 test('attack: nobody gets in without the token, from a web page or by another name of the computer', async (t) => {
   const host = await started(t, folderOf(t));
   const good = `${host.address}/?tkn=${host.token}`;
@@ -136,6 +165,12 @@ test('attack: nobody gets in without the token, from a web page or by another na
   assert.equal(await refusedWith(good, { headers: { host: 'evil.example:80' } }), 403);
   const socket = new WebSocket(good, { origin: 'vscode-file://vscode-app' });
   await once(socket, 'open');
+  for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) socket.send(text);
+  socket.send('{"jsonrpc":"2.0","id":7,"method":"ping","params":{}}');
+  for (;;) {
+    const [data] = await once(socket, 'message');
+    if (JSON.parse(String(data)).id === 7) break;
+  }
   socket.terminate();
 });
 

@@ -55,18 +55,21 @@ export interface Told {
   readonly cwd?: string;
   readonly unsure?: true;
   readonly paths?: readonly string[];
+  /** Of a tool of the window: the window asks before it runs it. */
+  readonly asks?: true;
 }
 export function toMeta(told: Told): Meta {
   return { parley: told };
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
 export function fromMeta(meta: Meta | undefined): Told {
-  const { kind, cwd, unsure, paths } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
+  const { kind, cwd, unsure, paths, asks } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
   return {
     ...(known === undefined ? {} : { kind: known }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(unsure === true ? { unsure } : {}),
+    ...(asks === true ? { asks } : {}),
     ...(Array.isArray(paths) && paths.every((one) => typeof one === 'string') ? { paths } : {}),
   };
 }

@@ -36,6 +36,7 @@ import {
   questionOf,
   ROOT,
   toMessage,
+  toMeta,
   toolCallOf,
 } from './codec.ts';
 import { reduceChat } from './reduce.ts';
@@ -120,12 +121,12 @@ export interface Limits extends StopLimits {
 interface AhpTurn extends TurnState<TurnState['lanes'][string], AhpCall> {
   /** What of each text was told, in UTF-16 units. */
   readonly texts: Table<number>;
+  /** Calls of our tools that were begun. */
+  readonly ran: Table<true>;
   readonly startedAt: number;
 }
 interface AhpCall extends Call<'none'> {
   shown: Omit<ToolCall, 'id'>;
-  /** It is one of our tools, and was started. */
-  ran: boolean;
 }
 type About = { readonly sent?: 'answered' | 'cancelled' } & (
   | { readonly kind: 'call'; readonly call: PendingCall }
@@ -153,7 +154,7 @@ export function newAhp(seed: string, setup: Setup): AhpState {
 const HOST = 'host';
 /** Ids of what can be chosen that is not the host's. */
 const MODEL = 'parley.model';
-const VERSIONS = ['1.1.0', '1.0.0', '0.9.0'];
+export const VERSIONS = ['1.1.0', '1.0.0', '0.9.0'];
 const OFFERS: Offers = { images: true, steer: true, hints: true, history: true, feedback: true };
 /** Texts that are read at once, the newest. */
 const MOST_CONTENTS = 200;
@@ -298,7 +299,12 @@ class AhpStep extends Step<AhpState> {
   }
   offerTools(uri: string): void {
     const { setup } = this.state;
-    const tools = setup.tools.map(({ name, description, parameters }) => ({ name, description, inputSchema: parameters }));
+    const tools = setup.tools.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      inputSchema: parameters,
+      _meta: toMeta({ asks: true }),
+    }));
     this.dispatch(uri, {
       type: 'session/activeClientSet',
       activeClient: { clientId: setup.clientId, displayName: setup.client.name, tools },
@@ -490,7 +496,7 @@ class AhpStep extends Step<AhpState> {
     if ('state' in turn) this.turnEnded(ours, turn, startedAt);
   }
   beginTurn(id: string, prompt: readonly Content[], by: AhpTurn['by'], at: number): void {
-    const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, startedAt: at };
+    const turn: AhpTurn = { ...newTurn<TurnState['lanes'][string], AhpCall>(id, by), texts: {}, ran: {}, startedAt: at };
     this.startTurn(turn, prompt, at);
   }
   turnEnded(turn: AhpTurn, { state: how, duration, responseParts }: EndedTurn, startedAt: number): void {
@@ -537,6 +543,7 @@ class AhpStep extends Step<AhpState> {
   }
   callIs(turn: AhpTurn, call: ToolCallState): void {
     const id = call.toolCallId;
+    if (call.contributor && call.contributor.clientId === this.state.setup.clientId) return this.runTool(turn, call);
     let known = find(turn.calls, id);
     const shown = withKnown(toolCallOf(call, textsIn(this.state.contents)), known?.shown);
     if (known) {
@@ -544,16 +551,11 @@ class AhpStep extends Step<AhpState> {
       known.shown = shown;
       if (Object.keys(change).length > 0) this.changeCall(turn, id, change);
     } else {
-      known = { id, decision: 'none', ended: false, shown, ran: false };
+      known = { id, decision: 'none', ended: false, shown };
       this.addCall(turn, laneOf(turn), known, shown);
     }
     known.ended = call.status === 'completed' || call.status === 'cancelled';
     this.approvalIs(turn, call);
-    const isOurTool = call.contributor !== undefined && call.contributor.clientId === this.state.setup.clientId;
-    if (isOurTool && call.status === 'running' && !known.ran && this.state.phase === 'ready') {
-      known.ran = true;
-      this.port(null, `tool ${id}`, 'tool', { name: call.toolName, input: call.toolInput ?? '' });
-    }
   }
   approvalIs(turn: AhpTurn, call: ToolCallState): void {
     const ask = Object.values(this.state.asks).find(({ callId }) => callId === call.toolCallId);
@@ -589,6 +591,14 @@ class AhpStep extends Step<AhpState> {
 
   // --- our tools, which an agent in the host uses
 
+  /** The agent's own call shows it; this is how the host has it done. */
+  runTool(turn: AhpTurn, call: ToolCallState): void {
+    const { toolCallId: id } = call;
+    if (call.status !== 'running' || find(turn.ran, id) || this.state.phase !== 'ready') return;
+    put(turn.ran, id, true);
+    this.port(null, `tool ${id}`, 'tool', { name: call.toolName, input: call.toolInput ?? '' });
+  }
+
   toolRan(callId: string, result: unknown, error: Failure | undefined): void {
     const { turn, session } = this.state;
     const chat = session?.facts.chat;
@@ -600,7 +610,7 @@ class AhpStep extends Step<AhpState> {
       toolCallId: callId,
       result: {
         success: ok,
-        pastTenseMessage: find(turn.calls, callId)?.shown.title ?? '',
+        pastTenseMessage: '',
         content: [{ type: 'text', text }],
         ...(ok ? {} : { error: { message: text } }),
       },

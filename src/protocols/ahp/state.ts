@@ -246,6 +246,8 @@ export interface ActiveClient {
 }
 export interface ClientTool {
   readonly name: string;
+  /** The client asks for itself, or nothing has to be asked. */
+  readonly harmless?: true;
   readonly description?: string;
   readonly inputSchema?: Readonly<Record<string, unknown>>;
 }

@@ -4,64 +4,44 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
-import { Journal } from '../../../src/live/journal/journal.ts';
-import type { Profile } from '../../../src/live/profiles.ts';
-import { Sessions } from '../../../src/live/sessions.ts';
 import type { Launch } from '../../../src/protocols/adapter.ts';
 import { ahp } from '../../../src/protocols/ahp/index.ts';
-import { agentHost } from '../../../src/serve/host.ts';
+import type { Tool } from '../../../src/protocols/ports.ts';
 import { type Listening, listen } from '../../../src/serve/listen.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Approval, Question, Session, ToolCall } from '../../../src/session/model.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
-import { scriptedProtocol } from '../../live/scriptedProtocol.ts';
+import { hosting as hostOver, noPorts } from '../../serve/hosting.ts';
 
 /* The client of an agent host and the host, over a real socket. */
 
 const TOKEN = 'a-token-of-the-test';
-const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', args: [], env: {}, headers: {} };
 
-/** A host over one folder; called again with the same folder and port it is that host after a restart. */
+/** A host that listens; called again with the same folder and port it is that host after a restart. */
 async function hosting(t: TestContext, folder: string, port = 0) {
-  const scripted = scriptedProtocol();
-  const journal = new Journal(path.join(folder, 'sessions'), silentLog);
-  const sessions = new Sessions({
-    protocols: () => ({ scripted: scripted.protocol }),
-    profile: (id) => (id === profile.id ? profile : undefined),
-    launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
-    ports: () => ({
-      tools: [],
-      files: { read: async () => '', write: async () => {} },
-      terminals: { create: () => Promise.reject(new Error('none')) },
-    }),
-    rules: () => [],
-    client: { name: 'Parley', version: '0' },
-    log: silentLog,
-    trace: () => {},
-    now: Date.now,
-    newId: () => crypto.randomUUID(),
-    journal,
-    windowKey: 'host',
-  });
-  const host = agentHost({ sessions, journal, profiles: [profile], log: silentLog, now: Date.now, version: '0' });
-  await host.restore();
-  const listening: Listening = await listen(host, { kind: 'port', host: '127.0.0.1', port }, TOKEN, silentLog);
+  const served = hostOver(folder, Date.now, () => crypto.randomUUID());
+  await served.host.restore();
+  const listening: Listening = await listen(served.host, { kind: 'port', host: '127.0.0.1', port }, TOKEN, silentLog);
   let isOpen = true;
   const end = async () => {
     if (!isOpen) return;
     isOpen = false;
     await listening.close();
-    host.dispose();
-    sessions.dispose();
-    await sessions.gone();
+    await served.end();
   };
   t.after(end);
-  const at = listening.place.kind === 'port' ? listening.place.port : 0;
-  return { ...scripted, port: at, end };
+  return { ...served, end, port: listening.place.kind === 'port' ? listening.place.port : 0 };
 }
 
 /** A window with one session of the host. */
-function windowOn(t: TestContext, port: number, folder: string, resume?: { key: string; history: boolean }, token = TOKEN) {
+function windowOn(
+  t: TestContext,
+  port: number,
+  folder: string,
+  resume?: { key: string; history: boolean },
+  token = TOKEN,
+  tools: readonly Tool[] = [],
+) {
   const launch: Launch = {
     kind: 'http',
     url: `http://127.0.0.1:${port}`,
@@ -79,17 +59,13 @@ function windowOn(t: TestContext, port: number, folder: string, resume?: { key: 
       session = reduce(session, event);
       for (const wake of wakers) wake();
     },
-    ports: {
-      tools: [],
-      files: { read: async () => '', write: async () => {} },
-      terminals: { create: () => Promise.reject(new Error('none')) },
-    },
+    ports: { ...noPorts, tools },
     client: { name: 'Parley', version: '0' },
     now: Date.now,
     newId: () => crypto.randomUUID(),
     signal: stop.signal,
-    trace: (w, m) => process.env.DBG && console.log(w, JSON.stringify(m).slice(0, 300)),
-    log: process.env.DBG ? (console as never) : silentLog,
+    trace: () => {},
+    log: silentLog,
     ...(resume ? { resume } : {}),
   });
   const dispose = async () => {
@@ -107,11 +83,11 @@ function windowOn(t: TestContext, port: number, folder: string, resume?: { key: 
   return { adapter, events, until, now: () => session, dispose };
 }
 
-async function opened(t: TestContext) {
+async function opened(t: TestContext, tools: readonly Tool[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'ahp-client-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const host = await hosting(t, folder);
-  const window = windowOn(t, host.port, folder);
+  const window = windowOn(t, host.port, folder, undefined, TOKEN, tools);
   await window.until(({ link }) => link.state === 'ready');
   return { folder, host, window };
 }
@@ -307,6 +283,55 @@ test('a conversation in which nothing was said is not left behind in the host', 
   const other = windowOn(t, all.host.port, all.folder);
   await other.until(({ link }) => link.state === 'ready');
   assert.deepEqual(await other.adapter.history?.(), []);
+});
+
+test('an agent in the host uses the tools of the window, and hears when the window is gone', async (t) => {
+  const done: unknown[] = [];
+  const tool: Tool = {
+    name: 'open_in_ide',
+    description: 'Opens a file',
+    parameters: { type: 'object', properties: { path: { type: 'string' } } },
+    run: async (input) => {
+      done.push(input);
+      return { ok: true, text: 'Opened' };
+    },
+  };
+  const all = await opened(t, [tool]);
+  const agent = await begun(all, 't');
+  const [theirs] = agent.scene.ports.tools;
+  assert.deepEqual(
+    [theirs?.name, theirs?.description, theirs?.confirm],
+    ['open_in_ide', 'Opens a file', undefined],
+    'the window asks by itself',
+  );
+  const { signal } = new AbortController();
+  assert.deepEqual(await theirs?.run({ path: '/w/a' }, signal), { ok: true, text: 'Opened' });
+  assert.deepEqual(done, [{ path: '/w/a' }]);
+  assert.deepEqual(all.window.now().turns[0]?.parts, [], "the agent's own call shows it");
+  await all.window.dispose();
+  const late = await theirs?.run({ path: '/w/b' }, signal);
+  assert.equal(late?.ok, false);
+  assert.match(late?.text ?? '', /window/);
+});
+
+test('what a host runs is listed without opening it, with what it waits for', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  const launch: Launch = {
+    kind: 'http',
+    url: `http://127.0.0.1:${all.host.port}`,
+    headers: { authorization: `Bearer ${TOKEN}` },
+    cwd: all.folder,
+  };
+  const list = async () => {
+    const context = { client: { name: 'Parley', version: '0' }, log: silentLog, signal: AbortSignal.timeout(10_000) };
+    const found = (await ahp.running?.(launch, context)) ?? [];
+    return found.map(({ at: _at, key: _key, ...rest }) => rest);
+  };
+  assert.deepEqual(await list(), [{ title: 'Go', agent: 'fake', cwd: all.folder, state: 'busy' }]);
+  agent.say({ type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
+  await all.window.until((now) => now.asks.length > 0);
+  assert.equal((await list())[0]?.state, 'asking');
 });
 
 test('a wrong token and a host that is not there are said in words', async (t) => {

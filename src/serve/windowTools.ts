@@ -1,0 +1,87 @@
+import { Emitter, type Listen } from '../base/emitter.ts';
+import type { ActiveClient, ClientTool } from '../protocols/ahp/state.ts';
+import type { Confirmation, Tool, ToolAnswer } from '../protocols/ports.ts';
+import type { SessionId } from '../session/model.ts';
+
+/** A call of a tool that one window is to run. */
+export interface WindowCall {
+  readonly sessionId: SessionId;
+  readonly callId: string;
+  readonly clientId: string;
+  readonly name: string;
+  /** JSON. */
+  readonly input: string;
+}
+
+/** Tools that windows offer the agents of their sessions, so that an agent in the host has the editor's hands (docs/protocols/ahp.md §8). */
+export class WindowTools {
+  readonly #offers = new Map<SessionId, readonly ActiveClient[]>();
+  readonly #calls = new Map<string, { readonly clientId: string; readonly settle: (answer: ToolAnswer) => void }>();
+  readonly #here = new Set<string>();
+  readonly #asked = new Emitter<WindowCall>();
+  #count = 0;
+
+  readonly onCall: Listen<WindowCall> = this.#asked.listen;
+
+  /** What the windows of a session offer now. An agent gets the tools that are there when it starts. */
+  offer(sessionId: SessionId, clients: readonly ActiveClient[]): void {
+    this.#offers.set(sessionId, clients);
+  }
+
+  connected(clientId: string): void {
+    this.#here.add(clientId);
+  }
+
+  /** What a window was doing when it went away has failed. */
+  gone(clientId: string): void {
+    this.#here.delete(clientId);
+    for (const [callId, call] of this.#calls)
+      if (call.clientId === clientId) this.settle(callId, clientId, { ok: false, text: 'The window was closed.' });
+  }
+
+  /** False for a call that does not wait, or for another window. */
+  settle(callId: string, clientId: string, answer: ToolAnswer): boolean {
+    const call = this.#calls.get(callId);
+    if (call?.clientId !== clientId) return false;
+    this.#calls.delete(callId);
+    call.settle(answer);
+    return true;
+  }
+
+  /** A tool of the same name in two windows is one tool. */
+  toolsOf(sessionId: SessionId): readonly Tool[] {
+    const byName = new Map<string, Tool>();
+    for (const client of this.#offers.get(sessionId) ?? [])
+      for (const tool of client.tools) if (!byName.has(tool.name)) byName.set(tool.name, this.#toolOf(sessionId, client, tool));
+    return [...byName.values()];
+  }
+
+  #toolOf(sessionId: SessionId, client: ActiveClient, { name, description = name, inputSchema = {}, harmless }: ClientTool): Tool {
+    const confirm = (input: unknown): Confirmation => ({
+      title: name,
+      kind: 'other',
+      detail: { type: 'mcp', server: client.displayName ?? 'VS Code', tool: name, input },
+    });
+    return {
+      name,
+      description,
+      parameters: { type: 'object', ...inputSchema },
+      ...(harmless ? {} : { confirm }),
+      run: (input, signal) => this.#run(sessionId, name, input, signal),
+    };
+  }
+
+  #run(sessionId: SessionId, name: string, input: unknown, signal: AbortSignal): Promise<ToolAnswer> {
+    const clients = this.#offers.get(sessionId) ?? [];
+    const client = clients.find(({ clientId, tools }) => this.#here.has(clientId) && tools.some((tool) => tool.name === name));
+    if (!client) return Promise.resolve({ ok: false, text: 'No window is open that can do this.' });
+    this.#count += 1;
+    const callId = `window-${this.#count}-${crypto.randomUUID().slice(0, 8)}`;
+    const { clientId } = client;
+    return new Promise<ToolAnswer>((settle) => {
+      this.#calls.set(callId, { clientId, settle });
+      signal.addEventListener('abort', () => this.settle(callId, clientId, { ok: false, text: 'Cancelled.' }), { once: true });
+      this.#asked.fire({ sessionId, callId, clientId, name, input: JSON.stringify(input ?? {}) });
+    });
+  }
+}

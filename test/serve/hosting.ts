@@ -1,0 +1,45 @@
+import path from 'node:path';
+import { silentLog } from '../../src/base/log.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
+import type { Profile } from '../../src/live/profiles.ts';
+import { Sessions } from '../../src/live/sessions.ts';
+import type { Ports } from '../../src/protocols/ports.ts';
+import { agentHost } from '../../src/serve/host.ts';
+import { WindowTools } from '../../src/serve/windowTools.ts';
+import { scriptedProtocol } from '../live/scriptedProtocol.ts';
+
+/** The one agent of the host. */
+export const profile: Profile = { id: 'fake', name: 'Fake', protocol: 'scripted', args: [], env: {}, headers: {} };
+/** Files and terminals that nobody may use. */
+export const noPorts: Omit<Ports, 'tools'> = {
+  files: { read: async () => '', write: async () => {} },
+  terminals: { create: () => Promise.reject(new Error('none')) },
+};
+
+/** An agent host over one folder, with agents that are played by hand. Over the same folder again it is that host after a restart. */
+export function hosting(folder: string, now: () => number, newId: () => string) {
+  const scripted = scriptedProtocol();
+  const journal = new Journal(path.join(folder, 'sessions'), silentLog);
+  const windowTools = new WindowTools();
+  const sessions = new Sessions({
+    protocols: () => ({ scripted: scripted.protocol }),
+    profile: (id) => (id === profile.id ? profile : undefined),
+    launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
+    ports: ({ id }) => ({ ...noPorts, tools: windowTools.toolsOf(id) }),
+    rules: () => [],
+    client: { name: 'Parley', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now,
+    newId,
+    journal,
+    windowKey: 'host',
+  });
+  const host = agentHost({ sessions, journal, windowTools, profiles: () => [profile], log: silentLog, now, version: '0' });
+  const end = async () => {
+    host.dispose();
+    sessions.dispose();
+    await sessions.gone();
+  };
+  return { host, sessions, end, last: scripted.last, conversations: scripted.conversations };
+}
