@@ -1,137 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VisibleProgram } from '../../../src/protocols/ports.ts';
-import { fieldProblem } from '../../../src/session/fields.ts';
 import { later, Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
-const form = (properties: object, required: readonly string[] = [], more: object = {}) => ({
-  sessionId: SESSION,
-  mode: 'form',
-  message: 'Some questions',
-  requestedSchema: { type: 'object', properties, required },
-  ...more,
-});
-
-test('58: a form with every kind of property', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const properties = {
-    name: { type: 'string', title: 'Name', description: 'Who?', minLength: 2, maxLength: 5, default: 'Ann' },
-    mail: { type: 'string', format: 'email' },
-    code: { type: 'string', pattern: '^[a-z]+$' },
-    age: { type: 'integer', minimum: 1, maximum: 99 },
-    share: { type: 'number' },
-    sure: { type: 'boolean', default: true },
-    size: { type: 'string', enum: ['s', 'm'] },
-    colour: {
-      type: 'string',
-      oneOf: [
-        { const: 'r', title: 'Red', description: 'warm' },
-        { const: 'b', title: 'Blue' },
-      ],
-      default: 'b',
-    },
-    tags: {
-      type: 'array',
-      items: {
-        anyOf: [
-          { const: '1', title: 'One' },
-          { const: '2', title: 'Two' },
-        ],
-      },
-      minItems: 1,
-      maxItems: 2,
-      default: ['2'],
-    },
-    odd: { type: 'matrix', title: 'Odd' },
-  };
-  const answered = made.agent.ask('elicitation/create', form(properties, ['name', 'age']));
-  const { asks } = await driven.until('an ask', (session) => session.asks.length === 1);
-  const [ask] = asks;
-  assert.ok(ask?.kind === 'question');
-  const of = (id: string) => ask.fields.find((field) => field.id === id);
-  assert.deepEqual(of('name'), {
-    id: 'name',
-    label: 'Name',
-    body: 'Who?',
-    free: true,
-    kind: 'text',
-    required: true,
-    initial: ['Ann'],
-    min: 2,
-    max: 5,
-  });
-  assert.deepEqual(
-    [of('mail')?.kind, of('age')?.kind, of('share')?.kind, of('sure')?.kind, of('odd')?.kind],
-    ['email', 'integer', 'number', 'boolean', 'text'],
-  );
-  assert.deepEqual([of('sure')?.initial, of('sure')?.free], [['true'], undefined]);
-  const empty = ask.fields.filter((field) => fieldProblem(field, []) !== undefined);
-  assert.deepEqual(
-    empty.map((field) => field.id),
-    ['name', 'age'],
-    'only what is required has to be answered',
-  );
-  assert.deepEqual(of('colour')?.choices, [{ label: 'Red', description: 'warm' }, { label: 'Blue' }]);
-  assert.deepEqual(of('colour')?.initial, ['Blue']);
-  assert.deepEqual([of('tags')?.many, of('tags')?.initial, of('tags')?.min, of('tags')?.max], [true, ['Two'], 1, 2]);
-  const good = {
-    name: ['Bob'],
-    mail: ['a@b.c'],
-    code: ['xyz'],
-    age: ['7'],
-    share: ['0.5'],
-    sure: ['false'],
-    size: ['m'],
-    colour: ['Red'],
-    tags: ['One', 'Two'],
-    odd: ['any'],
-  };
-  const send = (values: Record<string, readonly string[]>) =>
-    driven.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'fields', values } });
-  for (const bad of [
-    { name: [] },
-    { name: ['Bartholomew'] },
-    { age: ['7.5'] },
-    { age: ['100'] },
-    { code: ['X1'] },
-    { sure: ['perhaps'] },
-    { size: ['xl'] },
-  ]) {
-    send({ ...good, ...bad });
-  }
-  assert.equal(driven.now().asks.length, 1, 'values that do not fit leave it open');
-  assert.deepEqual(
-    driven.now().notices.map((notice) => notice.text),
-    [
-      'The answer to "Name" does not fit what was asked.',
-      'The answer to "Name" does not fit what was asked.',
-      'The answer to "age" does not fit what was asked.',
-      'The answer to "age" does not fit what was asked.',
-      'The answer to "code" does not fit what was asked. (^[a-z]+$)',
-      'The answer to "sure" does not fit what was asked.',
-      'The answer to "size" does not fit what was asked.',
-    ],
-  );
-  send(good);
-  assert.deepEqual((await answered).result, {
-    action: 'accept',
-    content: {
-      name: 'Bob',
-      mail: 'a@b.c',
-      code: 'xyz',
-      age: 7,
-      share: 0.5,
-      sure: false,
-      size: 'm',
-      colour: 'r',
-      tags: ['1', '2'],
-      odd: 'any',
-    },
-  });
-  await finish();
-});
+// The browser's address, secret storage, the login terminal and `signOut` are the adapter's; the steps between them are in cases/forms.txt and
+// cases/signIn.txt.
 
 test('60: a user name that looks like a host does not hide where a link leads', async (t) => {
   const made = await scene(t);
@@ -216,17 +90,6 @@ test('signing in in a terminal: the named command, or the configured one with ar
   assert.equal(ran[1]?.command, process.execPath);
   assert.equal(ran[1]?.args.at(-1), '--login');
   assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
-});
-
-test('what is still asked while the agent starts ends with it', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  agent.handlers['session/new'] = () => wantsAuth;
-  agent.handlers.authenticate = () => later;
-  const driven = start();
-  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
-  await agent.got('authenticate');
-  await driven.stop();
 });
 
 test('a sign-in that takes too long can be stopped: the agent is told by $/cancel_request, and the link says why it ended', async (t) => {

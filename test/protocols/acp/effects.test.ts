@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { diskFiles } from '../../../src/live/diskFiles.ts';
-import { slice } from '../../../src/protocols/acp/files.ts';
-import { placeOf } from '../../../src/protocols/paths.ts';
+import { FilePort, slice } from '../../../src/protocols/acp/files.ts';
+import type { WriteLook } from '../../../src/protocols/acp/state.ts';
 import type { Files } from '../../../src/protocols/ports.ts';
-import { callsOf, diffsOf, findTerminal } from '../../../src/session/select.ts';
-import { choose } from '../../agents/drive.ts';
+import { callsOf, findTerminal } from '../../../src/session/select.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
+
+// Files and commands as they really are on this machine. What is asked about them, and when, is in cases/files.txt and cases/terminals.txt.
 
 const read = (agent: FakeAgent, file: string, more: object = {}) =>
   agent.ask('fs/read_text_file', { sessionId: SESSION, path: file, ...more });
@@ -94,47 +95,25 @@ test('43: a write into text that was changed meanwhile changes only what the age
   await finish();
 });
 
-test('45: links out of the workspace, .., folders that steer the editor, relative paths', async (t) => {
+test('a look tells where links lead: to a file whose change was refused, and out of the workspace though the path does not show it', async (t) => {
   const made = await scene(t);
   const away = outside(t);
+  const file = made.file('main.ts', 'a\n');
+  symlinkSync(file, path.join(made.cwd, 'link.ts'));
   symlinkSync(away, path.join(made.cwd, 'link'));
-  symlinkSync(path.join(away, 'not-yet'), path.join(made.cwd, 'dangling'));
-  mkdirSync(path.join(made.cwd, '.git'));
-  const place = (name: string) => placeOf(path.join(made.cwd, name), [made.cwd]);
-  assert.equal(await place('src/new/deep.txt'), 'inside');
-  assert.equal(await place('link/x.txt'), 'outside');
-  assert.equal(await place('dangling'), 'outside');
-  assert.equal(await placeOf(`${made.cwd}/../x`, [made.cwd]), 'outside');
-  assert.equal(await placeOf(`${made.cwd}-twin/x`, [made.cwd]), 'outside');
-  assert.equal(await place('.git/hooks/pre-commit'), 'guarded');
-  assert.equal(await place('sub/.vscode/tasks.json'), 'guarded');
-  for (const name of ['x.code-workspace', '.devcontainer/devcontainer.json', '.mcp.json', 'sub/.envrc'])
-    assert.equal(await place(name), 'guarded');
-  await assert.rejects(placeOf('src/a.txt', [made.cwd]), /not absolute/);
-  await assert.rejects(placeOf(`${made.cwd}/a\0b`, [made.cwd]), /NUL/);
-});
-
-test('45: outside the workspace a user is asked: each write, and once a folder for reading; a refusal writes nothing', async (t) => {
-  const made = await scene(t);
-  const away = outside(t);
-  writeFileSync(path.join(away, 'a.txt'), 'A');
-  writeFileSync(path.join(away, 'b.txt'), 'B');
-  const { driven, finish } = await inTurn(made);
-  let asked = 0;
-  driven.onAsk((ask) => {
-    asked += 1;
-    const yes = ask.kind === 'approval' && ask.toolKind === 'read';
-    return { kind: 'option', optionId: yes ? 'allow' : 'reject' };
-  });
-  assert.deepEqual((await read(made.agent, path.join(away, 'a.txt'))).result, { content: 'A' });
-  assert.deepEqual((await read(made.agent, path.join(away, 'b.txt'))).result, { content: 'B' });
-  assert.equal(asked, 1);
-  assert.equal((await read(made.agent, path.join(away, 'AGENTS.md'))).error?.code, -32002);
-  assert.equal((await write(made.agent, path.join(away, 'new.txt'), 'x')).error?.code, -32603);
-  assert.equal((await write(made.agent, path.join(made.cwd, '.git', 'config'), 'x')).error?.code, -32603);
-  assert.equal(asked, 3, 'a missing file is not asked about; both writes are');
-  assert.equal(existsSync(path.join(away, 'new.txt')), false);
-  await finish();
+  const look = async (name: string) =>
+    (await new FilePort(diskFiles).run({
+      do: 'look',
+      path: path.join(made.cwd, name),
+      content: 'b\n',
+      roots: [made.cwd],
+      refused: [file],
+    })) as WriteLook;
+  const same = await look('link.ts');
+  assert.deepEqual([same.place, same.real, same.refusedPath], ['inside', file, file]);
+  const hidden = await look('link/new.txt');
+  assert.deepEqual([hidden.place, hidden.evident, hidden.refusedPath], ['outside', false, null]);
+  assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
 test('what is no regular file is not read: a pipe in the workspace holds nothing up', async (t) => {
@@ -147,19 +126,6 @@ test('what is no regular file is not read: a pipe in the workspace holds nothing
   }
   assert.match((await write(made.agent, pipe, 'x')).error?.message ?? '', /not a regular file/);
   assert.deepEqual((await read(made.agent, made.file('a.txt', 'A'))).result, { content: 'A' });
-  await finish();
-});
-
-test('a write the user has allowed with its call is not asked about again', async (t) => {
-  const made = await scene(t);
-  const file = path.join(outside(t), 'new.txt');
-  const { driven, finish } = await inTurn(made);
-  driven.onAsk(choose('allow_once'));
-  const toolCall = { toolCallId: 'c1', title: 'W', kind: 'edit', content: [{ type: 'diff', path: file, oldText: null, newText: 'x' }] };
-  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
-  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
-  assert.deepEqual((await write(made.agent, file, 'x')).result, {});
-  assert.equal(readFileSync(file, 'utf8'), 'x');
   await finish();
 });
 
@@ -232,29 +198,6 @@ test('an allowed call allows what was shown of it and nothing else: no other tex
   await finish();
 });
 
-test('a write that belongs to no call is shown as one of its own, in a turn, beside other calls, and after the turn', async (t) => {
-  const made = await scene(t);
-  const file = made.file('a.txt', 'old\n');
-  const { agent } = made;
-  const { driven, finish } = await inTurn(made);
-  const shown = () =>
-    driven
-      .now()
-      .turns.flatMap(callsOf)
-      .flatMap(diffsOf)
-      .filter((diff) => diff.path === file);
-  for (const toolCallId of ['c1', 'c2'])
-    agent.update({ sessionUpdate: 'tool_call', toolCallId, title: 'Think', kind: 'think', status: 'in_progress' });
-  await write(agent, file, 'one\n');
-  await driven.until('the write', () => shown().length === 1);
-  assert.deepEqual(shown()[0], { path: file, before: 'old\n', after: 'one\n' });
-  await finish();
-  await write(agent, file, 'two\n');
-  await driven.until('the later write', () => shown().length === 2);
-  assert.deepEqual(shown()[1], { path: file, before: 'one\n', after: 'two\n' });
-  await driven.until('its end', (session) => session.turns.length === 2 && session.turns.every((turn) => turn.status === 'done'));
-});
-
 test('what the editor holds unsaved is saved when the agent writes just that', async (t) => {
   const made = await scene(t);
   const file = made.file('a.txt', 'on disk');
@@ -264,36 +207,6 @@ test('what the editor holds unsaved is saved when the agent writes just that', a
   assert.deepEqual((await read(made.agent, file)).result, { content: 'typed' });
   assert.deepEqual((await write(made.agent, file, 'typed')).result, {});
   assert.deepEqual(saved, ['typed']);
-  await finish();
-});
-
-test('an answer whose kind nobody knows, and a call that says it only reads, allow no write outside; the question says that it goes there', async (t) => {
-  const made = await scene(t);
-  const file = path.join(outside(t), 'new.txt');
-  const { driven, finish } = await inTurn(made);
-  const titles: string[] = [];
-  driven.onAsk((ask) => {
-    titles.push(ask.title);
-    return { kind: 'option', optionId: ask.kind === 'approval' && ask.options[0]?.id === 'q' ? 'q' : 'reject' };
-  });
-  const content = [{ type: 'diff', path: file, oldText: null, newText: 'x' }];
-  const asked = (toolCallId: string, callKind: string, kind: string) =>
-    made.agent.ask('session/request_permission', {
-      sessionId: SESSION,
-      toolCall: { toolCallId, title: 'W', kind: callKind, content },
-      options: [{ optionId: 'q', name: 'Deny quietly', kind }],
-    });
-  await asked('c1', 'edit', 'mystery');
-  assert.equal((await write(made.agent, file, 'x')).error?.code, -32603);
-  await asked('c2', 'read', 'allow_once');
-  assert.equal((await write(made.agent, file, 'x')).error?.code, -32603);
-  assert.equal(existsSync(file), false);
-  assert.deepEqual(titles, [
-    'W (outside the workspace)',
-    'Write a file outside the workspace',
-    'W (outside the workspace)',
-    'Write a file outside the workspace',
-  ]);
   await finish();
 });
 
@@ -411,23 +324,6 @@ test('53, 54 and 55: kill ends the grandchildren and leaves the output; release 
   await finish();
 });
 
-test('the user ends one command: its whole group goes, the agent is told the signal, the turn runs on', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const [one, other] = [
-    await command(made.agent, { command: 'echo on; sleep 1000; true' }),
-    await command(made.agent, { command: 'echo 2; sleep 1000' }),
-  ];
-  await driven.until('both run', (now) => [one, other].every(({ terminalId }) => findTerminal(now, terminalId)?.tail));
-  assert.equal(findTerminal(driven.now(), one.terminalId)?.stops, true);
-  driven.live.send({ type: 'stopTerminal', terminalId: 'nobody' });
-  driven.live.send({ type: 'stopTerminal', terminalId: one.terminalId });
-  assert.deepEqual(await one.wait(), { exitCode: null, signal: 'SIGTERM' });
-  await driven.until('its end is shown', (now) => findTerminal(now, one.terminalId)?.exit?.signal === 'SIGTERM');
-  assert.equal(findTerminal(driven.now(), other.terminalId)?.exit, undefined);
-  assert.equal((await finish()).status, 'done');
-});
-
 test('56: a command that cannot be started is a terminal that says so; a whole line in the place of a program is given to the shell', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);
@@ -441,88 +337,5 @@ test('56: a command that cannot be started is a terminal that says so; a whole l
   const lost = await command(made.agent, { command: 'pwd', cwd: nowhere });
   assert.deepEqual(await lost.wait(), { exitCode: 127, signal: null });
   assert.equal((await lost.output()).output, `The folder ${nowhere} does not exist.\n`);
-  await finish();
-});
-
-test('a file whose change was rejected is asked about when the agent writes it by another way, and stays when that is rejected too', async (t) => {
-  const made = await scene(t);
-  const file = made.file('main.ts', 'a\n');
-  const { driven, finish } = await inTurn(made);
-  const titles: string[] = [];
-  let answer = 'n';
-  driven.onAsk((ask) => {
-    titles.push(ask.title);
-    return { kind: 'option', optionId: answer };
-  });
-  const options = [
-    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
-    { optionId: 'n', name: 'No', kind: 'reject_once' },
-  ];
-  const toolCall = {
-    toolCallId: 'c1',
-    title: 'Edit',
-    kind: 'edit',
-    content: [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }],
-  };
-  await made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
-  answer = 'reject';
-  assert.match((await write(made.agent, file, 'evil')).error?.message ?? '', /did not allow/);
-  assert.equal(readFileSync(file, 'utf8'), 'a\n');
-  answer = 'allow';
-  const link = path.join(made.cwd, 'link.ts');
-  symlinkSync(file, link);
-  assert.deepEqual((await write(made.agent, link, 'c\n')).result, {}, 'by the name of a link it is the same file');
-  assert.equal(readFileSync(file, 'utf8'), 'c\n');
-  assert.deepEqual((await write(made.agent, file, 'd\n')).result, {});
-  assert.deepEqual(
-    titles.slice(1),
-    Array.from({ length: 2 }, () => 'Write a file whose change you have rejected before'),
-  );
-  await finish();
-});
-
-test('a command that names a file whose change was rejected is asked about first; one the user has allowed is not asked about twice', async (t) => {
-  const made = await scene(t);
-  const file = made.file('main.ts', 'a\n');
-  const { driven, finish } = await inTurn(made);
-  const asked: string[] = [];
-  let answer = 'n';
-  driven.onAsk((ask) => {
-    asked.push(ask.title);
-    return { kind: 'option', optionId: answer };
-  });
-  const options = [
-    { optionId: 'y', name: 'Yes', kind: 'allow_once' },
-    { optionId: 'n', name: 'No', kind: 'reject_once' },
-  ];
-  const permission = (toolCall: object) => made.agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options });
-  const create = (params: object) => made.agent.ask('terminal/create', { sessionId: SESSION, ...params });
-  const content = [{ type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' }];
-  await permission({ toolCallId: 'c1', title: 'Edit', kind: 'edit', content });
-  answer = 'reject';
-  const ways = [
-    { command: 'echo evil > main.ts' },
-    { command: 'sh', args: ['-c', 'echo evil > ./main.ts'] },
-    { command: 'tee', args: [file] },
-    { command: 'cp', args: ['other', 'MAIN.TS'] },
-  ];
-  for (const way of ways) assert.match((await create(way)).error?.message ?? '', /rejected a change of a file this command names/);
-  assert.equal(readFileSync(file, 'utf8'), 'a\n');
-  assert.deepEqual(
-    asked.slice(1),
-    ways.map(() => 'Run a command that names a file whose change you have rejected'),
-  );
-  for (const command of ['echo domain.ts', 'echo main.tsx']) assert.equal((await create({ command })).error, undefined);
-  answer = 'y';
-  await permission({ toolCallId: 'c2', title: 'Run', kind: 'execute', rawInput: { command: 'cat main.ts' } });
-  answer = 'reject';
-  const before = asked.length;
-  for (const way of [{ command: 'cat main.ts' }, { command: 'cat', args: ['main.ts'] }, { command: 'sh', args: ['-c', 'cat main.ts'] }])
-    assert.equal((await create(way)).error, undefined);
-  assert.equal(asked.length, before);
-  assert.notEqual((await create({ command: 'cat main.ts; echo evil > main.ts' })).error, undefined);
-  answer = 'allow';
-  for (const _ of ['asked', 'known']) assert.equal((await create({ command: 'wc main.ts' })).error, undefined);
-  assert.equal(asked.length, before + 2);
   await finish();
 });

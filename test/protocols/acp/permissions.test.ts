@@ -7,6 +7,8 @@ import { callsOf } from '../../../src/session/select.ts';
 import { SESSION } from '../../fakes/acp.ts';
 import { inTurn, type Scene, scene } from './scene.ts';
 
+// What a question of the machine means to the rules of the user, and how many there may be at once: two folders, or a flood.
+
 const yes = { optionId: 'y', name: 'Yes', kind: 'allow_once' };
 const no = { optionId: 'n', name: 'No', kind: 'reject_once' };
 const request = (toolCallId: string, options: readonly object[] = [yes, no], toolCall: object = {}) => ({
@@ -38,66 +40,6 @@ test('37b: no rule answers where there are several ways to allow once', async (t
   const { ask, leave } = await asked(made, { kind: 'execute', rawInput: { command: 'ls' } }, answers);
   assert.ok(ask?.kind === 'approval' && ask.detail.type === 'command');
   assert.equal(autoAnswer(ask, [{ kind: 'command', decision: 'allow' }], made.cwd, workspacePathsAt(made.cwd)), undefined);
-  await leave();
-});
-
-test('two questions about one call show what each of them asks, and each has its own answer', async (t) => {
-  const made = await scene(t);
-  const { driven, call, finish } = await inTurn(made);
-  const file = made.file('a.ts', 'a\n');
-  const run = { title: 'Run it', kind: 'execute', rawInput: { command: 'ls' } };
-  const first = made.agent.ask('session/request_permission', request('c1', [yes, no], run));
-  await driven.until('the first', (session) => session.asks.length === 1);
-  const other = { title: 'Remove it', rawInput: { command: 'rm -rf ~' } };
-  const second = made.agent.ask('session/request_permission', request('c1', [yes, no], other));
-  const change = { title: 'Edit it', kind: 'edit', rawInput: {}, content: [{ type: 'diff', path: file, oldText: 'a', newText: 'b' }] };
-  const third = made.agent.ask('session/request_permission', request('c1', [yes, no], change));
-  const { asks } = await driven.until('three asks', (session) => session.asks.length === 3);
-  assert.deepEqual(
-    asks.map((ask) => ask.kind === 'approval' && [ask.title, ask.detail]),
-    [
-      ['Run it', { type: 'command', command: 'ls' }],
-      ['Remove it', { type: 'command', command: 'rm -rf ~' }],
-      ['Edit it', { type: 'edit', diffs: [{ path: file, before: 'a\n', after: 'b\n' }] }],
-    ],
-  );
-  const answer = (at: number, optionId: string) =>
-    driven.live.send({ type: 'answer', askId: asks[at]?.id ?? '', answer: { kind: 'option', optionId } });
-  answer(0, 'y');
-  assert.deepEqual((await first).result, { outcome: { outcome: 'selected', optionId: 'y' } });
-  await call('c1', (one) => one.status === 'waiting');
-  answer(1, 'y');
-  answer(2, 'y');
-  await Promise.all([second, third]);
-  await call('c1', (one) => one.status === 'running');
-  await finish();
-});
-
-test('an agent that keeps changing what it asks about gets no answer', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const answered = made.agent.ask('session/request_permission', request('c1', [yes, no], { title: 'T', kind: 'execute' }));
-  const ids = new Set<string>();
-  let over = false;
-  const changes = driven.until('the end', ({ asks: [ask] }) => {
-    if (ask && !ids.has(ask.id)) {
-      ids.add(ask.id);
-      made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', title: `T${ids.size}` });
-    }
-    return over;
-  });
-  assert.deepEqual((await answered).result, { outcome: { outcome: 'cancelled' } });
-  assert.equal(ids.size, 11);
-  over = true;
-  await finish();
-  await changes;
-});
-
-test('a plan that is all that is asked about is Markdown', async (t) => {
-  const made = await scene(t);
-  const { ask, leave } = await asked(made, { kind: 'switch_mode', title: 'Start with this plan?', rawInput: { plan: '1. **Read**' } });
-  assert.ok(ask?.kind === 'approval');
-  assert.deepEqual(ask.detail, { type: 'text', text: '1. **Read**', markdown: true });
   await leave();
 });
 
@@ -144,19 +86,6 @@ test('a flood of questions has a bound: what is asked beyond it is answered as c
   await Promise.all(all.slice(0, MOST_ASKS));
   agent.answer((await agent.got('session/prompt')).id, { stopReason: 'cancelled' });
   await driven.ended(turnId);
-});
-
-test('a call with arguments nested too deeply to be written again costs nothing but their depth', async (t) => {
-  const made = await scene(t);
-  const { driven, call, finish } = await inTurn(made);
-  let deep: unknown = 1;
-  for (let level = 0; level < 3000; level++) deep = [deep];
-  made.agent.update({ sessionUpdate: 'tool_call', toolCallId: 'deep', title: 'Deep', rawInput: { name: 'x', deep } });
-  const seen = await call('deep', (one) => one.input !== undefined);
-  assert.ok(JSON.stringify(seen.input).length < 2000);
-  made.agent.update({ sessionUpdate: 'tool_call_update', toolCallId: 'deep', status: 'completed' });
-  await finish();
-  assert.equal(driven.now().link.state, 'ready');
 });
 
 test('a rule about commands answers only when it is known what runs: all arguments, in the workspace, under no other name', async (t) => {

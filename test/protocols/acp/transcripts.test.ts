@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { acpMachine } from '../../../src/protocols/acp/machine.ts';
 import { quirkTable } from '../../../src/protocols/acp/quirks.ts';
 import type { AcpState } from '../../../src/protocols/acp/state.ts';
 import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
 import { type TranscriptProtocol, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { problemOfDraft, problemOfUnstable } from './oracle.ts';
 
 /*
  * ACP's own words in transcripts: `update [SESSION] {…}` is a session/update; `permit ID {toolCall, options?}` a session/request_permission with
  * the options y and n when none are given; `fs ID read|write {…}` and `terminal ID create|output|… {…}` are the editor's requests. The session is
- * S. A case's setup may hold `hello` (members of the answer to initialize), `session` (of the answer that opens it), `resume`, `newest`, `tools`,
+ * S. A case's setup may hold `hello` (members of the answer to initialize), `session` (of the answer that opens it), `resume`, `newest`, `tools`, `folders`,
  * `can` and `startedAt`.
  */
 const options = [
@@ -22,10 +25,10 @@ const acpTranscripts: TranscriptProtocol<AcpState> = {
   folder: 'test/protocols/acp/cases',
   machine: acpMachine,
   link: 'agent',
-  start: ({ hello = {}, session = {}, resume = null, newest = 1, tools = [], can, startedAt = null }) => ({
+  start: ({ hello = {}, session = {}, resume = null, newest = 1, tools = [], folders = [], can, startedAt = null }) => ({
     state: newAcp('i', {
       cwd: '/code',
-      folders: [],
+      folders: folders as readonly string[],
       client: { name: 'client', version: '1' },
       newest: newest as 1 | 2,
       resume: resume as AcpState['setup']['resume'],
@@ -67,6 +70,26 @@ function request(kind: string, name: string, params: unknown, end: string) {
 
 testTranscripts(acpTranscripts);
 testNames(acpTranscripts, 'an edit is asked about when its file has been read; a stop before that answers it', '/code/a');
+
+/** The updates of a file of cases as they stand there; `of` picks them by their kind. */
+function updatesIn(file: string, of: RegExp): readonly { readonly sessionId: string; readonly update: unknown }[] {
+  const lines = readFileSync(path.join(acpTranscripts.folder, file), 'utf8').matchAll(/^> update (\S+ )?(\{.*\})$/gm);
+  return [...lines].flatMap(([, session = 'S ', json = '']) =>
+    of.test(json) ? [{ sessionId: session.trim(), update: JSON.parse(json) as unknown }] : [],
+  );
+}
+
+test('what is not stable yet is said in the cases as the official schema has it', () => {
+  const updates = updatesIn('updates.txt', /"sessionUpdate":"(?:plan_|subagent_|session_message)/);
+  assert.ok(updates.length >= 15, String(updates.length));
+  for (const one of updates) assert.equal(problemOfUnstable('SessionNotification', one), undefined, JSON.stringify(one));
+});
+
+test('patches of version 2 and its record are said in the cases as the draft has them', () => {
+  const updates = updatesIn('version2.txt', /"git_patch"|"(?:user|agent)_message"|"messageId":"[ua]\d"/);
+  assert.ok(updates.length >= 7, String(updates.length));
+  for (const one of updates) assert.equal(problemOfDraft('UpdateSessionNotification', one), undefined, JSON.stringify(one));
+});
 
 test('every case has a title of its own', () => {
   const titles = transcriptTitles(acpTranscripts.folder);

@@ -27,7 +27,11 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl'))
     for (const line of lines.map((text): Line => JSON.parse(text))) {
       if ('in' in line) server.channel.say(line.in);
       else if ('intent' in line) server.desk.send(line.intent);
-      else assert.deepEqual(server.channel.out[sent++], line.out);
+      else {
+        // A tool's arguments are checked by a library that loads with the first of them.
+        while (server.channel.sent.length <= sent) await settled();
+        assert.deepEqual(server.channel.out[sent++], line.out);
+      }
       await settled();
     }
     assert.equal(server.channel.sent.length, sent);

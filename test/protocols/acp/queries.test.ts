@@ -1,7 +1,35 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { later } from '../../fakes/acp.ts';
+import { later, Refuse } from '../../fakes/acp.ts';
 import { scene } from './scene.ts';
+
+// Promises of the adapter beside the conversation: lists, copies, deletions. The machine takes no part in them, so they are no transcripts.
+
+test('the record of conversations: pages, other folders left out; deleting one that is gone; a copy', async (t) => {
+  const { agent, start, cwd } = await scene(t);
+  agent.is({ agentCapabilities: { sessionCapabilities: { list: {}, delete: {}, fork: true } } });
+  agent.handlers['session/list'] = ({ cursor }) =>
+    cursor
+      ? { sessions: [{ sessionId: 's2', cwd, title: null }] }
+      : {
+          sessions: [
+            { sessionId: 's1', cwd, title: 'One', updatedAt: '2026-01-02T03:04:05Z' },
+            { sessionId: 'x', cwd: '/elsewhere' },
+          ],
+          nextCursor: 'p2',
+        };
+  agent.handlers['session/delete'] = () => new Refuse(-32002, 'Resource not found');
+  agent.handlers['session/fork'] = () => ({ sessionId: 'copy' });
+  const driven = start();
+  const { link } = await driven.ready();
+  assert.ok(link.state === 'ready' && link.offers.history && link.offers.forget && link.offers.fork);
+  assert.deepEqual(await driven.live.history(), [
+    { key: 's1', title: 'One', at: Date.UTC(2026, 0, 2, 3, 4, 5) },
+    { key: 's2', title: 's2' },
+  ]);
+  await driven.live.forget('s1');
+  assert.equal(await driven.live.fork(), 'copy');
+});
 
 const LIMIT = 30_000;
 
@@ -43,26 +71,4 @@ test('requests beside the turns that the agent never answers end in words, and a
   const copied = driven.live.fork(stop.signal);
   stop.abort();
   await assert.rejects(copied, /Cancelled/);
-});
-
-test('a setting the agent never takes goes back to what stands, and that is said', async (t) => {
-  const made = await scene(t);
-  const { agent } = made;
-  const modes = {
-    currentModeId: 'ask',
-    availableModes: [
-      { id: 'ask', name: 'Ask' },
-      { id: 'yolo', name: 'Yolo' },
-    ],
-  };
-  agent.handlers['session/new'] = () => ({ sessionId: 's', modes });
-  agent.handlers['session/set_mode'] = () => later;
-  const driven = made.start();
-  await driven.ready();
-  await passes(t, async () => {
-    driven.live.send({ type: 'setMode', modeId: 'yolo' });
-    await agent.got('session/set_mode');
-  });
-  const now = await driven.until('words', (session) => session.notices.some((one) => /did not answer within 30 s/.test(one.text)));
-  assert.equal(now.mode?.current, 'ask');
 });

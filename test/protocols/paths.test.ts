@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { placeOf } from '../../src/protocols/paths.ts';
+
+function folderFor(t: TestContext): string {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-paths-')));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('links out of the workspace, .., folders that steer the editor, relative paths', async (t) => {
+  const cwd = folderFor(t);
+  const away = folderFor(t);
+  symlinkSync(away, path.join(cwd, 'link'));
+  symlinkSync(path.join(away, 'not-yet'), path.join(cwd, 'dangling'));
+  mkdirSync(path.join(cwd, '.git'));
+  const place = (name: string) => placeOf(path.join(cwd, name), [cwd]);
+  assert.equal(await place('src/new/deep.txt'), 'inside');
+  assert.equal(await place('link/x.txt'), 'outside');
+  assert.equal(await place('dangling'), 'outside');
+  assert.equal(await placeOf(`${cwd}/../x`, [cwd]), 'outside');
+  assert.equal(await placeOf(`${cwd}-twin/x`, [cwd]), 'outside');
+  assert.equal(await place('.git/hooks/pre-commit'), 'guarded');
+  assert.equal(await place('sub/.vscode/tasks.json'), 'guarded');
+  for (const name of ['x.code-workspace', '.devcontainer/devcontainer.json', '.mcp.json', 'sub/.envrc'])
+    assert.equal(await place(name), 'guarded');
+  await assert.rejects(placeOf('src/a.txt', [cwd]), /not absolute/);
+  await assert.rejects(placeOf(`${cwd}/a\0b`, [cwd]), /NUL/);
+});
